@@ -1,0 +1,1 @@
+//! The engine's ports over a Kubernetes API.

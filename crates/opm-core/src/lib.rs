@@ -1,0 +1,12 @@
+//! Everything that `opm` decides, decided in one place.
+//!
+//! This crate is pure: no async runtime, no Kubernetes client, no file system, no environment,
+//! no clock. Time, feature flags and observations of the cluster arrive as arguments; what
+//! should happen next leaves as values.
+
+#![deny(missing_docs)]
+
+pub mod identity;
+pub mod manifest;
+pub mod name;
+pub mod rendered;

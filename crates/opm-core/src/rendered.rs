@@ -1,0 +1,43 @@
+//! What rendering a module gives, whatever format the module has.
+
+use crate::manifest::Manifest;
+use crate::name::{ComponentName, ModuleName, ModulePath, NamespaceName};
+
+/// What a module says about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Module {
+    /// Its path; `local/<name>` when it declares none.
+    pub path: ModulePath,
+    /// Its name.
+    pub name: ModuleName,
+    /// Its version; none for a module that was never published.
+    pub version: Option<String>,
+    /// The namespace it would like to live in.
+    pub default_namespace: Option<NamespaceName>,
+    /// What it is, in a sentence.
+    pub description: Option<String>,
+}
+
+/// A named group of objects inside a module.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Component {
+    /// Its name.
+    pub name: ComponentName,
+    /// The components whose objects must be ready before this one's are applied.
+    pub after: Vec<ComponentName>,
+    /// Whether it is applied only when selected.
+    pub optional: bool,
+    /// Its objects, as rendered.
+    pub manifests: Vec<Manifest>,
+}
+
+/// A rendered module: metadata, values, and all its components, selected or not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rendered {
+    /// What the module says about itself.
+    pub module: Module,
+    /// The resolved values, as canonical CUE text.
+    pub values: String,
+    /// All components, in the module's order.
+    pub components: Vec<Component>,
+}

@@ -1,0 +1,1 @@
+//! The scenarios, on every kind of cluster.

@@ -1,0 +1,1 @@
+//! The use cases of opm over a few ports.

@@ -1,0 +1,1 @@
+//! Modules, rendered to components.

@@ -1,0 +1,1 @@
+//! A Kubernetes API server that lives inside the binary.
