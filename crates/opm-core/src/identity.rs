@@ -4,6 +4,9 @@
 //! to v1 stays the same object), never the uid (which tells two lives of one identity apart).
 
 use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
 
 /// A kind within its API group. The core group is the empty string.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,7 +20,10 @@ pub struct GroupKind {
 impl GroupKind {
     /// A kind within its group.
     pub fn new(group: impl Into<String>, kind: impl Into<String>) -> Self {
-        Self { group: group.into(), kind: kind.into() }
+        Self {
+            group: group.into(),
+            kind: kind.into(),
+        }
     }
 
     /// Whether this is the given kind of the given group.
@@ -52,7 +58,11 @@ pub struct Identity {
 impl Identity {
     /// An identity from its parts.
     pub fn new(group_kind: GroupKind, namespace: Option<&str>, name: impl Into<String>) -> Self {
-        Self { group_kind, namespace: namespace.map(str::to_owned), name: name.into() }
+        Self {
+            group_kind,
+            namespace: namespace.map(str::to_owned),
+            name: name.into(),
+        }
     }
 
     /// The API group, empty for the core group.
@@ -74,5 +84,66 @@ impl fmt::Display for Identity {
             Some(namespace) => write!(f, " in namespace {namespace}"),
             None => Ok(()),
         }
+    }
+}
+
+/// An object as people name it on the command line: `KIND/NAME`, or `KIND.GROUP/NAME` where
+/// two groups have a kind of that name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ObjectSelector {
+    kind: String,
+    group: Option<String>,
+    name: String,
+}
+
+/// A text that names no object.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{given:?} does not name an object: write KIND/NAME, such as Service/web")]
+pub struct SelectorError {
+    /// What was given.
+    pub given: String,
+}
+
+impl ObjectSelector {
+    /// Whether an object is meant. Kinds and groups match in any case, names exactly.
+    pub fn matches(&self, identity: &Identity) -> bool {
+        self.kind.eq_ignore_ascii_case(identity.kind())
+            && self
+                .group
+                .as_ref()
+                .is_none_or(|group| group.eq_ignore_ascii_case(identity.group()))
+            && self.name == identity.name
+    }
+}
+
+impl fmt::Display for ObjectSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.group {
+            Some(group) => write!(f, "{}.{group}/{}", self.kind, self.name),
+            None => write!(f, "{}/{}", self.kind, self.name),
+        }
+    }
+}
+
+impl FromStr for ObjectSelector {
+    type Err = SelectorError;
+
+    fn from_str(given: &str) -> Result<Self, SelectorError> {
+        let wrong = || SelectorError {
+            given: given.chars().take(80).collect(),
+        };
+        let (qualified, name) = given.split_once('/').ok_or_else(wrong)?;
+        let (kind, group) = match qualified.split_once('.') {
+            Some((kind, group)) => (kind, Some(group)),
+            None => (qualified, None),
+        };
+        if kind.is_empty() || group == Some("") || name.is_empty() || name.contains('/') {
+            return Err(wrong());
+        }
+        Ok(Self {
+            kind: kind.to_owned(),
+            group: group.map(str::to_owned),
+            name: name.to_owned(),
+        })
     }
 }

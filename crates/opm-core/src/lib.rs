@@ -6,7 +6,14 @@
 
 #![deny(missing_docs)]
 
+pub mod canonical;
+pub mod digest;
+pub mod entry;
 pub mod identity;
+pub mod ids;
+pub mod labels;
 pub mod manifest;
 pub mod name;
 pub mod rendered;
+pub mod scope;
+pub mod weight;

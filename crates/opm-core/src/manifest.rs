@@ -1,48 +1,20 @@
 //! One Kubernetes object as a module renders it: checked for what makes it an object at all
 //! (apiVersion, kind, name), otherwise left exactly as written.
+//!
+//! Whether the rest of it makes sense is the API server's to say; nothing here knows schemas.
+
+mod error;
+mod parse;
 
 use serde_json::{Map, Value};
-use thiserror::Error;
 
-use crate::identity::{GroupKind, Identity};
+pub use error::ManifestError;
 
-/// What keeps a JSON value from being a Kubernetes object.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ManifestError {
-    /// The value is a list, a string, a number, …
-    #[error("a manifest must be a mapping, not {0}")]
-    NotAMapping(&'static str),
-    /// A field that every object needs is missing or empty.
-    #[error("{object}: `{field}` is missing")]
-    Missing {
-        /// As much of the object's identity as is known.
-        object: String,
-        /// The path of the field.
-        field: &'static str,
-    },
-    /// A field has the wrong type.
-    #[error("{object}: `{field}` must be {expected}, not {found}")]
-    WrongType {
-        /// As much of the object's identity as is known.
-        object: String,
-        /// The path of the field.
-        field: String,
-        /// What was expected there.
-        expected: &'static str,
-        /// What is there.
-        found: &'static str,
-    },
-    /// A field has a value that Kubernetes would not take.
-    #[error("{object}: `{field}` is not valid: {rule}")]
-    Invalid {
-        /// As much of the object's identity as is known.
-        object: String,
-        /// The path of the field.
-        field: &'static str,
-        /// The rule it breaks.
-        rule: &'static str,
-    },
-}
+use crate::identity::Identity;
+
+/// How deep an object may be nested. Records hold objects as JSON inside JSON, and readers stop
+/// at 128 levels.
+pub const MAX_DEPTH: usize = 100;
 
 /// One rendered Kubernetes object.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,14 +27,7 @@ pub struct Manifest {
 impl Manifest {
     /// Checks that `value` is an object with an identity, and takes it.
     pub fn parse(value: Value) -> Result<Self, ManifestError> {
-        let Value::Object(object) = value else {
-            return Err(ManifestError::NotAMapping(type_name(&value)));
-        };
-        let api_version = required(&object, "apiVersion", "an object")?.to_owned();
-        let kind = required(&object, "kind", "an object")?.to_owned();
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version.as_str()));
-        let identity = Identity::new(GroupKind::new(group, kind.as_str()), None, "");
-        Ok(Self { identity, version: version.to_owned(), object })
+        parse::manifest(value)
     }
 
     /// Group, kind, namespace and name.
@@ -75,28 +40,76 @@ impl Manifest {
         &self.version
     }
 
+    /// The API version with its group, such as `apps/v1`.
+    pub fn api_version(&self) -> String {
+        match self.identity.group() {
+            "" => self.version.clone(),
+            group => format!("{group}/{}", self.version),
+        }
+    }
+
     /// The whole object.
     pub fn object(&self) -> &Map<String, Value> {
         &self.object
     }
-}
 
-fn required<'a>(
-    object: &'a Map<String, Value>,
-    field: &'static str,
-    known: &str,
-) -> Result<&'a str, ManifestError> {
-    match object.get(field) {
-        Some(Value::String(text)) if !text.is_empty() => Ok(text),
-        None | Some(Value::Null | Value::String(_)) => {
-            Err(ManifestError::Missing { object: known.to_owned(), field })
+    /// The value of a label.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        self.metadata_text("labels", key)
+    }
+
+    /// The value of an annotation.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.metadata_text("annotations", key)
+    }
+
+    /// The whole object, taken.
+    pub fn into_object(self) -> Map<String, Value> {
+        self.object
+    }
+
+    /// The whole object as a JSON value, taken.
+    pub fn into_value(self) -> Value {
+        Value::Object(self.object)
+    }
+
+    /// Moves the object into a namespace, or out of any.
+    #[expect(dead_code, reason = "the candidate step sets it")]
+    pub(crate) fn set_namespace(&mut self, namespace: Option<&str>) {
+        self.identity.namespace = namespace.map(str::to_owned);
+        let Some(metadata) = self.metadata_mut() else {
+            return;
+        };
+        match namespace {
+            Some(namespace) => metadata.insert("namespace".to_owned(), namespace.into()),
+            None => metadata.remove("namespace"),
+        };
+    }
+
+    /// Sets labels, replacing those of the same key.
+    pub(crate) fn set_labels(&mut self, labels: impl IntoIterator<Item = (String, String)>) {
+        let Some(metadata) = self.metadata_mut() else {
+            return;
+        };
+        let slot = metadata.entry("labels").or_insert(Value::Null);
+        if slot.is_null() {
+            *slot = Value::Object(Map::new());
         }
-        Some(other) => Err(ManifestError::WrongType {
-            object: known.to_owned(),
-            field: field.to_owned(),
-            expected: "a string",
-            found: type_name(other),
-        }),
+        if let Value::Object(existing) = slot {
+            existing.extend(
+                labels
+                    .into_iter()
+                    .map(|(key, value)| (key, Value::String(value))),
+            );
+        }
+    }
+
+    fn metadata_text(&self, field: &str, key: &str) -> Option<&str> {
+        self.object.get("metadata")?.get(field)?.get(key)?.as_str()
+    }
+
+    fn metadata_mut(&mut self) -> Option<&mut Map<String, Value>> {
+        self.object.get_mut("metadata")?.as_object_mut()
     }
 }
 

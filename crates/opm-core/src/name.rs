@@ -24,7 +24,11 @@ pub struct NameError {
 
 impl NameError {
     fn new(what: &'static str, given: &str, rule: &'static str) -> Self {
-        Self { what, given: shorten(given), rule }
+        Self {
+            what,
+            given: shorten(given),
+            rule,
+        }
     }
 }
 
@@ -141,7 +145,9 @@ impl ModulePath {
 
     /// The path without its `@vN`: what stays the same through every version of a module.
     pub fn without_major(&self) -> &str {
-        self.0.split_once('@').map_or(self.0.as_str(), |(path, _)| path)
+        self.0
+            .split_once('@')
+            .map_or(self.0.as_str(), |(path, _)| path)
     }
 }
 
@@ -167,12 +173,17 @@ fn broken_path_rule(given: &str) -> Option<&'static str> {
     if !path.bytes().all(|b| allowed(b) || b == b'/') {
         return Some("only lower-case letters, digits, '-', '.', '_', '~' and '/' are allowed");
     }
-    if path.split('/').any(|segment| segment.is_empty() || segment == "." || segment == "..") {
+    if path
+        .split('/')
+        .any(|segment| segment.is_empty() || segment == "." || segment == "..")
+    {
         return Some("no part between slashes may be empty, '.' or '..'");
     }
     let is_major = |m: &str| {
         m.strip_prefix('v').is_some_and(|n| {
-            !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()) && (n == "0" || !n.starts_with('0'))
+            !n.is_empty()
+                && n.bytes().all(|b| b.is_ascii_digit())
+                && (n == "0" || !n.starts_with('0'))
         })
     };
     if major.is_some_and(|m| !is_major(m)) {

@@ -1,0 +1,132 @@
+//! Digests over canonical bytes: of a whole set of manifests, and of a single object.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+
+use crate::canonical;
+use crate::manifest::Manifest;
+use crate::weight::apply_order;
+
+/// A text that is no digest.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{what} must look like `{shape}`")]
+pub struct DigestError {
+    what: &'static str,
+    shape: &'static str,
+}
+
+/// The digest of a set of rendered manifests: `sha256:` and 64 hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ManifestDigest(String);
+
+impl ManifestDigest {
+    /// The digest of manifests, in whatever order they are given.
+    pub fn of(manifests: &[Manifest]) -> Self {
+        let mut sorted: Vec<&Manifest> = manifests.iter().collect();
+        sorted.sort_by(|a, b| apply_order(a.identity(), b.identity()));
+        Self::of_sorted(sorted)
+    }
+
+    /// The digest of manifests that are in apply order already.
+    pub(crate) fn of_sorted<'a>(sorted: impl IntoIterator<Item = &'a Manifest>) -> Self {
+        let mut hasher = Sha256::new();
+        let mut bytes = Vec::with_capacity(4096);
+        for (index, manifest) in sorted.into_iter().enumerate() {
+            bytes.clear();
+            if index > 0 {
+                bytes.push(b'\n');
+            }
+            canonical::write_object(&mut bytes, manifest.object());
+            hasher.update(&bytes);
+        }
+        Self(format!("sha256:{}", hex(&hasher.finalize())))
+    }
+
+    /// The digest as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ManifestDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for ManifestDigest {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        match text.strip_prefix("sha256:") {
+            Some(digits) if is_hex(digits, 64) => Ok(Self(text.to_owned())),
+            _ => Err(DigestError {
+                what: "a manifest digest",
+                shape: "sha256:<64 lower-case hexadecimal digits>",
+            }),
+        }
+    }
+}
+
+/// What an object looked like when it was applied, in 16 hexadecimal digits: the first eight
+/// bytes of the SHA-256 of its canonical bytes. Enough to tell two states of one object apart;
+/// nothing relies on it to tell objects apart.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectHash(String);
+
+impl ObjectHash {
+    /// The hash of an object.
+    pub fn of(object: &Map<String, Value>) -> Self {
+        Self::of_bytes(&canonical::object_bytes(object))
+    }
+
+    /// The hash of canonical bytes.
+    pub fn of_bytes(canonical: &[u8]) -> Self {
+        let digest = Sha256::digest(canonical);
+        Self(hex(&digest[..8]))
+    }
+
+    /// The hash as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ObjectHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for ObjectHash {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        match is_hex(text, 16) {
+            true => Ok(Self(text.to_owned())),
+            false => Err(DigestError {
+                what: "an object hash",
+                shape: "<16 lower-case hexadecimal digits>",
+            }),
+        }
+    }
+}
+
+/// Bytes as lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble & 0xf)]);
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(*byte)])
+        .collect()
+}
+
+/// Whether a text is exactly so many lower-case hexadecimal digits.
+pub(crate) fn is_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}

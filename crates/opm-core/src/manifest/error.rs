@@ -1,0 +1,62 @@
+//! What keeps a JSON value from being a Kubernetes object, in words.
+
+use thiserror::Error;
+
+/// What keeps a JSON value from being a Kubernetes object.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ManifestError {
+    /// The value is a list, a string, a number, …
+    #[error("a manifest must be a mapping, not {0}")]
+    NotAMapping(&'static str),
+    /// A field that every object needs is missing or empty.
+    #[error("{object}: `{field}` is missing")]
+    Missing {
+        /// As much of the object's identity as is known.
+        object: String,
+        /// The path of the field.
+        field: &'static str,
+    },
+    /// A field has the wrong type.
+    #[error("{object}: `{field}` must be {expected}, not {found}")]
+    WrongType {
+        /// As much of the object's identity as is known.
+        object: String,
+        /// The path of the field.
+        field: String,
+        /// What was expected there.
+        expected: &'static str,
+        /// What is there.
+        found: &'static str,
+    },
+    /// A field has a value that Kubernetes would not take.
+    #[error("{object}: `{field}` is not valid: {rule}")]
+    Invalid {
+        /// As much of the object's identity as is known.
+        object: String,
+        /// The path of the field.
+        field: &'static str,
+        /// The rule it breaks.
+        rule: &'static str,
+    },
+    /// The server would choose the name, so that nothing could be tracked by it.
+    #[error(
+        "{object}: `metadata.generateName` cannot be used, because a release tracks its objects \
+         by name; give it a `metadata.name`"
+    )]
+    GenerateName {
+        /// As much of the object's identity as is known.
+        object: String,
+    },
+    /// A list of objects in the place of one.
+    #[error("a {kind} is not an object: its items must be given one by one")]
+    List {
+        /// The list's kind.
+        kind: String,
+    },
+    /// Nested too deeply to be stored and read back.
+    #[error("{object}: it is nested more than {} levels deep", super::MAX_DEPTH)]
+    TooDeep {
+        /// As much of the object's identity as is known.
+        object: String,
+    },
+}

@@ -1,0 +1,77 @@
+//! The golden vectors, character by character: release ids, serialized manifests, digests and
+//! change ids, as Go's own encoding/json makes them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test says what it expects by failing"
+)]
+
+use opm_core::canonical;
+use opm_core::digest::ManifestDigest;
+use opm_core::ids::{ChangeId, ReleaseId};
+use opm_core::manifest::Manifest;
+use opm_core::name::{ModulePath, NamespaceName, ReleaseName};
+use opm_core::weight::apply_order;
+use serde_json::Value;
+
+fn golden() -> Value {
+    serde_json::from_str(include_str!("golden/inventory.json")).unwrap()
+}
+
+fn text<'a>(vector: &'a Value, field: &str) -> &'a str {
+    vector[field]
+        .as_str()
+        .unwrap_or_else(|| panic!("{field} is no text in {vector}"))
+}
+
+#[test]
+fn release_ids() {
+    let golden = golden();
+    let vectors = golden["releaseIds"].as_array().unwrap();
+    assert_eq!(vectors.len(), 5);
+    for vector in vectors {
+        let id = ReleaseId::of(
+            &ModulePath::new(text(vector, "modulePath")).unwrap(),
+            &ReleaseName::new(text(vector, "releaseName")).unwrap(),
+            &NamespaceName::new(text(vector, "namespace")).unwrap(),
+        );
+        assert_eq!(id.to_string(), text(vector, "releaseId"), "{vector}");
+    }
+}
+
+#[test]
+fn the_namespace_of_release_ids_is_that_of_opmodel_dev() {
+    let namespace = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_DNS, b"opmodel.dev");
+    assert_eq!(namespace.to_string(), text(&golden(), "releaseIdNamespace"));
+}
+
+#[test]
+fn changes() {
+    let golden = golden();
+    let vectors = golden["changes"].as_array().unwrap();
+    assert_eq!(vectors.len(), 7);
+    for vector in vectors {
+        let name = text(vector, "name");
+        let objects = vector["objects"].as_array().unwrap();
+        let mut manifests: Vec<Manifest> = objects
+            .iter()
+            .map(|object| Manifest::parse(object.clone()).unwrap())
+            .collect();
+        let digest = ManifestDigest::of(&manifests);
+        manifests.sort_by(|a, b| apply_order(a.identity(), b.identity()));
+        let serialized: Vec<String> = manifests
+            .iter()
+            .map(|m| String::from_utf8(canonical::object_bytes(m.object())).unwrap())
+            .collect();
+        assert_eq!(serialized.join("\n"), text(vector, "serialized"), "{name}");
+        assert_eq!(digest.as_str(), text(vector, "manifestDigest"), "{name}");
+        let change = ChangeId::of(
+            text(vector, "path"),
+            vector["version"].as_str(),
+            text(vector, "values"),
+            &digest,
+        );
+        assert_eq!(change.as_str(), text(vector, "changeId"), "{name}");
+    }
+}
