@@ -1,0 +1,34 @@
+//! Single objects and their bytes: names, manifests, order, digests, ids, labels, values, diffs.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test says what it expects by failing"
+)]
+
+mod canonical;
+mod golden;
+mod labels;
+mod manifest;
+mod names;
+mod order;
+mod scope;
+
+use opm_core::manifest::Manifest;
+use serde_json::Value;
+
+/// A manifest from JSON that is known to be one.
+fn manifest(value: Value) -> Manifest {
+    Manifest::parse(value).unwrap()
+}
+
+/// A manifest that is nothing but an identity. An empty namespace is none.
+fn bare(api_version: &str, kind: &str, namespace: &str, name: &str) -> Manifest {
+    manifest(serde_json::json!({
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {"name": name, "namespace": namespace},
+    }))
+}
