@@ -1,1 +1,9 @@
-//! The use cases of opm over a few ports.
+//! The use cases of `opm`, each a straight line of typed steps over a few ports.
+//!
+//! Nothing here knows how a cluster is reached, how a module is rendered or what time it is:
+//! that arrives through [`ports`]. Nothing here decides what to do with an object either: that
+//! is `opm-core`'s.
+
+#![deny(missing_docs)]
+
+pub mod ports;

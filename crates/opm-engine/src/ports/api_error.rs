@@ -1,0 +1,72 @@
+//! What went wrong with one request, told apart as far as a decision depends on it.
+
+use std::fmt;
+
+use super::Stopped;
+
+/// The closed set of ways in which a request fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// No answer: connection refused, reset, timed out, TLS, a server that stayed overloaded.
+    Unreachable,
+    /// 401 or 403, except for a terminating namespace. Never the same as "not found".
+    Forbidden,
+    /// 404 for the object itself.
+    NotFound,
+    /// 404 because the object's namespace does not exist.
+    NamespaceMissing,
+    /// 403 because the object's namespace is being deleted.
+    NamespaceTerminating,
+    /// 404 because the server does not serve this kind or version.
+    KindNotServed,
+    /// 409: a create-only apply met an existing object.
+    AlreadyExists,
+    /// 409: the object moved on since it was read (resourceVersion, or uid precondition).
+    Stale,
+    /// 409: other field managers own what was sent; the causes name fields and managers.
+    FieldConflict,
+    /// 422: the object, or the change to it, is not valid; the causes name fields.
+    Invalid,
+    /// 413 or a 422 for its size.
+    TooLarge,
+    /// An admission webhook or policy said no.
+    Denied,
+    /// Any other answer of the server. Not to be repeated.
+    Rejected,
+    /// Nothing was sent, because the run was interrupted or its lock is no longer certain.
+    Stopped(Stopped),
+}
+
+/// One cause as the server lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// The machine-readable reason, such as `FieldManagerConflict` or `FieldValueForbidden`.
+    pub reason: String,
+    /// The field, such as `spec.selector`.
+    pub field: String,
+    /// The message. Safe to print: values of Secrets are taken out.
+    pub message: String,
+}
+
+/// One failed request, after all attempts that were safe to repeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiError {
+    /// What kind of failure it is.
+    pub kind: ErrorKind,
+    /// The HTTP status, when there was an answer.
+    pub status: Option<u16>,
+    /// The server's machine-readable reason, such as `Invalid`.
+    pub reason: String,
+    /// What the server, or the network, said. Safe to print: values of Secrets are taken out.
+    pub message: String,
+    /// The causes the server listed.
+    pub causes: Vec<Cause>,
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ApiError {}

@@ -1,0 +1,24 @@
+//! Time, as an argument.
+
+use std::future::Future;
+use std::time::Duration;
+
+/// Seconds since the Unix epoch, with nanoseconds: a point in wall-clock time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Timestamp(pub Duration);
+
+/// A point on a clock that never goes back, but may stand still while the machine sleeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Instant(pub Duration);
+
+/// The two clocks of this machine, and waiting.
+pub trait Clock: Send + Sync {
+    /// The wall clock: may jump, but moves on while the machine sleeps.
+    fn wall(&self) -> Timestamp;
+
+    /// The monotonic clock: never jumps, but stands still while the machine sleeps.
+    fn monotonic(&self) -> Instant;
+
+    /// Waits.
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send;
+}

@@ -1,0 +1,214 @@
+//! The cluster: what it serves, what lives there, and the two ways to change it.
+//!
+//! The port speaks of single objects by identity. How many requests that takes, at which API
+//! version, and which of them are repeated, is the adapter's business; that a failed look is
+//! never "absent" is part of the contract.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::time::Duration;
+
+use opm_core::identity::{GroupKind, Identity};
+use opm_core::scope::Scope;
+use serde_json::{Map, Value};
+
+use super::{ApiError, Gate};
+
+/// One kind that the server serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedKind {
+    /// The version the server prefers, used for reading and deleting.
+    pub preferred: String,
+    /// All versions it serves.
+    pub versions: Vec<String>,
+    /// The plural in URLs.
+    pub plural: String,
+    /// Whether its objects live in namespaces.
+    pub scope: Scope,
+    /// Whether its objects can be listed.
+    pub listable: bool,
+    /// Whether its objects can be deleted.
+    pub deletable: bool,
+}
+
+/// All kinds that the server serves, and the groups it could not tell about.
+#[derive(Debug, Clone, Default)]
+pub struct ServedKinds {
+    /// By group and kind.
+    pub kinds: BTreeMap<GroupKind, ServedKind>,
+    /// Groups whose server did not answer (an aggregated API that is down), with the cause.
+    pub silent_groups: BTreeMap<String, String>,
+}
+
+/// How much of an object is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Metadata only, managed fields included: no Secret's data is read.
+    Metadata,
+    /// The whole object.
+    Whole,
+}
+
+/// What a look at one identity found.
+#[derive(Debug, Clone)]
+pub enum Found {
+    /// The server said, for this very object, that it is not there (or nothing of its kind or
+    /// in its namespace can be).
+    Absent,
+    /// It is there.
+    Present(Map<String, Value>),
+    /// The look failed. Never to be taken for absence.
+    Failed(ApiError),
+}
+
+/// How an object is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApplyMode {
+    /// It must not exist yet; if it does, the answer is `AlreadyExists` and nothing changes.
+    CreateOnly,
+    /// It must exist with this uid; if it is gone or another, nothing changes.
+    Update {
+        /// The uid it must have.
+        uid: String,
+    },
+}
+
+/// One server-side apply.
+#[derive(Debug)]
+pub struct ApplyObject<'a> {
+    /// The identity, for URL and messages.
+    pub identity: &'a Identity,
+    /// The API version without its group.
+    pub version: &'a str,
+    /// The object to send.
+    pub object: &'a Map<String, Value>,
+    /// Whether it is to be created or updated.
+    pub mode: ApplyMode,
+    /// The field manager.
+    pub field_manager: &'a str,
+    /// Whether fields of other managers are taken over.
+    pub force: bool,
+    /// Whether the server only pretends.
+    pub dry_run: bool,
+}
+
+/// The server's answer to an apply.
+#[derive(Debug, Clone)]
+pub struct Sent {
+    /// Whether the object was created.
+    pub created: bool,
+    /// The object as it is now.
+    pub object: Map<String, Value>,
+}
+
+/// What happens to the dependents of a deleted object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Propagation {
+    /// They go after it.
+    Background,
+    /// They go before it.
+    Foreground,
+    /// They stay.
+    Orphan,
+}
+
+/// One delete, guarded by uid.
+#[derive(Debug)]
+pub struct DeleteObject<'a> {
+    /// The identity.
+    pub identity: &'a Identity,
+    /// The uid it must have.
+    pub uid: &'a str,
+    /// The resourceVersion it must have, when that matters.
+    pub resource_version: Option<&'a str>,
+    /// What happens to its dependents.
+    pub propagation: Propagation,
+    /// Whether the server only pretends.
+    pub dry_run: bool,
+}
+
+/// What a delete came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deleted {
+    /// It is gone.
+    Gone,
+    /// The server accepted; finalizers or a grace period still hold it.
+    Accepted,
+    /// It was not there any more, or another object has taken its place.
+    WasGone,
+}
+
+/// One change that a watch reports.
+#[derive(Debug, Clone)]
+pub enum WatchEvent {
+    /// The object exists, and looks like this now.
+    Seen(Identity, Map<String, Value>),
+    /// The object is gone.
+    Gone(Identity),
+}
+
+/// A Kubernetes API.
+pub trait Cluster: Send + Sync {
+    /// What the server serves. Asked anew every time it is called.
+    fn served(&self) -> impl Future<Output = Result<ServedKinds, ApiError>> + Send;
+
+    /// Looks at many objects, with as few requests as possible. The answer has exactly the
+    /// identities that were asked for.
+    fn look(
+        &self,
+        wanted: &[Identity],
+        detail: Detail,
+    ) -> impl Future<Output = BTreeMap<Identity, Found>> + Send;
+
+    /// All objects of one kind that carry this label, in all namespaces or in one.
+    fn list_labelled(
+        &self,
+        kind: &GroupKind,
+        namespace: Option<&str>,
+        label: (&str, &str),
+        detail: Detail,
+    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, ApiError>> + Send;
+
+    /// All objects of one kind in a namespace, metadata only.
+    fn list_in_namespace(
+        &self,
+        kind: &GroupKind,
+        namespace: &str,
+    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, ApiError>> + Send;
+
+    /// Applies one object, repeating the request where that is safe.
+    fn apply(
+        &self,
+        request: ApplyObject<'_>,
+        gate: &Gate,
+    ) -> impl Future<Output = Result<Sent, ApiError>> + Send;
+
+    /// Deletes one object, repeating the request where that is safe.
+    fn delete(
+        &self,
+        request: DeleteObject<'_>,
+        gate: &Gate,
+    ) -> impl Future<Output = Result<Deleted, ApiError>> + Send;
+
+    /// Watches these objects, beginning with how they are now (or that they are absent), and
+    /// calls `on_event` for each change until it returns true, or the time is over. Resumes
+    /// after disconnects. Returns whether `on_event` said it has seen enough.
+    fn watch(
+        &self,
+        wanted: &[Identity],
+        timeout: Duration,
+        on_event: &mut (dyn FnMut(WatchEvent) -> bool + Send),
+    ) -> impl Future<Output = Result<bool, ApiError>> + Send;
+
+    /// Pods that belong to a workload (by its selector), to say why it is not ready.
+    fn pods_of(
+        &self,
+        workload: &Map<String, Value>,
+    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, ApiError>> + Send;
+
+    /// Warnings that the server sent since the last call, each once.
+    fn take_warnings(&self) -> Vec<String>;
+
+    /// Who the server takes us for, as well as can be told.
+    fn user(&self) -> impl Future<Output = Option<String>> + Send;
+}

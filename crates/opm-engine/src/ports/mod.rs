@@ -1,0 +1,16 @@
+//! What the use cases need from the outside, and nothing more.
+
+mod api_error;
+mod clock;
+mod cluster;
+mod gate;
+mod secrets;
+
+pub use api_error::{ApiError, Cause, ErrorKind};
+pub use clock::{Clock, Instant, Timestamp};
+pub use cluster::{
+    ApplyMode, ApplyObject, Cluster, DeleteObject, Deleted, Detail, Found, Propagation, Sent,
+    ServedKind, ServedKinds, WatchEvent,
+};
+pub use gate::{Gate, Stopped};
+pub use secrets::{RemoveOutcome, SecretContent, SecretStore, StoredSecret, WriteOutcome};

@@ -1,0 +1,115 @@
+//! Where records live: Secrets, written with care for who else writes them.
+//!
+//! This port knows nothing of what the bytes mean; the codec in `opm-core` does.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+
+use super::{ApiError, Gate, Timestamp};
+
+/// What a Secret holds, as far as `opm` writes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SecretContent {
+    /// The Secret's name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its type, such as `opmodel.dev/release`.
+    pub secret_type: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// Its data, decoded.
+    pub data: BTreeMap<String, Vec<u8>>,
+    /// `immutable: true`, which somebody may have set by hand.
+    pub immutable: bool,
+}
+
+/// A Secret as the server has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredSecret {
+    /// What it holds.
+    pub content: SecretContent,
+    /// Its uid.
+    pub uid: String,
+    /// Its resourceVersion.
+    pub resource_version: String,
+    /// The newest managedFields time of an entry that owns `data.lock`.
+    pub lock_written: Option<Timestamp>,
+    /// The server's clock when it answered (its Date header).
+    pub server_time: Timestamp,
+    /// Whether it is being deleted.
+    pub terminating: bool,
+}
+
+/// What became of a write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WriteOutcome {
+    /// Written; this is how it stands now.
+    Written(StoredSecret),
+    /// Somebody else wrote it first (or created it, or removed it): nothing was written.
+    Lost,
+}
+
+/// What became of a removal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RemoveOutcome {
+    /// It is gone, or was gone already.
+    Gone,
+    /// Somebody else wrote or replaced it meanwhile: nothing was removed.
+    Lost,
+}
+
+/// Secrets, read and written whole.
+pub trait SecretStore: Send + Sync {
+    /// Reads one Secret by name. `None` only if the server said that it does not exist.
+    fn get(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> impl Future<Output = Result<Option<StoredSecret>, ApiError>> + Send;
+
+    /// Secrets that carry all of these labels, in one namespace or in all.
+    fn list(
+        &self,
+        namespace: Option<&str>,
+        labels: &[(&str, &str)],
+    ) -> impl Future<Output = Result<Vec<StoredSecret>, ApiError>> + Send;
+
+    /// Creates a Secret that must not exist, by an apply that never merges into one.
+    fn create(
+        &self,
+        content: &SecretContent,
+        gate: &Gate,
+    ) -> impl Future<Output = Result<WriteOutcome, ApiError>> + Send;
+
+    /// Replaces a Secret (full PUT) if it is still at this resourceVersion.
+    fn replace(
+        &self,
+        content: &SecretContent,
+        resource_version: &str,
+        gate: &Gate,
+    ) -> impl Future<Output = Result<WriteOutcome, ApiError>> + Send;
+
+    /// Writes `data.lock` alone (field manager `opm-lock`, forced), if the Secret is still at
+    /// this resourceVersion.
+    fn write_lock(
+        &self,
+        namespace: &str,
+        name: &str,
+        lock: &[u8],
+        resource_version: &str,
+        gate: &Gate,
+    ) -> impl Future<Output = Result<WriteOutcome, ApiError>> + Send;
+
+    /// Removes a Secret if it still has this uid and, when given, this resourceVersion.
+    fn remove(
+        &self,
+        namespace: &str,
+        name: &str,
+        uid: &str,
+        resource_version: Option<&str>,
+        gate: &Gate,
+    ) -> impl Future<Output = Result<RemoveOutcome, ApiError>> + Send;
+}
