@@ -1,0 +1,192 @@
+//! The invariants of ARCHITECTURE.md that a machine can check.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Which of our crates a crate may use. Tests may use more.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("opm-core", &[]),
+    ("opm-engine", &["opm-core"]),
+    ("opm-render", &["opm-core", "opm-engine"]),
+    ("opm-cluster", &["opm-core", "opm-engine"]),
+    ("opm-sandbox", &[]),
+    (
+        "opm-cli",
+        &[
+            "opm-core",
+            "opm-engine",
+            "opm-render",
+            "opm-cluster",
+            "opm-sandbox",
+        ],
+    ),
+    ("opm-testkit", &["opm-core"]),
+    ("opm-e2e", &["opm-core", "opm-testkit", "opm-sandbox"]),
+    (
+        "xtask",
+        &[
+            "opm-core",
+            "opm-cli",
+            "opm-testkit",
+            "opm-render",
+            "opm-sandbox",
+        ],
+    ),
+];
+
+/// What `opm-core` stands on: formats and arithmetic, nothing that reaches outside.
+const CORE_STANDS_ON: &[&str] = &[
+    "base64",
+    "jiff",
+    "semver",
+    "serde",
+    "serde_json",
+    "sha1",
+    "sha2",
+    "strsim",
+    "thiserror",
+    "uuid",
+];
+
+/// Ways out of a pure crate, and why each is closed.
+const WAYS_OUT: &[(&str, &str)] = &[
+    ("std::fs", "the core reads no files"),
+    ("std::env", "settings arrive as arguments"),
+    ("std::net", "the core sends nothing"),
+    ("std::process", "the core starts nothing"),
+    ("SystemTime", "time arrives as an argument"),
+    ("Instant::now", "time arrives as an argument"),
+    ("std::thread", "the core does not wait"),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
+}
+
+/// The normal dependencies of every crate of the workspace.
+fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--no-deps",
+            "--offline",
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let names = |package: &Value| {
+        let normal = |d: &&Value| d["kind"].is_null();
+        package["dependencies"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(normal)
+            .map(|d| d["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    metadata["packages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| (p["name"].as_str().unwrap().to_owned(), names(p)))
+        .collect()
+}
+
+fn sources(of: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut open = vec![of.to_owned()];
+    while let Some(dir) = open.pop() {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                found.push((path, text));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn arrows_point_inward_only() {
+    let allowed: BTreeMap<&str, &[&str]> = ARROWS.iter().copied().collect();
+    for (name, uses) in dependencies() {
+        let allowed = allowed.get(name.as_str()).unwrap_or_else(|| {
+            panic!("{name} is new: say in ARROWS and in ARCHITECTURE.md what it may use")
+        });
+        for used in uses
+            .iter()
+            .filter(|d| d.starts_with("opm-") || *d == "xtask")
+        {
+            assert!(
+                allowed.contains(&used.as_str()),
+                "{name} must not use {used}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_core_stands_on_formats_only() {
+    for used in &dependencies()["opm-core"] {
+        assert!(
+            CORE_STANDS_ON.contains(&used.as_str()),
+            "opm-core must not use {used}"
+        );
+    }
+}
+
+#[test]
+fn the_core_has_no_way_out() {
+    for (path, text) in sources(&root().join("crates/opm-core/src")) {
+        for (way, why) in WAYS_OUT {
+            assert!(!text.contains(way), "{} uses {way}: {why}", path.display());
+        }
+    }
+}
+
+#[test]
+fn only_the_output_module_prints() {
+    let printing = [
+        "println!(",
+        "print!(",
+        "std::io::stdout()",
+        "std::io::stderr()",
+    ];
+    for name in [
+        "opm-core",
+        "opm-engine",
+        "opm-render",
+        "opm-cluster",
+        "opm-sandbox",
+        "opm-cli",
+    ] {
+        for (path, text) in sources(&root().join("crates").join(name).join("src")) {
+            if path.components().any(|c| c.as_os_str() == "ui") {
+                continue;
+            }
+            let shipped = text.split("#[cfg(test)]").next().unwrap_or_default();
+            for way in printing {
+                let prints = shipped
+                    .lines()
+                    .any(|l| !l.trim_start().starts_with("//") && l.contains(way));
+                assert!(
+                    !prints,
+                    "{} prints with {way}: only opm-cli's ui does",
+                    path.display()
+                );
+            }
+        }
+    }
+}
