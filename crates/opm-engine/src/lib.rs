@@ -6,4 +6,12 @@
 
 #![deny(missing_docs)]
 
+pub mod engine;
+pub mod failure;
 pub mod ports;
+pub mod report;
+pub mod request;
+
+pub use engine::{Actor, Engine, Settings, Timing};
+pub use failure::{FailedObject, Failure, FailureKind};
+pub use report::{Action, Outcome, Release, Report, Tracked};

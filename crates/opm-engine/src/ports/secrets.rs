@@ -47,7 +47,7 @@ pub struct StoredSecret {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WriteOutcome {
     /// Written; this is how it stands now.
-    Written(StoredSecret),
+    Written(Box<StoredSecret>),
     /// Somebody else wrote it first (or created it, or removed it): nothing was written.
     Lost,
 }

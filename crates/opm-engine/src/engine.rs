@@ -1,0 +1,89 @@
+//! The engine: the ports, and what holds for every use case of one run.
+//!
+//! Every use case is one method, in a file or directory of its own beside this one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::ports::Gate;
+
+/// Who acts, and from where. Goes into the lock and the log.
+#[derive(Debug, Clone)]
+pub struct Actor {
+    /// The person or account, when the cluster itself does not say.
+    pub who: String,
+    /// The name of this machine.
+    pub host: String,
+    /// The id of this process.
+    pub pid: u32,
+    /// What this machine calls its current boot, if it says so.
+    pub boot: Option<String>,
+    /// Which pid namespace the pid belongs to, if the machine says so.
+    pub pid_namespace: Option<String>,
+    /// The version of `opm`.
+    pub version: String,
+    /// Whether a process of this machine is alive. Asked only of pids that belong to the same
+    /// machine, boot and pid namespace.
+    pub is_alive: fn(u32) -> bool,
+}
+
+/// How long a lock is good for. Settable, so that tests need not wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// After this long without renewal a lock has expired.
+    pub ttl: Duration,
+    /// How often the holder renews.
+    pub renew: Duration,
+    /// How long after sending its last successful renewal the holder still acts.
+    pub hold: Duration,
+    /// How long after the old lock's last write a delete that took over waits before it removes
+    /// the record, unless the old holder is known to be dead.
+    pub take_over_rest: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            ttl: Duration::from_secs(30),
+            renew: Duration::from_secs(10),
+            hold: Duration::from_secs(20),
+            take_over_rest: Duration::from_secs(90),
+        }
+    }
+}
+
+/// What holds for every use case of one run.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Who acts.
+    pub actor: Actor,
+    /// How long locks are good for.
+    pub timing: Timing,
+    /// The feature flags in force, by name. Recorded with each change.
+    pub features: BTreeMap<String, bool>,
+}
+
+/// The use cases, over a cluster, a store for records and a clock.
+#[derive(Debug)]
+#[allow(dead_code, reason = "the use cases that read them follow")]
+pub struct Engine<C, S, K> {
+    pub(crate) cluster: C,
+    pub(crate) secrets: S,
+    pub(crate) clock: K,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) settings: Settings,
+}
+
+impl<C, S, K> Engine<C, S, K> {
+    /// An engine over these ports. The gate is shared with whoever handles interrupts.
+    pub fn new(cluster: C, secrets: S, clock: K, gate: Arc<Gate>, settings: Settings) -> Self {
+        Self {
+            cluster,
+            secrets,
+            clock,
+            gate,
+            settings,
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What became of a use case: the one value that output is made from, success or failure.
+//!
+//! How it is printed, and which JSON it becomes, is the caller's business.
+
+use opm_core::identity::Identity;
+use opm_core::ids::{ChangeId, ReleaseId};
+use opm_core::name::{NamespaceName, ReleaseName};
+
+/// A release, found or about to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Release {
+    /// Its name.
+    pub name: ReleaseName,
+    /// Its namespace.
+    pub namespace: NamespaceName,
+    /// Its id.
+    pub id: ReleaseId,
+}
+
+/// What happened to one object. A dry run says what would happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Action {
+    /// It was created.
+    Created,
+    /// It was there, and was changed.
+    Configured,
+    /// It was there, and is as it was.
+    Unchanged,
+    /// It was deleted and created again.
+    Recreated,
+    /// It was there, untracked or another release's, and is this release's now.
+    Adopted,
+    /// It was stale, and was deleted.
+    Pruned,
+    /// It was deleted with its release.
+    Deleted,
+    /// It was left standing on purpose.
+    Kept,
+    /// It could not be applied or deleted.
+    Failed,
+    /// It was not tried, because something before it failed.
+    Skipped,
+}
+
+impl Action {
+    /// The word that scripts see.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Configured => "configured",
+            Self::Unchanged => "unchanged",
+            Self::Recreated => "recreated",
+            Self::Adopted => "adopted",
+            Self::Pruned => "pruned",
+            Self::Deleted => "deleted",
+            Self::Kept => "kept",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// One object of the report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// Which object.
+    pub identity: Identity,
+    /// The API version without its group.
+    pub version: String,
+    /// Its component.
+    pub component: String,
+    /// What happened to it.
+    pub action: Action,
+    /// Why: always there when it was kept, failed or skipped.
+    pub reason: Option<String>,
+}
+
+/// An object outside the inventory that the record still knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tracked {
+    /// Which object.
+    pub identity: Identity,
+    /// The API version without its group.
+    pub version: String,
+    /// Its component.
+    pub component: String,
+    /// Why it is pending or kept, in the record's word.
+    pub why: &'static str,
+    /// The change that left it.
+    pub change: String,
+    /// Since when.
+    pub since: String,
+    /// More about it, in words.
+    pub reason: Option<String>,
+}
+
+/// What a use case did, or what it had done when it failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The release, as far as it is known.
+    pub release: Option<Release>,
+    /// The change that was applied, or was to be.
+    pub change_id: Option<ChangeId>,
+    /// The digest of its manifests.
+    pub manifest_digest: Option<String>,
+    /// Whether the release had no recorded change before.
+    pub first_apply: bool,
+    /// Whether nothing was really done.
+    pub dry_run: bool,
+    /// Every object that the plan named, in order.
+    pub resources: Vec<Outcome>,
+    /// Objects that are still to be cleaned up.
+    pub pending: Vec<Tracked>,
+    /// Objects that were left standing on purpose.
+    pub kept: Vec<Tracked>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}

@@ -1,0 +1,180 @@
+//! What a use case is asked to do: plain values, one struct per use case.
+//!
+//! Where they come from (flags, variables, files) and what their defaults are is the caller's
+//! business.
+
+use std::time::Duration;
+
+use opm_core::identity::ObjectSelector;
+use opm_core::ids::ReleaseId;
+use opm_core::name::{ComponentName, ModulePath, NamespaceName, ReleaseName};
+use opm_core::rendered::Rendered;
+
+/// Which existing objects that no release tracks may be taken over.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Adopt {
+    /// None: they are a reason to refuse.
+    #[default]
+    None,
+    /// All of them, except those that Helm owns.
+    All,
+    /// These, those that Helm owns included.
+    Named(Vec<ObjectSelector>),
+}
+
+/// Kinds that are never pruned, deleted or recreated unless the flag for them is given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GuardFlags {
+    /// `--prune-namespaces`
+    pub namespaces: bool,
+    /// `--force-prune-pvcs`
+    pub volume_claims: bool,
+    /// `--force-prune-pvs`
+    pub volumes: bool,
+    /// `--prune-crds`
+    pub crds: bool,
+}
+
+/// A release, as a command names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReleaseRef {
+    /// By its name: found by listing.
+    Name(ReleaseName),
+    /// By its id: found by listing.
+    Id(ReleaseId),
+    /// By module and name: found by a single GET.
+    Module {
+        /// The module's path.
+        path: ModulePath,
+        /// The release's name.
+        name: ReleaseName,
+    },
+}
+
+/// Apply a rendered module.
+#[derive(Debug, Clone)]
+pub struct ApplyRequest {
+    /// The module, rendered: all its components, selected or not.
+    pub rendered: Rendered,
+    /// The release's name.
+    pub name: ReleaseName,
+    /// The release's namespace.
+    pub namespace: NamespaceName,
+    /// Which optional components are selected; none leaves the recorded selection.
+    pub selection: Option<Vec<ComponentName>>,
+    /// Only show what would happen.
+    pub dry_run: bool,
+    /// Leave stale objects standing, as kept.
+    pub no_prune: bool,
+    /// How many changes the record keeps.
+    pub max_history: usize,
+    /// Create the release's namespace if it does not exist.
+    pub create_namespace: bool,
+    /// Which untracked objects may be taken over.
+    pub adopt: Adopt,
+    /// Take over objects of other releases.
+    pub take_ownership: bool,
+    /// Delete and recreate objects whose immutable fields changed.
+    pub recreate: bool,
+    /// An empty render may prune everything.
+    pub allow_empty: bool,
+    /// Take over fields that other managers own, also on objects that are new to the inventory.
+    pub force_conflicts: bool,
+    /// Which guarded kinds may go.
+    pub guards: GuardFlags,
+    /// Wait until the release is ready, after it is recorded.
+    pub wait: bool,
+    /// Prune only when the new objects are ready.
+    pub prune_after_ready: bool,
+    /// How long to wait, for phases, readiness and deletions each.
+    pub timeout: Duration,
+    /// Wait for objects that are being deleted, instead of refusing.
+    pub wait_for_deletion: bool,
+    /// How long to wait for another holder of the lock.
+    pub lock_timeout: Duration,
+    /// Go back to the previous change when the apply fails.
+    pub atomic: bool,
+    /// Keep the rendered manifests in a per-change record.
+    pub record: bool,
+    /// How many requests at a time.
+    pub concurrency: usize,
+    /// What the log says about this deployment.
+    pub message: Option<String>,
+}
+
+/// Remove a release, or one of its components.
+#[derive(Debug, Clone)]
+pub struct DeleteRequest {
+    /// Which release.
+    pub release: ReleaseRef,
+    /// Its namespace.
+    pub namespace: NamespaceName,
+    /// Only this component.
+    pub component: Option<ComponentName>,
+    /// Only show what would happen.
+    pub dry_run: bool,
+    /// Which guarded kinds may go.
+    pub guards: GuardFlags,
+    /// Wait until everything is gone.
+    pub wait: bool,
+    /// How long to wait.
+    pub timeout: Duration,
+    /// How long to wait for another holder of the lock.
+    pub lock_timeout: Duration,
+    /// No such release is success.
+    pub ignore_not_found: bool,
+    /// How many changes the record keeps, when a component goes.
+    pub max_history: usize,
+    /// How many requests at a time.
+    pub concurrency: usize,
+    /// What the log says about this deployment.
+    pub message: Option<String>,
+}
+
+/// Which tracked objects a command is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Objects {
+    /// All of them, after a confirmation that lists them.
+    All,
+    /// These.
+    Named(Vec<ObjectSelector>),
+}
+
+/// Delete kept objects by name.
+#[derive(Debug, Clone)]
+pub struct PruneRequest {
+    /// Which release.
+    pub release: ReleaseRef,
+    /// Its namespace.
+    pub namespace: NamespaceName,
+    /// Which of its kept objects.
+    pub objects: Objects,
+    /// Only show what would happen.
+    pub dry_run: bool,
+    /// How long to wait for another holder of the lock.
+    pub lock_timeout: Duration,
+    /// How many requests at a time.
+    pub concurrency: usize,
+}
+
+/// Stop tracking objects, and delete nothing.
+#[derive(Debug, Clone)]
+pub struct ForgetRequest {
+    /// Which release.
+    pub release: ReleaseRef,
+    /// Its namespace.
+    pub namespace: NamespaceName,
+    /// Which of its tracked objects.
+    pub objects: Vec<ObjectSelector>,
+    /// How long to wait for another holder of the lock.
+    pub lock_timeout: Duration,
+}
+
+/// Remove the lock of a dead holder.
+#[derive(Debug, Clone)]
+pub struct UnlockRequest {
+    /// Which release.
+    pub release: ReleaseRef,
+    /// Its namespace.
+    pub namespace: NamespaceName,
+}
