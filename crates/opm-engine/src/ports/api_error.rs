@@ -48,6 +48,18 @@ pub struct Cause {
     pub message: String,
 }
 
+impl Cause {
+    /// The field manager that a `FieldManagerConflict` names: `kubectl` in
+    /// `conflict with "kubectl" with subresource "scale" using apps/v1`.
+    pub fn manager(&self) -> Option<&str> {
+        if self.reason != "FieldManagerConflict" {
+            return None;
+        }
+        let (_, rest) = self.message.split_once('"')?;
+        rest.split_once('"').map(|(manager, _)| manager)
+    }
+}
+
 /// One failed request, after all attempts that were safe to repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiError {
@@ -70,3 +82,21 @@ impl fmt::Display for ApiError {
 }
 
 impl std::error::Error for ApiError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_conflict_names_a_manager() {
+        let cause = |reason: &str, message: &str| Cause {
+            reason: reason.to_owned(),
+            field: ".data.x".to_owned(),
+            message: message.to_owned(),
+        };
+        let scale = r#"conflict with "hpa" with subresource "scale" using apps/v1"#;
+        assert_eq!(cause("FieldManagerConflict", scale).manager(), Some("hpa"));
+        assert_eq!(cause("FieldManagerConflict", "no name").manager(), None);
+        assert_eq!(cause("FieldValueInvalid", scale).manager(), None);
+    }
+}

@@ -13,4 +13,6 @@ pub use cluster::{
     ServedKind, ServedKinds, WatchEvent,
 };
 pub use gate::{Gate, Stopped};
-pub use secrets::{RemoveOutcome, SecretContent, SecretStore, StoredSecret, WriteOutcome};
+pub use secrets::{
+    RemoveOutcome, SecretContent, SecretStore, SecretVersion, StoredSecret, WriteOutcome,
+};

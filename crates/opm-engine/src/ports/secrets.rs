@@ -43,6 +43,31 @@ pub struct StoredSecret {
     pub terminating: bool,
 }
 
+/// One Secret at one point of its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SecretVersion<'a> {
+    /// Its namespace.
+    pub namespace: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// Its uid.
+    pub uid: &'a str,
+    /// Its resourceVersion.
+    pub resource_version: &'a str,
+}
+
+impl StoredSecret {
+    /// This Secret as it was read.
+    pub fn version(&self) -> SecretVersion<'_> {
+        SecretVersion {
+            namespace: &self.content.namespace,
+            name: &self.content.name,
+            uid: &self.uid,
+            resource_version: &self.resource_version,
+        }
+    }
+}
+
 /// What became of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WriteOutcome {
@@ -92,14 +117,13 @@ pub trait SecretStore: Send + Sync {
         gate: &Gate,
     ) -> impl Future<Output = Result<WriteOutcome, ApiError>> + Send;
 
-    /// Writes `data.lock` alone (field manager `opm-lock`, forced), if the Secret is still at
-    /// this resourceVersion.
+    /// Writes `data.lock` alone (field manager `opm-lock`, forced), if the Secret still has
+    /// this uid and is at this resourceVersion. The uid matters: the server ignores the
+    /// resourceVersion of an apply when the object is gone, and would create it anew.
     fn write_lock(
         &self,
-        namespace: &str,
-        name: &str,
+        at: SecretVersion<'_>,
         lock: &[u8],
-        resource_version: &str,
         gate: &Gate,
     ) -> impl Future<Output = Result<WriteOutcome, ApiError>> + Send;
 
