@@ -1,4 +1,7 @@
-//! The `opm` command: what was typed becomes settings, settings become a request, and one
-//! module prints the answer.
+//! The `opm` command. Everything it does is in the library beside it.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    opm_cli::run(std::env::args_os())
+}

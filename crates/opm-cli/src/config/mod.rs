@@ -1,0 +1,128 @@
+//! The configuration file: finding it, reading it, and writing a first one.
+//!
+//! `--config FILE` names the file. Without it the first directory that has one decides: the
+//! working directory, then the user's configuration directory. Files are not merged.
+
+mod decode;
+pub(crate) mod template;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use serde_json::Value;
+
+use crate::error::{CliError, ErrorKind};
+use crate::settings::Layer;
+use crate::yaml;
+
+/// The largest file that can be somebody's configuration.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The languages in which a configuration file can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    /// YAML, in `opm-config.yaml`
+    Yaml,
+    /// TOML, in `opm-config.toml`
+    Toml,
+}
+
+impl Language {
+    /// The name under which a file of this language is found.
+    pub(crate) fn file_name(self) -> &'static str {
+        match self {
+            Self::Yaml => "opm-config.yaml",
+            Self::Toml => "opm-config.toml",
+        }
+    }
+
+    /// The language of a file, by its ending.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "yaml" | "yml" | "json" => Some(Self::Yaml),
+            "toml" => Some(Self::Toml),
+            _ => None,
+        }
+    }
+
+    fn parse(self, text: &str) -> Result<Value, String> {
+        match self {
+            Self::Yaml => yaml::parse(text),
+            Self::Toml => toml::from_str(text).map_err(|error: toml::de::Error| error.to_string()),
+        }
+    }
+}
+
+/// Reads the file that applies, if there is one, and says which it was.
+pub(crate) fn read(
+    named: Option<&PathBuf>,
+    user: Option<&Path>,
+) -> Result<Option<(PathBuf, Layer)>, CliError> {
+    let found = match named {
+        Some(path) => Some(path.clone()),
+        None => match in_directory(Path::new(""))? {
+            Some(path) => Some(path),
+            None => user.map(in_directory).transpose()?.flatten(),
+        },
+    };
+    found
+        .map(|path| load(&path).map(|layer| (path, layer)))
+        .transpose()
+}
+
+/// The configuration file of a directory.
+fn in_directory(directory: &Path) -> Result<Option<PathBuf>, CliError> {
+    let [yaml, toml] = [Language::Yaml, Language::Toml].map(|l| directory.join(l.file_name()));
+    match (yaml.exists(), toml.exists()) {
+        (true, true) => {
+            let message = format!(
+                "there are two configuration files: {} and {}",
+                yaml.display(),
+                toml.display()
+            );
+            Err(CliError::new(ErrorKind::Config, message)
+                .hint("keep one of them, or name the one to use with --config"))
+        }
+        (true, false) => Ok(Some(yaml)),
+        (false, true) => Ok(Some(toml)),
+        (false, false) => Ok(None),
+    }
+}
+
+fn load(path: &Path) -> Result<Layer, CliError> {
+    let language = Language::of(path).ok_or_else(|| {
+        CliError::new(
+            ErrorKind::Config,
+            format!("cannot tell the language of {}", path.display()),
+        )
+        .hint("a configuration file ends in .yaml or .toml")
+    })?;
+    let text = contents(path).map_err(|error| {
+        let message = format!(
+            "failed to read the configuration file {}: {error}",
+            path.display()
+        );
+        CliError::new(ErrorKind::Config, message)
+    })?;
+    let document = language.parse(&text).map_err(|error| {
+        let message = format!(
+            "failed to parse the configuration file {}:\n{error}",
+            path.display()
+        );
+        CliError::new(ErrorKind::Config, message)
+    })?;
+    decode::layer(path, &document)
+}
+
+fn contents(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?
+        .take(MAX_BYTES + 1)
+        .read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(io::Error::other("it is larger than 1 MiB"));
+    }
+    Ok(text)
+}

@@ -1,0 +1,33 @@
+//! Where a user's files live, by the conventions of the system.
+//!
+//! On Unix, macOS included, the XDG convention; on Windows the roaming and local application
+//! data. Decides only; creates nothing.
+
+use std::path::PathBuf;
+
+use crate::env::{Environment, System};
+
+/// The directory that holds the user's configuration file.
+pub(crate) fn config(env: &Environment) -> Option<PathBuf> {
+    let base = env.directory(System::XdgConfigHome).or_else(|| {
+        if cfg!(windows) {
+            env.directory(System::AppData)
+        } else {
+            env.directory(System::Home).map(|home| home.join(".config"))
+        }
+    });
+    base.map(|base| base.join("opm"))
+}
+
+/// The directory that holds the embedded cluster unless another is named.
+pub(crate) fn sandbox(env: &Environment) -> Option<PathBuf> {
+    let base = env.directory(System::XdgDataHome).or_else(|| {
+        if cfg!(windows) {
+            env.directory(System::LocalAppData)
+        } else {
+            env.directory(System::Home)
+                .map(|home| home.join(".local/share"))
+        }
+    });
+    base.map(|base| base.join("opm").join("sandbox"))
+}

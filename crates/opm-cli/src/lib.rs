@@ -1,0 +1,70 @@
+//! The `opm` command: what was typed becomes settings, settings become a request, and one
+//! module prints the answer.
+//!
+//! The path of the data is the path through the files:
+//!
+//! ```text
+//! args      what was typed                        (clap)
+//! env       what the environment says             (the only reader of variables)
+//! config    what the configuration file says
+//! settings  what all three mean together: flag beats environment beats file
+//! commands  one file per command: its arguments, and one function
+//! ui        the only place that prints
+//! ```
+//!
+//! Commands take plain values and return an [`Exit`] or a [`CliError`]; none of them prints by
+//! itself, reads a variable, or ends the process.
+
+mod args;
+mod commands;
+mod config;
+mod directories;
+mod early;
+mod env;
+mod error;
+mod nearest;
+mod settings;
+mod ui;
+mod yaml;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use args::Cli;
+use clap::{CommandFactory, FromArgMatches};
+use env::Environment;
+use ui::Ui;
+
+pub use error::{CliError, ErrorKind, ErrorObject, Exit};
+
+/// Runs `opm` with the given arguments, the first of which is the name of the program.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let env = Environment::of_this_process();
+    let matches = match Cli::command().try_get_matches_from(&arguments) {
+        Ok(matches) => matches,
+        Err(answer) => return early::answer(&answer, &arguments, &env).into(),
+    };
+    match Cli::from_arg_matches(&matches) {
+        Ok(cli) => execute(&cli, &env).into(),
+        Err(answer) => early::answer(&answer, &arguments, &env).into(),
+    }
+}
+
+fn execute(cli: &Cli, env: &Environment) -> Exit {
+    let settings = match settings::resolve(&cli.global, env, cli.command.config_file()) {
+        Ok(settings) => settings,
+        Err(error) => return early::ui(&cli.global, env).fail(&error),
+    };
+    let ui = Ui::new(settings.output, settings.verbosity, settings.color);
+    if let Some(path) = &settings.config_read {
+        ui.detail(&format!("read the configuration file {}", path.display()));
+    }
+    for warning in &settings.warnings {
+        ui.warn(warning);
+    }
+    match commands::run(&cli.command, &settings, &ui) {
+        Ok(exit) => exit,
+        Err(error) => ui.fail(&error),
+    }
+}

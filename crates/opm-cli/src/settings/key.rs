@@ -1,0 +1,96 @@
+//! The registry of settings: each has a flag, an environment variable, and (but for the one
+//! that names the file) a key in the configuration file.
+
+/// A setting that can be given to every command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Key {
+    Kubeconfig,
+    Context,
+    Namespace,
+    As,
+    Sandbox,
+    SandboxDir,
+    Output,
+    Config,
+    Verbose,
+    Quiet,
+    Color,
+    Events,
+    FeatureEnable,
+    FeatureDisable,
+}
+
+impl Key {
+    /// All settings, in the order in which they are shown.
+    pub(crate) const ALL: [Self; 14] = [
+        Self::Kubeconfig,
+        Self::Context,
+        Self::Namespace,
+        Self::As,
+        Self::Sandbox,
+        Self::SandboxDir,
+        Self::Output,
+        Self::Config,
+        Self::Verbose,
+        Self::Quiet,
+        Self::Color,
+        Self::Events,
+        Self::FeatureEnable,
+        Self::FeatureDisable,
+    ];
+
+    /// The flag, without its dashes.
+    pub(crate) fn flag(self) -> &'static str {
+        match self {
+            Self::Kubeconfig => "kubeconfig",
+            Self::Context => "context",
+            Self::Namespace => "namespace",
+            Self::As => "as",
+            Self::Sandbox => "sandbox",
+            Self::SandboxDir => "sandbox-dir",
+            Self::Output => "output",
+            Self::Config => "config",
+            Self::Verbose => "verbose",
+            Self::Quiet => "quiet",
+            Self::Color => "color",
+            Self::Events => "events",
+            Self::FeatureEnable => "feature-enable",
+            Self::FeatureDisable => "feature-disable",
+        }
+    }
+
+    /// The environment variable.
+    pub(crate) fn variable(self) -> &'static str {
+        match self {
+            Self::Kubeconfig => "OPM_KUBECONFIG",
+            Self::Context => "OPM_CONTEXT",
+            Self::Namespace => "OPM_NAMESPACE",
+            Self::As => "OPM_AS",
+            Self::Sandbox => "OPM_SANDBOX",
+            Self::SandboxDir => "OPM_SANDBOX_DIR",
+            Self::Output => "OPM_OUTPUT",
+            Self::Config => "OPM_CONFIG",
+            Self::Verbose => "OPM_VERBOSE",
+            Self::Quiet => "OPM_QUIET",
+            Self::Color => "OPM_COLOR",
+            Self::Events => "OPM_EVENTS",
+            Self::FeatureEnable => "OPM_FEATURE_ENABLE",
+            Self::FeatureDisable => "OPM_FEATURE_DISABLE",
+        }
+    }
+
+    /// The key in the configuration file, with a dot where it is nested.
+    pub(crate) fn config(self) -> Option<&'static str> {
+        match self {
+            Self::Config => None,
+            Self::FeatureEnable => Some("features.enable"),
+            Self::FeatureDisable => Some("features.disable"),
+            plain => Some(plain.flag()),
+        }
+    }
+
+    /// The setting with this key in the configuration file.
+    pub(crate) fn from_config(path: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|key| key.config() == Some(path))
+    }
+}

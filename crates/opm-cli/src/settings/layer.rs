@@ -1,0 +1,202 @@
+//! One level of configuration: what the command line, the environment, or a file says on its
+//! own, before they are put together.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use opm_core::name::NamespaceName;
+
+use super::Key;
+use crate::args::GlobalArgs;
+use crate::env::Environment;
+use crate::error::{CliError, ErrorKind};
+use crate::ui::{Color, Format, Verbosity};
+
+/// Where a setting comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The command line.
+    Flag,
+    /// The environment.
+    Environment,
+    /// The configuration file.
+    File(PathBuf),
+    /// Nobody said anything.
+    Default,
+}
+
+impl Origin {
+    /// What to call a setting of this origin in a message.
+    pub(crate) fn name_of(&self, key: Key) -> String {
+        match self {
+            Self::Flag => format!("--{}", key.flag()),
+            Self::Environment => format!("the environment variable {}", key.variable()),
+            Self::File(path) => {
+                format!(
+                    "the key `{}` in {}",
+                    key.config().unwrap_or_default(),
+                    path.display()
+                )
+            }
+            Self::Default => format!("the default of --{}", key.flag()),
+        }
+    }
+
+    /// A setting that cannot be used, and why.
+    pub(crate) fn invalid(&self, key: Key, why: &str) -> CliError {
+        let kind = if *self == Self::Flag {
+            ErrorKind::Usage
+        } else {
+            ErrorKind::Config
+        };
+        CliError::new(kind, format!("{} is not valid: {why}", self.name_of(key)))
+    }
+}
+
+/// What one level says. `None` where it says nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Layer {
+    pub(crate) kubeconfig: Option<PathBuf>,
+    pub(crate) context: Option<String>,
+    pub(crate) namespace: Option<NamespaceName>,
+    pub(crate) as_user: Option<String>,
+    pub(crate) sandbox: Option<bool>,
+    pub(crate) sandbox_dir: Option<PathBuf>,
+    pub(crate) output: Option<Format>,
+    pub(crate) verbosity: Option<Verbosity>,
+    pub(crate) color: Option<Color>,
+    pub(crate) events: Option<bool>,
+    pub(crate) feature_enable: Vec<String>,
+    pub(crate) feature_disable: Vec<String>,
+}
+
+impl Layer {
+    /// What was typed.
+    pub(crate) fn of_flags(args: &GlobalArgs) -> Result<Self, CliError> {
+        let namespace = args
+            .namespace
+            .as_deref()
+            .map(|name| namespace(&Origin::Flag, name));
+        Ok(Self {
+            kubeconfig: args.kubeconfig.clone(),
+            context: args.context.clone(),
+            namespace: namespace.transpose()?,
+            as_user: args.as_user.clone(),
+            sandbox: args.sandbox,
+            sandbox_dir: args.sandbox_dir.clone(),
+            output: args.output,
+            verbosity: verbosity(
+                &Origin::Flag,
+                (args.verbose > 0).then_some(args.verbose),
+                args.quiet,
+            )?,
+            color: args.color,
+            events: args.events,
+            feature_enable: args.feature_enable.clone(),
+            feature_disable: args.feature_disable.clone(),
+        })
+    }
+
+    /// What the environment says.
+    pub(crate) fn of_environment(env: &Environment) -> Result<Self, CliError> {
+        let path = |key: Key| env.get(key.variable()).map(PathBuf::from);
+        let verbose = text(env, Key::Verbose)?
+            .map(|given| count(Key::Verbose, given))
+            .transpose()?;
+        let quiet = switch(env, Key::Quiet)?;
+        let name = text(env, Key::Namespace)?;
+        Ok(Self {
+            kubeconfig: path(Key::Kubeconfig),
+            context: text(env, Key::Context)?.map(str::to_owned),
+            namespace: name
+                .map(|name| namespace(&Origin::Environment, name))
+                .transpose()?,
+            as_user: text(env, Key::As)?.map(str::to_owned),
+            sandbox: switch(env, Key::Sandbox)?,
+            sandbox_dir: path(Key::SandboxDir),
+            output: word(env, Key::Output)?,
+            verbosity: verbosity(&Origin::Environment, verbose, quiet)?,
+            color: word(env, Key::Color)?,
+            events: switch(env, Key::Events)?,
+            feature_enable: list(env, Key::FeatureEnable)?,
+            feature_disable: list(env, Key::FeatureDisable)?,
+        })
+    }
+}
+
+/// A namespace that follows the rules for names.
+pub(crate) fn namespace(origin: &Origin, given: &str) -> Result<NamespaceName, CliError> {
+    NamespaceName::new(given).map_err(|error| origin.invalid(Key::Namespace, &error.to_string()))
+}
+
+/// What `verbose` and `quiet` of one level mean together.
+pub(crate) fn verbosity(
+    origin: &Origin,
+    verbose: Option<u8>,
+    quiet: Option<bool>,
+) -> Result<Option<Verbosity>, CliError> {
+    Verbosity::of(verbose, quiet)
+        .map_err(|_| origin.invalid(Key::Verbose, "it is set together with quiet"))
+}
+
+/// One of the words of a closed set.
+pub(crate) fn choice<T: ValueEnum>(origin: &Origin, key: Key, given: &str) -> Result<T, CliError> {
+    T::from_str(given, false).map_err(|_| {
+        let words: Vec<String> = T::value_variants()
+            .iter()
+            .filter_map(|variant| variant.to_possible_value())
+            .map(|value| value.get_name().to_owned())
+            .collect();
+        origin.invalid(key, &format!("{given:?} is none of {}", words.join(", ")))
+    })
+}
+
+fn text(env: &Environment, key: Key) -> Result<Option<&str>, CliError> {
+    env.get(key.variable())
+        .map(|given| {
+            given
+                .to_str()
+                .ok_or_else(|| invalid(key, "it is not UTF-8"))
+        })
+        .transpose()
+}
+
+fn word<T: ValueEnum>(env: &Environment, key: Key) -> Result<Option<T>, CliError> {
+    text(env, key)?
+        .map(|given| choice(&Origin::Environment, key, given))
+        .transpose()
+}
+
+fn switch(env: &Environment, key: Key) -> Result<Option<bool>, CliError> {
+    text(env, key)?
+        .map(|given| match given {
+            "true" | "1" => Ok(true),
+            "false" | "0" => Ok(false),
+            other => Err(invalid(
+                key,
+                &format!("{other:?} is neither true nor false"),
+            )),
+        })
+        .transpose()
+}
+
+/// How often: a small number, or true and false for once and never.
+fn count(key: Key, given: &str) -> Result<u8, CliError> {
+    match given {
+        "true" => Ok(1),
+        "false" => Ok(0),
+        other => other
+            .parse()
+            .map_err(|_| invalid(key, &format!("{other:?} is no small number"))),
+    }
+}
+
+fn list(env: &Environment, key: Key) -> Result<Vec<String>, CliError> {
+    Ok(text(env, key)?
+        .map(|given| given.split(',').map(str::to_owned).collect())
+        .unwrap_or_default())
+}
+
+fn invalid(key: Key, why: &str) -> CliError {
+    Origin::Environment.invalid(key, why)
+}

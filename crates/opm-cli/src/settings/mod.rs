@@ -1,0 +1,150 @@
+//! What the command line, the environment and the configuration file mean together.
+//!
+//! Flag beats environment beats file, setting by setting. Commands see only the result, as
+//! plain values; where each came from is kept for `opm config view`.
+
+mod key;
+mod layer;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use opm_core::name::NamespaceName;
+
+use crate::args::GlobalArgs;
+use crate::config;
+use crate::directories;
+use crate::env::Environment;
+use crate::error::CliError;
+use crate::ui::{Color, Format, Verbosity};
+
+pub(crate) use key::Key;
+pub(crate) use layer::{Layer, Origin, choice, namespace, verbosity};
+
+/// What every command may want to know.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// The kubeconfig file; without it, the usual ones.
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// The context; without it, the kubeconfig's current one.
+    pub(crate) context: Option<String>,
+    /// The namespace; without it, the context's, the module's, or `default`.
+    pub(crate) namespace: Option<NamespaceName>,
+    /// The user to act as.
+    pub(crate) as_user: Option<String>,
+    /// Whether to use the embedded cluster.
+    pub(crate) sandbox: bool,
+    /// Where the embedded cluster lives; nothing only if the user has no home.
+    pub(crate) sandbox_dir: Option<PathBuf>,
+    /// The format of data, if one was asked for.
+    pub(crate) output: Option<Format>,
+    /// How much to say beside the data.
+    pub(crate) verbosity: Verbosity,
+    /// Whether to colour.
+    pub(crate) color: Color,
+    /// Whether to write the event stream.
+    pub(crate) events: bool,
+    /// The configuration file that was named with `--config` or its variable.
+    pub(crate) config_named: Option<PathBuf>,
+    /// The configuration file that was read.
+    pub(crate) config_read: Option<PathBuf>,
+    /// The user's configuration directory.
+    pub(crate) config_dir: Option<PathBuf>,
+    /// Where each setting came from; those that are absent are defaults.
+    pub(crate) origins: BTreeMap<Key, Origin>,
+    /// What the user should know about the configuration itself.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Whether a command looks at the configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ConfigFile {
+    /// As most do.
+    Read,
+    /// Not needed, so that it works also beside a file that is missing or broken.
+    Ignore,
+}
+
+/// Puts the three levels together.
+pub(crate) fn resolve(
+    args: &GlobalArgs,
+    env: &Environment,
+    file: ConfigFile,
+) -> Result<Settings, CliError> {
+    let named = config_named(args, env);
+    let config_dir = directories::config(env);
+    let read = match file {
+        ConfigFile::Read => {
+            config::read(named.as_ref().map(|(path, _)| path), config_dir.as_deref())?
+        }
+        ConfigFile::Ignore => None,
+    };
+    let config_read = read.as_ref().map(|(path, _)| path.clone());
+    let mut layers = vec![
+        (Origin::Flag, Layer::of_flags(args)?),
+        (Origin::Environment, Layer::of_environment(env)?),
+    ];
+    layers.extend(read.map(|(path, layer)| (Origin::File(path), layer)));
+
+    let mut pick = Picker {
+        layers: &layers,
+        origins: BTreeMap::new(),
+    };
+    let sandbox_dir = pick.first(Key::SandboxDir, |layer| layer.sandbox_dir.clone());
+    let mut settings = Settings {
+        kubeconfig: pick.first(Key::Kubeconfig, |layer| layer.kubeconfig.clone()),
+        context: pick.first(Key::Context, |layer| layer.context.clone()),
+        namespace: pick.first(Key::Namespace, |layer| layer.namespace.clone()),
+        as_user: pick.first(Key::As, |layer| layer.as_user.clone()),
+        sandbox: pick
+            .first(Key::Sandbox, |layer| layer.sandbox)
+            .unwrap_or_default(),
+        sandbox_dir: sandbox_dir.or_else(|| directories::sandbox(env)),
+        output: pick.first(Key::Output, |layer| layer.output),
+        verbosity: pick
+            .first(Key::Verbose, |layer| layer.verbosity)
+            .unwrap_or_default(),
+        color: pick
+            .first(Key::Color, |layer| layer.color)
+            .unwrap_or_default(),
+        events: pick
+            .first(Key::Events, |layer| layer.events)
+            .unwrap_or_default(),
+        config_named: None,
+        config_read,
+        config_dir,
+        origins: pick.origins,
+        warnings: Vec::new(),
+    };
+    if let Some((path, origin)) = named {
+        settings.config_named = Some(path);
+        settings.origins.insert(Key::Config, origin);
+    }
+    Ok(settings)
+}
+
+/// The file that `--config` or its variable names.
+fn config_named(args: &GlobalArgs, env: &Environment) -> Option<(PathBuf, Origin)> {
+    let flag = args.config.clone().map(|path| (path, Origin::Flag));
+    flag.or_else(|| {
+        env.get(Key::Config.variable())
+            .map(|path| (PathBuf::from(path), Origin::Environment))
+    })
+}
+
+/// Takes each setting from the first level that has it, and remembers which one that was.
+struct Picker<'a> {
+    layers: &'a [(Origin, Layer)],
+    origins: BTreeMap<Key, Origin>,
+}
+
+impl Picker<'_> {
+    fn first<T>(&mut self, key: Key, of: impl Fn(&Layer) -> Option<T>) -> Option<T> {
+        let (origin, value) = self
+            .layers
+            .iter()
+            .find_map(|(origin, layer)| Some((origin, of(layer)?)))?;
+        self.origins.insert(key, origin.clone());
+        Some(value)
+    }
+}

@@ -1,0 +1,151 @@
+//! The only place that prints.
+//!
+//! Data goes to standard output, everything else (warnings, hints, progress) to standard error.
+//! With `-o json` standard output is exactly one JSON document, also when the command fails.
+//! A reader that went away (`opm … | head`) is no failure: what it did not want to read is
+//! dropped, and the command goes on to its own end.
+
+mod choice;
+mod failure;
+mod table;
+
+use std::io::{self, Write};
+
+use anstream::AutoStream;
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+
+use crate::error::{CliError, ErrorKind, Exit};
+use crate::yaml;
+
+pub(crate) use choice::{Color, Format, Verbosity};
+pub(crate) use table::Table;
+
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const HINT: Style = AnsiColor::Cyan.on_default();
+
+/// How to print: the format of data, how much to say beside it, and whether in colour.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ui {
+    format: Option<Format>,
+    verbosity: Verbosity,
+    color: Color,
+}
+
+impl Ui {
+    /// Prints data in `format`, or in each command's own default when none was asked for.
+    pub(crate) fn new(format: Option<Format>, verbosity: Verbosity, color: Color) -> Self {
+        Self {
+            format,
+            verbosity,
+            color,
+        }
+    }
+
+    /// The format that was asked for, else the command's own default.
+    pub(crate) fn format_or(&self, default: Format) -> Format {
+        self.format.unwrap_or(default)
+    }
+
+    /// Prints a command's answer: the document as JSON or YAML, or the table made from it.
+    pub(crate) fn data(
+        &self,
+        document: &impl Serialize,
+        table: impl FnOnce(Format) -> Table,
+    ) -> Result<(), CliError> {
+        match self.format_or(Format::Table) {
+            format @ (Format::Table | Format::Wide) => self.text(&table(format).to_string()),
+            Format::Json => self.json(document),
+            Format::Yaml => self.yaml(document),
+        }
+    }
+
+    /// Prints a document as JSON.
+    pub(crate) fn json(&self, document: &impl Serialize) -> Result<(), CliError> {
+        let text =
+            serde_json::to_string_pretty(document).map_err(|error| unprintable("JSON", &error))?;
+        self.text(&(text + "\n"))
+    }
+
+    /// Prints a document as YAML.
+    pub(crate) fn yaml(&self, document: &impl Serialize) -> Result<(), CliError> {
+        let text = yaml::print(document).map_err(|error| unprintable("YAML", &error))?;
+        self.text(&text)
+    }
+
+    /// Prints text that is itself the data, such as a completion script.
+    pub(crate) fn text(&self, text: &str) -> Result<(), CliError> {
+        let mut stdout = AutoStream::new(io::stdout(), self.color.of(&io::stdout())).lock();
+        match stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush())
+        {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) => {
+                let message = format!("failed to write to standard output: {error}");
+                Err(CliError::new(ErrorKind::Io, message))
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Says what the user should know and could overlook.
+    pub(crate) fn warn(&self, message: &str) {
+        self.say(
+            Verbosity::Quiet,
+            &format!("{WARNING}warning:{WARNING:#} {message}"),
+        );
+    }
+
+    /// Says what could be done next.
+    pub(crate) fn hint(&self, message: &str) {
+        self.say(Verbosity::Normal, &format!("{HINT}hint:{HINT:#} {message}"));
+    }
+
+    /// Says what was done, unless `--quiet`.
+    pub(crate) fn info(&self, message: &str) {
+        self.say(Verbosity::Normal, message);
+    }
+
+    /// Says how it was done, with `--verbose`.
+    pub(crate) fn detail(&self, message: &str) {
+        self.say(Verbosity::Verbose, message);
+    }
+
+    /// Shows a failure, to people on standard error and to scripts as the one document, and
+    /// gives the exit code that goes with it.
+    pub(crate) fn fail(&self, error: &CliError) -> Exit {
+        self.say(Verbosity::Quiet, &failure::for_people(error));
+        self.fail_document(error)
+    }
+
+    /// Shows a failure to scripts only: for when people have been told in other words.
+    pub(crate) fn fail_document(&self, error: &CliError) -> Exit {
+        let document = error.to_json();
+        let printed = match self.format {
+            Some(Format::Json) => self.json(&document),
+            Some(Format::Yaml) => self.yaml(&document),
+            Some(Format::Table | Format::Wide) | None => Ok(()),
+        };
+        if let Err(unprinted) = printed {
+            self.say(Verbosity::Quiet, &failure::for_people(&unprinted));
+        }
+        error.kind.exit()
+    }
+
+    /// Writes a line to standard error if the user wants to hear at least that much. There is
+    /// nowhere left to report that standard error itself is closed.
+    pub(crate) fn say(&self, level: Verbosity, line: &str) {
+        if level <= self.verbosity {
+            let mut stderr = AutoStream::new(io::stderr(), self.color.of(&io::stderr())).lock();
+            let _ = writeln!(stderr, "{line}");
+        }
+    }
+}
+
+fn unprintable(format: &str, error: &dyn std::fmt::Display) -> CliError {
+    CliError::new(
+        ErrorKind::Failed,
+        format!("failed to print the answer as {format}: {error}"),
+    )
+}

@@ -1,0 +1,13 @@
+//! The built command, run as users run it: in a directory of its own, with an environment of
+//! its own, its words compared with what they should be.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests say what they expect by failing loudly"
+)]
+
+mod config;
+mod contract;
+mod runner;
