@@ -9,6 +9,7 @@
 pub mod canonical;
 pub mod digest;
 pub mod entry;
+pub mod health;
 pub mod identity;
 pub mod ids;
 pub mod labels;

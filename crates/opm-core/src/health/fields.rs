@@ -1,0 +1,85 @@
+//! Reading a live object by path, with Kubernetes' defaults for what is left out.
+
+use serde_json::{Map, Value};
+
+/// A live object, read by JSON pointers.
+pub(super) struct Fields<'a>(pub(super) &'a Map<String, Value>);
+
+impl<'a> Fields<'a> {
+    pub(super) fn get(&self, pointer: &str) -> Option<&'a Value> {
+        let mut parts = pointer.split('/').skip(1);
+        let mut value = self.0.get(parts.next()?)?;
+        for part in parts {
+            value = value.get(part)?;
+        }
+        Some(value)
+    }
+
+    pub(super) fn text(&self, pointer: &str) -> Option<&'a str> {
+        self.get(pointer)?.as_str()
+    }
+
+    pub(super) fn number(&self, pointer: &str) -> Option<i64> {
+        self.get(pointer)?.as_i64()
+    }
+
+    /// A count that the server leaves out when it is zero.
+    pub(super) fn count(&self, pointer: &str) -> i64 {
+        self.number(pointer).unwrap_or(0)
+    }
+
+    pub(super) fn is_true(&self, pointer: &str) -> bool {
+        self.get(pointer) == Some(&Value::Bool(true))
+    }
+
+    pub(super) fn list(&self, pointer: &str) -> &'a [Value] {
+        self.get(pointer)
+            .and_then(Value::as_array)
+            .map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn kind(&self) -> &'a str {
+        self.text("/kind").unwrap_or_default()
+    }
+
+    pub(super) fn group(&self) -> &'a str {
+        let api_version = self.text("/apiVersion").unwrap_or_default();
+        api_version.split_once('/').map_or("", |(group, _)| group)
+    }
+
+    pub(super) fn condition(&self, kind: &str) -> Option<Condition<'a>> {
+        self.list("/status/conditions")
+            .iter()
+            .find(|condition| condition.get("type").and_then(Value::as_str) == Some(kind))
+            .map(Condition)
+    }
+}
+
+/// One entry of `status.conditions`.
+pub(super) struct Condition<'a>(&'a Value);
+
+impl Condition<'_> {
+    fn text(&self, field: &str) -> &str {
+        self.0
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+
+    pub(super) fn is(&self, status: &str) -> bool {
+        self.text("status") == status
+    }
+
+    pub(super) fn reason(&self) -> &str {
+        self.text("reason")
+    }
+
+    /// Reason and message, as far as there are any.
+    pub(super) fn words(&self) -> String {
+        match (self.text("reason"), self.text("message")) {
+            ("", message) => message.to_owned(),
+            (reason, "") => reason.to_owned(),
+            (reason, message) => format!("{reason}: {message}"),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The built-in workloads.
+
+use super::Health;
+use super::fields::Fields;
+
+/// The wanted number of pods; one, when the field is left out.
+fn replicas(fields: &Fields<'_>) -> i64 {
+    fields.number("/spec/replicas").unwrap_or(1)
+}
+
+/// Status without an observed generation means that no controller has looked at all.
+fn unseen(fields: &Fields<'_>) -> bool {
+    fields.number("/status/observedGeneration").is_none()
+}
+
+fn waiting_for_controller() -> Health {
+    Health::progressing("its controller has not seen it yet")
+}
+
+pub(super) fn deployment(fields: &Fields<'_>) -> Health {
+    if unseen(fields) {
+        return waiting_for_controller();
+    }
+    if let Some(progressing) = fields.condition("Progressing")
+        && progressing.reason() == "ProgressDeadlineExceeded"
+    {
+        return Health::failed(progressing.words());
+    }
+    let wanted = replicas(fields);
+    let updated = fields.count("/status/updatedReplicas");
+    let total = fields.count("/status/replicas");
+    let available = fields.count("/status/availableReplicas");
+    if fields.is_true("/spec/paused") && updated < wanted {
+        return Health::progressing("its rollout is paused");
+    }
+    if updated < wanted {
+        return Health::progressing(format!("{updated} of {wanted} pods are up to date"));
+    }
+    if total > updated {
+        return Health::progressing(format!("{} old pods are still there", total - updated));
+    }
+    if available < wanted {
+        return Health::progressing(format!("{available} of {wanted} pods are available"));
+    }
+    Health::ready()
+}
+
+pub(super) fn stateful_set(fields: &Fields<'_>) -> Health {
+    if unseen(fields) {
+        return waiting_for_controller();
+    }
+    let wanted = replicas(fields);
+    let ready = fields.count("/status/readyReplicas");
+    if ready < wanted {
+        return Health::progressing(format!("{ready} of {wanted} pods are ready"));
+    }
+    if fields.text("/spec/updateStrategy/type") == Some("OnDelete") {
+        return Health::ready();
+    }
+    let partition = fields.count("/spec/updateStrategy/rollingUpdate/partition");
+    let updated = fields.count("/status/updatedReplicas");
+    let same_revision =
+        fields.text("/status/currentRevision") == fields.text("/status/updateRevision");
+    let due = (wanted - partition).max(0);
+    if !same_revision && updated < due {
+        return Health::progressing(format!("{updated} of {due} pods are up to date"));
+    }
+    Health::ready()
+}
+
+pub(super) fn daemon_set(fields: &Fields<'_>) -> Health {
+    if unseen(fields) {
+        return waiting_for_controller();
+    }
+    let wanted = fields.count("/status/desiredNumberScheduled");
+    let on_delete = fields.text("/spec/updateStrategy/type") == Some("OnDelete");
+    let updated = fields.count("/status/updatedNumberScheduled");
+    if !on_delete && updated < wanted {
+        return Health::progressing(format!("{updated} of {wanted} pods are up to date"));
+    }
+    let available = fields.count("/status/numberAvailable");
+    if available < wanted {
+        return Health::progressing(format!("{available} of {wanted} pods are available"));
+    }
+    Health::ready()
+}
+
+pub(super) fn replica_set(fields: &Fields<'_>) -> Health {
+    if unseen(fields) {
+        return waiting_for_controller();
+    }
+    let wanted = replicas(fields);
+    let available = fields.count("/status/availableReplicas");
+    if available < wanted {
+        return Health::progressing(format!("{available} of {wanted} pods are available"));
+    }
+    Health::ready()
+}
+
+/// A Job is there to be completed.
+pub(super) fn job(fields: &Fields<'_>) -> Health {
+    if let Some(failed) = fields.condition("Failed")
+        && failed.is("True")
+    {
+        return Health::failed(failed.words());
+    }
+    if fields
+        .condition("Complete")
+        .is_some_and(|complete| complete.is("True"))
+    {
+        return Health::ready();
+    }
+    if fields.is_true("/spec/suspend") {
+        return Health::progressing("it is suspended");
+    }
+    let done = fields.count("/status/succeeded");
+    let wanted = fields.number("/spec/completions").unwrap_or(1);
+    Health::progressing(format!("{done} of {wanted} completions"))
+}
