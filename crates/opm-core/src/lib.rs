@@ -17,4 +17,5 @@ pub mod manifest;
 pub mod name;
 pub mod rendered;
 pub mod scope;
+pub mod values;
 pub mod weight;

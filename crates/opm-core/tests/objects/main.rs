@@ -15,6 +15,7 @@ mod manifest;
 mod names;
 mod order;
 mod scope;
+mod values;
 
 use opm_core::manifest::Manifest;
 use serde_json::Value;

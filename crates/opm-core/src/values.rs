@@ -1,0 +1,70 @@
+//! The values that a module was given, resolved and concrete, and their one canonical text.
+//!
+//! Numbers are kept as text: values pass through here on their way from one program to another,
+//! and an integer of twenty digits must leave as it came. There is no merging and no schema
+//! here; that is the business of whoever resolves values.
+
+mod cue;
+mod json;
+mod number;
+
+use std::collections::BTreeMap;
+
+pub use json::ValuesError;
+pub use number::{Number, NumberError};
+
+/// How deep values may be nested.
+pub const MAX_DEPTH: usize = 100;
+
+/// A concrete value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// Nothing, explicitly.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// A number of any size.
+    Number(Number),
+    /// A text.
+    String(String),
+    /// A list.
+    List(Vec<Value>),
+    /// Named fields. Two fields of one name cannot be.
+    Struct(BTreeMap<String, Value>),
+}
+
+impl Value {
+    /// Reads JSON, numbers exactly as they are written.
+    pub fn from_json(text: &str) -> Result<Self, ValuesError> {
+        json::read(text)
+    }
+
+    /// The canonical CUE text: equal values, equal text, and it reads back to equal values.
+    ///
+    /// Keys are sorted by bytes, indentation is by tabs, every item has a line of its own, and
+    /// no newline ends the text. Recorded changes are identified by it, so it never changes.
+    /// Labels come back from `cue` in Unicode's normal form C, whatever form they had.
+    pub fn to_cue(&self) -> String {
+        cue::print(self)
+    }
+}
+
+impl From<&serde_json::Value> for Value {
+    /// From JSON that was read already: integers beyond 64 bits have become floats by then.
+    fn from(value: &serde_json::Value) -> Self {
+        use serde_json::Value as Json;
+        match value {
+            Json::Null => Self::Null,
+            Json::Bool(flag) => Self::Bool(*flag),
+            Json::Number(number) => Self::Number(Number::from(number)),
+            Json::String(text) => Self::String(text.clone()),
+            Json::Array(items) => Self::List(items.iter().map(Self::from).collect()),
+            Json::Object(fields) => Self::Struct(
+                fields
+                    .iter()
+                    .map(|(key, value)| (key.clone(), Self::from(value)))
+                    .collect(),
+            ),
+        }
+    }
+}
