@@ -1,1 +1,2 @@
-//! Modules, rendered to components.
+//! x
+pub mod yaml;

@@ -1,0 +1,262 @@
+//! A module's directory: the only place that rendering reads a module's files from.
+//!
+//! No path leaves it, neither by `..` nor by a symbolic link; only regular files are opened, and
+//! never more of them than a limit. It knows nothing of what the files mean.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Component, Path, PathBuf};
+
+use thiserror::Error;
+
+/// The largest file that is read.
+pub const MAX_FILE: u64 = 32 << 20;
+/// The most files and directories that a module may have.
+pub const MAX_ENTRIES: usize = 50_000;
+
+/// Why a file of a module could not be read.
+#[derive(Debug, Error)]
+pub enum DirError {
+    /// There is nothing at that path.
+    #[error("{path}: no such file or directory")]
+    Missing {
+        /// The path as it was given.
+        path: String,
+    },
+    /// The module's own path is no directory.
+    #[error("{path}: not a directory")]
+    NotADirectory {
+        /// The path as it was given.
+        path: String,
+    },
+    /// The path leads out of the module's directory.
+    #[error("{path}: leads out of the module's directory")]
+    Outside {
+        /// The path as it was given.
+        path: String,
+    },
+    /// A device, a socket, a pipe.
+    #[error("{path}: not a regular file")]
+    Irregular {
+        /// The path as it was given.
+        path: String,
+    },
+    /// The file is larger than is read.
+    #[error("{path}: larger than {} MiB", limit >> 20)]
+    TooLarge {
+        /// The path as it was given.
+        path: String,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// The module has more entries than are looked at.
+    #[error("{path}: holds more than {MAX_ENTRIES} files and directories")]
+    TooMany {
+        /// The module's path.
+        path: String,
+    },
+    /// The file is not UTF-8.
+    #[error("{path}: not UTF-8 text")]
+    NotText {
+        /// The path as it was given.
+        path: String,
+    },
+    /// The operating system refused.
+    #[error("failed to read {path}: {source}")]
+    Io {
+        /// The path as it was given.
+        path: String,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+}
+
+impl DirError {
+    fn io(path: &Path, source: std::io::Error) -> Self {
+        let path = path.display().to_string();
+        match source.kind() {
+            std::io::ErrorKind::NotFound => Self::Missing { path },
+            _ => Self::Io { path, source },
+        }
+    }
+}
+
+/// A module's directory, with its links resolved.
+#[derive(Debug, Clone)]
+pub struct ModuleDir {
+    root: PathBuf,
+    given: PathBuf,
+}
+
+impl ModuleDir {
+    /// Opens the directory at `given`.
+    pub fn open(given: &Path) -> Result<Self, DirError> {
+        let root = given.canonicalize().map_err(|e| DirError::io(given, e))?;
+        match root.is_dir() {
+            true => Ok(Self { root, given: given.to_owned() }),
+            false => Err(DirError::NotADirectory { path: given.display().to_string() }),
+        }
+    }
+
+    /// The directory without links.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A path inside the directory, as the user would name it.
+    pub fn shown(&self, relative: &Path) -> String {
+        match self.given.as_os_str() == "." {
+            true => relative.display().to_string(),
+            false => self.given.join(relative).display().to_string(),
+        }
+    }
+
+    /// Whether a file or directory of that name is there (or a link, wherever it leads).
+    pub fn has(&self, relative: &str) -> bool {
+        self.root.join(relative).symlink_metadata().is_ok()
+    }
+
+    /// The file or directory behind a path that a module names, links resolved.
+    pub fn resolve(&self, relative: &Path) -> Result<PathBuf, DirError> {
+        let path = self.shown(relative);
+        let inward = relative
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if !inward {
+            return Err(DirError::Outside { path });
+        }
+        let resolved = self
+            .root
+            .join(relative)
+            .canonicalize()
+            .map_err(|e| DirError::io(Path::new(&path), e))?;
+        match resolved.starts_with(&self.root) {
+            true => Ok(resolved),
+            false => Err(DirError::Outside { path }),
+        }
+    }
+
+    /// The text of a file of the module.
+    pub fn read(&self, relative: &Path) -> Result<String, DirError> {
+        let resolved = self.resolve(relative)?;
+        read_text(&resolved, &self.shown(relative), MAX_FILE)
+    }
+
+    /// The entries of a directory of the module, in the order of their names' bytes.
+    pub fn list(&self, relative: &Path) -> Result<Vec<PathBuf>, DirError> {
+        let resolved = self.resolve(relative)?;
+        let failed = |e| DirError::io(Path::new(&self.shown(relative)), e);
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&resolved).map_err(failed)? {
+            names.push(relative.join(entry.map_err(failed)?.file_name()));
+            if names.len() > MAX_ENTRIES {
+                return Err(DirError::TooMany { path: self.given.display().to_string() });
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Every file below a directory of the module, hidden ones left out, sorted by path.
+    /// Links to directories are not followed; links to files are, when they stay inside.
+    pub fn walk(&self, relative: &Path) -> Result<Vec<PathBuf>, DirError> {
+        let mut files = Vec::new();
+        let mut waiting = vec![relative.to_owned()];
+        while let Some(directory) = waiting.pop() {
+            for path in self.list(&directory)? {
+                if is_hidden(&path) {
+                    continue;
+                }
+                let kind = self.file_type(&path)?;
+                if kind.is_dir() {
+                    waiting.push(path);
+                } else {
+                    files.push(path);
+                }
+                if files.len() + waiting.len() > MAX_ENTRIES {
+                    return Err(DirError::TooMany { path: self.given.display().to_string() });
+                }
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// Refuses links that lead out of the directory and everything that is neither a regular
+    /// file nor a directory, wherever it stands: for programs that follow links on their own.
+    pub fn check_confined(&self) -> Result<(), DirError> {
+        let mut seen = 0;
+        let mut waiting = vec![PathBuf::new()];
+        while let Some(directory) = waiting.pop() {
+            for path in self.list(&directory)? {
+                seen += 1;
+                if seen > MAX_ENTRIES {
+                    return Err(DirError::TooMany { path: self.given.display().to_string() });
+                }
+                if path == Path::new(".git") {
+                    continue;
+                }
+                let kind = self.file_type(&path)?;
+                if kind.is_dir() {
+                    waiting.push(path);
+                } else if !self.resolved_kind(&path, kind)?.is_some_and(|k| k.is_file() || k.is_dir())
+                {
+                    return Err(DirError::Irregular { path: self.shown(&path) });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn file_type(&self, relative: &Path) -> Result<fs::FileType, DirError> {
+        let entry = self.root.join(relative);
+        let found = entry.symlink_metadata();
+        found.map(|m| m.file_type()).map_err(|e| DirError::io(&entry, e))
+    }
+
+    /// What a path is once its links are followed.
+    fn resolved_kind(
+        &self,
+        relative: &Path,
+        kind: fs::FileType,
+    ) -> Result<Option<fs::FileType>, DirError> {
+        if !kind.is_symlink() {
+            return Ok(Some(kind));
+        }
+        let resolved = self.resolve(relative)?;
+        Ok(resolved.metadata().ok().map(|m| m.file_type()))
+    }
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+}
+
+/// Reads a regular file up to a limit. `shown` is what errors call it.
+pub fn read_text(path: &Path, shown: &str, limit: u64) -> Result<String, DirError> {
+    let failed = |e| DirError::io(Path::new(shown), e);
+    let file = open_without_waiting(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(DirError::Irregular { path: shown.to_owned() });
+    }
+    read_capped(file, shown, limit)
+}
+
+/// Reads any stream up to a limit.
+pub fn read_capped(stream: impl Read, shown: &str, limit: u64) -> Result<String, DirError> {
+    let mut bytes = Vec::new();
+    let taken = stream.take(limit + 1).read_to_end(&mut bytes);
+    let taken = taken.map_err(|e| DirError::io(Path::new(shown), e))?;
+    if taken as u64 > limit {
+        return Err(DirError::TooLarge { path: shown.to_owned(), limit });
+    }
+    String::from_utf8(bytes).map_err(|_| DirError::NotText { path: shown.to_owned() })
+}
+
+/// Opening a pipe would wait for its other end: with this flag it does not, and what was opened
+/// can be looked at before it is read.
+fn open_without_waiting(path: &Path) -> std::io::Result<File> {
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
