@@ -1,2 +1,159 @@
-//! x
+//! Modules, rendered to components.
+//!
+//! A module is a directory or, for CUE, a reference to a registry. Whatever its format, the
+//! result is one [`Rendered`]: metadata, values, and components that hold plain Kubernetes
+//! objects. Nothing here talks to a cluster or prints; progress goes to a [`Watch`].
+
+mod error;
+mod manifests;
+mod module_dir;
+mod source;
+mod suggest;
+mod watch;
+mod yaml_module;
+
 pub mod yaml;
+
+use std::path::Path;
+use std::thread;
+
+use opm_core::name::{NamespaceName, ReleaseName};
+use opm_core::rendered::{Component, Module, Rendered};
+
+pub use error::RenderError;
+pub use manifests::FilesError;
+pub use module_dir::DirError;
+pub use source::ModuleRef;
+pub use watch::{Quiet, Watch};
+pub use yaml_module::{ModuleFileError, schema as module_schema};
+
+use manifests::Reader;
+use module_dir::ModuleDir;
+use source::Format;
+
+/// What the user gives besides the module.
+#[derive(Debug, Clone, Default)]
+pub struct Inputs {
+    /// The release's name; the module's name when none is given.
+    pub name: Option<ReleaseName>,
+    /// The release's namespace, from the command line or the kubeconfig's context. The module's
+    /// `defaultNamespace`, else `default`, when none is given.
+    pub namespace: Option<NamespaceName>,
+}
+
+/// A rendered module, and the release that it was rendered for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// The release's name.
+    pub name: ReleaseName,
+    /// The release's namespace.
+    pub namespace: NamespaceName,
+    /// The module.
+    pub rendered: Rendered,
+}
+
+/// Renders a module.
+pub fn load(module: &ModuleRef, inputs: &Inputs, watch: &dyn Watch) -> Result<Loaded, RenderError> {
+    with_deep_stack(|| match module {
+        ModuleRef::Directory(path) => load_directory(path, inputs, watch),
+        ModuleRef::Registry { .. } => Err(RenderError::NotAModule {
+            path: module.to_string(),
+        }),
+    })
+}
+
+/// Runs on a thread of its own: reading deeply nested text takes more stack than threads have by
+/// default, and what is nested too deeply must be an error, not a crash.
+fn with_deep_stack<T: Send>(
+    work: impl FnOnce() -> Result<T, RenderError> + Send,
+) -> Result<T, RenderError> {
+    const STACK: usize = 64 << 20;
+    thread::scope(|scope| {
+        let spawned = thread::Builder::new()
+            .stack_size(STACK)
+            .spawn_scoped(scope, work);
+        let handle = spawned.map_err(|source| RenderError::Thread { source })?;
+        handle
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn load_directory(path: &Path, inputs: &Inputs, watch: &dyn Watch) -> Result<Loaded, RenderError> {
+    let _ = watch;
+    let dir = ModuleDir::open(path)?;
+    match Format::of(&dir)? {
+        Format::Yaml => load_yaml(&dir, inputs),
+        Format::Cue => Err(RenderError::NotAModule {
+            path: path.display().to_string(),
+        }),
+    }
+}
+
+fn load_yaml(dir: &ModuleDir, inputs: &Inputs) -> Result<Loaded, RenderError> {
+    let definition = read_definition(dir)?;
+    let mut reader = Reader::new(dir);
+    let mut components = Vec::new();
+    for component in definition.components {
+        let manifests =
+            reader
+                .objects(&component.manifests)
+                .map_err(|source| RenderError::Component {
+                    component: component.name.clone(),
+                    source: Box::new(source),
+                })?;
+        components.push(Component {
+            name: component.name,
+            after: component.after,
+            optional: component.optional,
+            manifests,
+        });
+    }
+    let (name, namespace) = release(&definition.module, inputs)?;
+    let rendered = Rendered {
+        module: definition.module,
+        values: NO_VALUES.to_owned(),
+        components,
+    };
+    Ok(Loaded {
+        name,
+        namespace,
+        rendered,
+    })
+}
+
+/// The canonical text of no values at all, which is what a YAML module has.
+const NO_VALUES: &str = "{}";
+
+fn read_definition(dir: &ModuleDir) -> Result<yaml_module::Definition, RenderError> {
+    let file = Path::new(yaml_module::FILE);
+    let text = dir.read(file)?;
+    yaml_module::parse(&text).map_err(|source| {
+        let file = dir.shown(file);
+        let place = match source.position() {
+            Some(at) => format!("{file}:{}:{}", at.line, at.column),
+            None => file,
+        };
+        RenderError::ModuleFile {
+            place,
+            source: Box::new(source),
+        }
+    })
+}
+
+/// The release's name and namespace, from what was given and what the module would like.
+fn release(module: &Module, inputs: &Inputs) -> Result<(ReleaseName, NamespaceName), RenderError> {
+    let name = match &inputs.name {
+        Some(name) => name.clone(),
+        None => ReleaseName::new(module.name.as_str())?,
+    };
+    let namespace = match inputs
+        .namespace
+        .as_ref()
+        .or(module.default_namespace.as_ref())
+    {
+        Some(namespace) => namespace.clone(),
+        None => NamespaceName::new("default")?,
+    };
+    Ok((name, namespace))
+}

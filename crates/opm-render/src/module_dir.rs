@@ -11,9 +11,9 @@ use std::path::{Component, Path, PathBuf};
 use thiserror::Error;
 
 /// The largest file that is read.
-pub const MAX_FILE: u64 = 32 << 20;
+pub(crate) const MAX_FILE: u64 = 32 << 20;
 /// The most files and directories that a module may have.
-pub const MAX_ENTRIES: usize = 50_000;
+pub(crate) const MAX_ENTRIES: usize = 50_000;
 
 /// Why a file of a module could not be read.
 #[derive(Debug, Error)]
@@ -84,28 +84,38 @@ impl DirError {
 
 /// A module's directory, with its links resolved.
 #[derive(Debug, Clone)]
-pub struct ModuleDir {
+pub(crate) struct ModuleDir {
     root: PathBuf,
     given: PathBuf,
 }
 
 impl ModuleDir {
     /// Opens the directory at `given`.
-    pub fn open(given: &Path) -> Result<Self, DirError> {
+    pub(crate) fn open(given: &Path) -> Result<Self, DirError> {
         let root = given.canonicalize().map_err(|e| DirError::io(given, e))?;
         match root.is_dir() {
-            true => Ok(Self { root, given: given.to_owned() }),
-            false => Err(DirError::NotADirectory { path: given.display().to_string() }),
+            true => Ok(Self {
+                root,
+                given: given.to_owned(),
+            }),
+            false => Err(DirError::NotADirectory {
+                path: given.display().to_string(),
+            }),
         }
     }
 
     /// The directory without links.
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
+    /// The directory as the user named it.
+    pub(crate) fn given(&self) -> &Path {
+        &self.given
+    }
+
     /// A path inside the directory, as the user would name it.
-    pub fn shown(&self, relative: &Path) -> String {
+    pub(crate) fn shown(&self, relative: &Path) -> String {
         match self.given.as_os_str() == "." {
             true => relative.display().to_string(),
             false => self.given.join(relative).display().to_string(),
@@ -113,12 +123,12 @@ impl ModuleDir {
     }
 
     /// Whether a file or directory of that name is there (or a link, wherever it leads).
-    pub fn has(&self, relative: &str) -> bool {
+    pub(crate) fn has(&self, relative: &str) -> bool {
         self.root.join(relative).symlink_metadata().is_ok()
     }
 
     /// The file or directory behind a path that a module names, links resolved.
-    pub fn resolve(&self, relative: &Path) -> Result<PathBuf, DirError> {
+    pub(crate) fn resolve(&self, relative: &Path) -> Result<PathBuf, DirError> {
         let path = self.shown(relative);
         let inward = relative
             .components()
@@ -138,20 +148,22 @@ impl ModuleDir {
     }
 
     /// The text of a file of the module.
-    pub fn read(&self, relative: &Path) -> Result<String, DirError> {
+    pub(crate) fn read(&self, relative: &Path) -> Result<String, DirError> {
         let resolved = self.resolve(relative)?;
         read_text(&resolved, &self.shown(relative), MAX_FILE)
     }
 
     /// The entries of a directory of the module, in the order of their names' bytes.
-    pub fn list(&self, relative: &Path) -> Result<Vec<PathBuf>, DirError> {
+    pub(crate) fn list(&self, relative: &Path) -> Result<Vec<PathBuf>, DirError> {
         let resolved = self.resolve(relative)?;
         let failed = |e| DirError::io(Path::new(&self.shown(relative)), e);
         let mut names = Vec::new();
         for entry in fs::read_dir(&resolved).map_err(failed)? {
             names.push(relative.join(entry.map_err(failed)?.file_name()));
             if names.len() > MAX_ENTRIES {
-                return Err(DirError::TooMany { path: self.given.display().to_string() });
+                return Err(DirError::TooMany {
+                    path: self.given.display().to_string(),
+                });
             }
         }
         names.sort();
@@ -160,7 +172,7 @@ impl ModuleDir {
 
     /// Every file below a directory of the module, hidden ones left out, sorted by path.
     /// Links to directories are not followed; links to files are, when they stay inside.
-    pub fn walk(&self, relative: &Path) -> Result<Vec<PathBuf>, DirError> {
+    pub(crate) fn walk(&self, relative: &Path) -> Result<Vec<PathBuf>, DirError> {
         let mut files = Vec::new();
         let mut waiting = vec![relative.to_owned()];
         while let Some(directory) = waiting.pop() {
@@ -175,7 +187,9 @@ impl ModuleDir {
                     files.push(path);
                 }
                 if files.len() + waiting.len() > MAX_ENTRIES {
-                    return Err(DirError::TooMany { path: self.given.display().to_string() });
+                    return Err(DirError::TooMany {
+                        path: self.given.display().to_string(),
+                    });
                 }
             }
         }
@@ -185,14 +199,17 @@ impl ModuleDir {
 
     /// Refuses links that lead out of the directory and everything that is neither a regular
     /// file nor a directory, wherever it stands: for programs that follow links on their own.
-    pub fn check_confined(&self) -> Result<(), DirError> {
+    #[expect(dead_code, reason = "CUE modules are next")]
+    pub(crate) fn check_confined(&self) -> Result<(), DirError> {
         let mut seen = 0;
         let mut waiting = vec![PathBuf::new()];
         while let Some(directory) = waiting.pop() {
             for path in self.list(&directory)? {
                 seen += 1;
                 if seen > MAX_ENTRIES {
-                    return Err(DirError::TooMany { path: self.given.display().to_string() });
+                    return Err(DirError::TooMany {
+                        path: self.given.display().to_string(),
+                    });
                 }
                 if path == Path::new(".git") {
                     continue;
@@ -200,9 +217,13 @@ impl ModuleDir {
                 let kind = self.file_type(&path)?;
                 if kind.is_dir() {
                     waiting.push(path);
-                } else if !self.resolved_kind(&path, kind)?.is_some_and(|k| k.is_file() || k.is_dir())
+                } else if !self
+                    .resolved_kind(&path, kind)?
+                    .is_some_and(|k| k.is_file() || k.is_dir())
                 {
-                    return Err(DirError::Irregular { path: self.shown(&path) });
+                    return Err(DirError::Irregular {
+                        path: self.shown(&path),
+                    });
                 }
             }
         }
@@ -212,7 +233,9 @@ impl ModuleDir {
     fn file_type(&self, relative: &Path) -> Result<fs::FileType, DirError> {
         let entry = self.root.join(relative);
         let found = entry.symlink_metadata();
-        found.map(|m| m.file_type()).map_err(|e| DirError::io(&entry, e))
+        found
+            .map(|m| m.file_type())
+            .map_err(|e| DirError::io(&entry, e))
     }
 
     /// What a path is once its links are followed.
@@ -230,28 +253,36 @@ impl ModuleDir {
 }
 
 fn is_hidden(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+    path.file_name()
+        .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
 /// Reads a regular file up to a limit. `shown` is what errors call it.
-pub fn read_text(path: &Path, shown: &str, limit: u64) -> Result<String, DirError> {
+pub(crate) fn read_text(path: &Path, shown: &str, limit: u64) -> Result<String, DirError> {
     let failed = |e| DirError::io(Path::new(shown), e);
     let file = open_without_waiting(path).map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
-        return Err(DirError::Irregular { path: shown.to_owned() });
+        return Err(DirError::Irregular {
+            path: shown.to_owned(),
+        });
     }
     read_capped(file, shown, limit)
 }
 
 /// Reads any stream up to a limit.
-pub fn read_capped(stream: impl Read, shown: &str, limit: u64) -> Result<String, DirError> {
+pub(crate) fn read_capped(stream: impl Read, shown: &str, limit: u64) -> Result<String, DirError> {
     let mut bytes = Vec::new();
     let taken = stream.take(limit + 1).read_to_end(&mut bytes);
     let taken = taken.map_err(|e| DirError::io(Path::new(shown), e))?;
     if taken as u64 > limit {
-        return Err(DirError::TooLarge { path: shown.to_owned(), limit });
+        return Err(DirError::TooLarge {
+            path: shown.to_owned(),
+            limit,
+        });
     }
-    String::from_utf8(bytes).map_err(|_| DirError::NotText { path: shown.to_owned() })
+    String::from_utf8(bytes).map_err(|_| DirError::NotText {
+        path: shown.to_owned(),
+    })
 }
 
 /// Opening a pipe would wait for its other end: with this flag it does not, and what was opened

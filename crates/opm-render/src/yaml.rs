@@ -77,7 +77,10 @@ pub fn documents(text: &str) -> Result<Vec<Document>, YamlError> {
         serde_saphyr::from_multiple_with_options(text, options()).map_err(|e| explain(&e))?;
     Ok(spanned
         .into_iter()
-        .map(|s| Document { line: s.referenced.line(), value: s.value })
+        .map(|s| Document {
+            line: s.referenced.line(),
+            value: s.value,
+        })
         .collect())
 }
 
@@ -119,15 +122,25 @@ fn options() -> Options {
 
 fn explain(error: &Error) -> YamlError {
     let error = error.without_snippet();
-    let position = error
-        .location()
-        .filter(|l| l.line() > 0)
-        .map(|l| Position { line: l.line(), column: l.column() });
-    if let Error::SerdeUnknownField { field, expected, .. } = error {
+    let position = error.location().filter(|l| l.line() > 0).map(|l| Position {
+        line: l.line(),
+        column: l.column(),
+    });
+    if let Error::SerdeUnknownField {
+        field, expected, ..
+    } = error
+    {
         let field = field.clone();
-        return YamlError::UnknownField { field, known: expected.to_vec(), position };
+        return YamlError::UnknownField {
+            field,
+            known: expected.to_vec(),
+            position,
+        };
     }
-    YamlError::Invalid { message: message(error), position }
+    YamlError::Invalid {
+        message: message(error),
+        position,
+    }
 }
 
 /// The library's words, except where they speak of its own settings.
@@ -174,5 +187,9 @@ fn over_budget(breach: &BudgetBreach) -> String {
 /// The library's message ends with the place, which is told apart from it here.
 fn first_line(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
-    line.split(" at line ").next().unwrap_or(line).trim_end_matches([',', ':', ' ']).to_owned()
+    line.split(" at line ")
+        .next()
+        .unwrap_or(line)
+        .trim_end_matches([',', ':', ' '])
+        .to_owned()
 }

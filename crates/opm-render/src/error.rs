@@ -1,0 +1,74 @@
+//! Why a module could not be rendered, and what to do about it.
+
+use opm_core::name::{ComponentName, NameError};
+use thiserror::Error;
+
+use crate::manifests::FilesError;
+use crate::module_dir::DirError;
+use crate::yaml_module::ModuleFileError;
+
+/// Why a module could not be rendered.
+#[derive(Debug, Error)]
+pub enum RenderError {
+    /// Neither format's files are there.
+    #[error("{path}: not a module: neither module.yaml nor cue.mod is there")]
+    NotAModule {
+        /// The directory.
+        path: String,
+    },
+    /// The file has the wrong ending.
+    #[error("{path}: not a module: it has a module.yml, but the file must be called module.yaml")]
+    NearlyAModule {
+        /// The directory.
+        path: String,
+    },
+    /// Both formats' files are there.
+    #[error("{path}: has both module.yaml and cue.mod; a module has one format")]
+    TwoFormats {
+        /// The directory.
+        path: String,
+    },
+    /// A file of the module could not be read.
+    #[error(transparent)]
+    Dir(#[from] DirError),
+    /// The operating system has no thread left.
+    #[error("failed to start a thread: {source}")]
+    Thread {
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// A name breaks its rules.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// module.yaml is not valid.
+    #[error("{place}: {source}")]
+    ModuleFile {
+        /// File, line and column.
+        place: String,
+        /// What is wrong.
+        source: Box<ModuleFileError>,
+    },
+    /// A component's files are not valid.
+    #[error("component `{component}`: {source}")]
+    Component {
+        /// The component.
+        component: ComponentName,
+        /// What is wrong.
+        source: Box<FilesError>,
+    },
+}
+
+impl RenderError {
+    /// What to do next, as far as it is known.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Self::NotAModule { .. } => {
+                vec!["`opm mod init DIR` writes a new module".to_owned()]
+            }
+            Self::NearlyAModule { .. } => vec!["rename it to module.yaml".to_owned()],
+            Self::ModuleFile { source, .. } => source.hint().into_iter().collect(),
+            Self::Component { source, .. } => source.hint().into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Kubernetes objects in files: which files a list of paths and patterns means, in which order,
+//! and the objects in them.
+//!
+//! Order is always that of the list, and within a directory or pattern that of the paths' bytes.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+use opm_core::manifest::{Manifest, ManifestError};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::module_dir::{DirError, ModuleDir};
+use crate::suggest::nearest;
+use crate::yaml::{self, Document, YamlError};
+use crate::yaml_module;
+
+/// The most bytes of manifests that one module may hold.
+const MAX_TOTAL: usize = 128 << 20;
+
+/// Why a component's files could not be read as objects.
+#[derive(Debug, Error)]
+pub enum FilesError {
+    /// A file could not be found or opened.
+    #[error("{source}")]
+    Dir {
+        /// What happened.
+        source: DirError,
+        /// A file of nearly that name, if one is there.
+        meant: Option<String>,
+    },
+    /// A pattern that makes no sense.
+    #[error("the pattern {pattern:?} is not valid: {why}")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A file that is no YAML.
+    #[error("{place}: {source}")]
+    Yaml {
+        /// File, line and column.
+        place: String,
+        /// What is wrong.
+        source: YamlError,
+    },
+    /// A document that is no Kubernetes object.
+    #[error("{place}: {source}")]
+    Manifest {
+        /// File and line.
+        place: String,
+        /// What is wrong.
+        source: ManifestError,
+    },
+    /// More text than is read.
+    #[error("the module's manifests hold more than {} MiB", MAX_TOTAL >> 20)]
+    TooMuch,
+}
+
+impl FilesError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Dir {
+                meant: Some(meant), ..
+            } => Some(format!("did you mean `{meant}`?")),
+            Self::Dir {
+                source: DirError::Outside { .. },
+                ..
+            } => Some("copy it into the module".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+impl From<DirError> for FilesError {
+    fn from(source: DirError) -> Self {
+        Self::Dir {
+            source,
+            meant: None,
+        }
+    }
+}
+
+/// Reads the objects of a module's components, counting what was read over all of them.
+#[derive(Debug)]
+pub(crate) struct Reader<'a> {
+    module: &'a ModuleDir,
+    read: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader for one rendering of a module.
+    pub(crate) fn new(module: &'a ModuleDir) -> Self {
+        Self { module, read: 0 }
+    }
+
+    /// The objects in all files that `paths` mean.
+    pub(crate) fn objects(&mut self, paths: &[String]) -> Result<Vec<Manifest>, FilesError> {
+        let mut objects = Vec::new();
+        for file in self.files(paths)? {
+            let text = self.module.read(&file)?;
+            self.read += text.len();
+            if self.read > MAX_TOTAL {
+                return Err(FilesError::TooMuch);
+            }
+            objects_in(&self.module.shown(&file), &text, &mut objects)?;
+        }
+        Ok(objects)
+    }
+
+    /// The files that `paths` mean, each once, where it is first named.
+    fn files(&self, paths: &[String]) -> Result<Vec<PathBuf>, FilesError> {
+        let mut seen = BTreeSet::new();
+        let mut files = Vec::new();
+        for path in paths {
+            let meant = self.meant_by(path)?;
+            files.extend(meant.into_iter().filter(|file| seen.insert(file.clone())));
+        }
+        Ok(files)
+    }
+
+    fn meant_by(&self, given: &str) -> Result<Vec<PathBuf>, FilesError> {
+        let path = normal(given);
+        if is_pattern(given) && !self.module.has(given) {
+            return self.matching(given);
+        }
+        let resolved = self
+            .module
+            .resolve(&path)
+            .map_err(|source| self.missing(&path, source))?;
+        if !resolved.is_dir() {
+            return Ok(vec![path]);
+        }
+        let mut files = self.module.list(&path)?;
+        files.retain(|file| holds_objects(file) && !self.module.root().join(file).is_dir());
+        Ok(files)
+    }
+
+    /// The files that a pattern matches; none is no error, as an empty directory is none.
+    fn matching(&self, pattern: &str) -> Result<Vec<PathBuf>, FilesError> {
+        let matcher = compile(pattern)?;
+        let fixed = fixed_part(pattern);
+        // Also when nothing matches: a pattern that points outside must not look harmless.
+        match self.module.resolve(&fixed) {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) | Err(DirError::Missing { .. }) => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+        }
+        let mut files = self.module.walk(&fixed)?;
+        files.retain(|file| matcher.is_match(file) && !is_definition(file));
+        Ok(files)
+    }
+
+    fn missing(&self, path: &Path, source: DirError) -> FilesError {
+        let siblings = match (&source, path.parent()) {
+            (DirError::Missing { .. }, Some(parent)) => {
+                self.module.list(parent).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        };
+        let names: Vec<_> = siblings.iter().map(|p| p.display().to_string()).collect();
+        let meant = nearest(
+            &path.display().to_string(),
+            names.iter().map(String::as_str),
+        );
+        FilesError::Dir {
+            meant: meant.map(str::to_owned),
+            source,
+        }
+    }
+}
+
+/// A path without `.` parts, so that one file has one spelling.
+fn normal(given: &str) -> PathBuf {
+    Path::new(given)
+        .components()
+        .filter(|c| !matches!(c, std::path::Component::CurDir))
+        .collect()
+}
+
+fn is_pattern(given: &str) -> bool {
+    given.contains(['*', '?', '[', '{'])
+}
+
+fn compile(pattern: &str) -> Result<GlobMatcher, FilesError> {
+    let trimmed = pattern.strip_prefix("./").unwrap_or(pattern);
+    match GlobBuilder::new(trimmed).literal_separator(true).build() {
+        Ok(glob) => Ok(glob.compile_matcher()),
+        Err(error) => {
+            let why = error.kind().to_string();
+            Err(FilesError::Pattern {
+                pattern: pattern.to_owned(),
+                why,
+            })
+        }
+    }
+}
+
+/// The directories that stand before the first part with a wildcard.
+fn fixed_part(pattern: &str) -> PathBuf {
+    let parts: Vec<&str> = pattern
+        .split('/')
+        .take_while(|part| !is_pattern(part))
+        .collect();
+    match pattern.starts_with('/') {
+        true => PathBuf::from(format!("/{}", parts.join("/"))),
+        false => normal(&parts.join("/")),
+    }
+}
+
+/// Files that a directory contributes: what is hidden or of another kind must be named.
+fn holds_objects(file: &Path) -> bool {
+    let hidden = file
+        .file_name()
+        .is_none_or(|n| n.as_encoded_bytes().starts_with(b"."));
+    let known = file
+        .extension()
+        .is_some_and(|e| e == "yaml" || e == "yml" || e == "json");
+    known && !hidden && !is_definition(file)
+}
+
+/// The module's own definition holds no object.
+fn is_definition(file: &Path) -> bool {
+    file == Path::new(yaml_module::FILE)
+}
+
+/// Appends the objects of one file's text.
+pub(crate) fn objects_in(
+    file: &str,
+    text: &str,
+    objects: &mut Vec<Manifest>,
+) -> Result<(), FilesError> {
+    let documents = yaml::documents(text).map_err(|source| {
+        let place = match source.position() {
+            Some(at) => format!("{file}:{}:{}", at.line, at.column),
+            None => file.to_owned(),
+        };
+        FilesError::Yaml { place, source }
+    })?;
+    for Document { line, value } in documents {
+        let place = || format!("{file}:{line}");
+        flatten(value, objects).map_err(|source| FilesError::Manifest {
+            place: place(),
+            source,
+        })?;
+    }
+    Ok(())
+}
+
+/// Appends one object, or the items of a list of objects.
+pub(crate) fn flatten(value: Value, objects: &mut Vec<Manifest>) -> Result<(), ManifestError> {
+    if !is_list(&value) {
+        objects.push(Manifest::parse(value)?);
+        return Ok(());
+    }
+    let Value::Object(mut list) = value else {
+        return Ok(());
+    };
+    if let Some(Value::Array(items)) = list.remove("items") {
+        for item in items {
+            flatten(item, objects)?;
+        }
+    }
+    Ok(())
+}
+
+/// `kind: List`, or `ConfigMapList` and the like, which the API's conventions reserve for lists.
+fn is_list(value: &Value) -> bool {
+    let kind = value
+        .get("kind")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let items = value.get("items");
+    match kind {
+        "List" => items.is_none_or(|i| i.is_array() || i.is_null()),
+        _ => kind.ends_with("List") && items.is_some_and(Value::is_array),
+    }
+}

@@ -1,0 +1,307 @@
+//! `module.yaml`: what it may say, as types, and what it means, checked.
+//!
+//! The JSON Schema in docs/schema/ is made from these types. No file is opened here.
+
+use opm_core::name::{ComponentName, ModuleName, ModulePath, NameError, NamespaceName};
+use opm_core::rendered::Module;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::suggest::nearest;
+use crate::yaml::{self, Position, YamlError};
+
+/// The file's name.
+pub(crate) const FILE: &str = "module.yaml";
+
+/// What is wrong with a module.yaml.
+#[derive(Debug, Error)]
+pub enum ModuleFileError {
+    /// The text is not what the format expects.
+    #[error("{}", .0)]
+    Yaml(#[from] YamlError),
+    /// A name breaks its rules.
+    #[error("{0}")]
+    Name(#[from] NameError),
+    /// The version is not a semantic version.
+    #[error("`version` {0:?} is not a semantic version")]
+    Version(String),
+    /// A component says in no way, or in more than one, what it holds.
+    #[error(
+        "component `{component}` must have exactly one of `manifests`, `kustomize` and `chart`, but has {found}"
+    )]
+    Source {
+        /// The component.
+        component: ComponentName,
+        /// What it has.
+        found: &'static str,
+    },
+    /// A way to hold objects that is not there yet.
+    #[error("component `{component}` uses `{what}`, which is not supported yet")]
+    Unsupported {
+        /// The component.
+        component: ComponentName,
+        /// `kustomize` or `chart`.
+        what: &'static str,
+    },
+    /// Two components of one name.
+    #[error("component `{0}` is defined twice")]
+    Twice(ComponentName),
+    /// `after` names what is not there.
+    #[error(
+        "component `{component}` comes `after` `{after}`, which is no component of this module"
+    )]
+    After {
+        /// The component.
+        component: ComponentName,
+        /// What it names.
+        after: String,
+        /// The nearest component's name.
+        meant: Option<String>,
+    },
+}
+
+impl ModuleFileError {
+    /// Where in the file the error is, as far as is known.
+    pub fn position(&self) -> Option<Position> {
+        match self {
+            Self::Yaml(error) => error.position(),
+            _ => None,
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Yaml(YamlError::UnknownField { field, known, .. }) => {
+                Some(match nearest(field, known.iter().copied()) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => format!("known here: {}", known.join(", ")),
+                })
+            }
+            Self::Version(_) => Some("three numbers, such as 1.4.0".to_owned()),
+            Self::Unsupported { .. } => {
+                Some("render it to files and list those under `manifests`".to_owned())
+            }
+            Self::After {
+                meant: Some(meant), ..
+            } => Some(format!("did you mean `{meant}`?")),
+            _ => None,
+        }
+    }
+}
+
+/// A module of plain Kubernetes manifests, for opm.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(title = "module.yaml")]
+pub(crate) struct ModuleFile {
+    /// The version of this format.
+    #[expect(dead_code, reason = "there is one; reading it is the check")]
+    api_version: ApiVersion,
+    /// Always `Module`.
+    #[expect(dead_code, reason = "there is one; reading it is the check")]
+    kind: Kind,
+    /// What the module says about itself.
+    metadata: Metadata,
+    /// Its components, each a named group of objects.
+    components: Vec<ComponentFile>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+enum ApiVersion {
+    #[serde(rename = "core.opmodel.dev/v1alpha1")]
+    V1Alpha1,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+enum Kind {
+    Module,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Metadata {
+    /// The module's name: lower-case letters, digits and '-', at most 63 characters.
+    #[schemars(length(min = 1, max = 63), regex(pattern = LABEL))]
+    name: String,
+    /// Where the module comes from, such as `example.com/modules/web@v1`. Releases are told
+    /// apart by it. Default: `local/<name>`.
+    path: Option<String>,
+    /// The module's version, such as `1.4.0`. A module without one is recorded as local.
+    version: Option<String>,
+    /// The namespace for releases when neither the command line nor the kubeconfig's context
+    /// names one.
+    #[schemars(length(min = 1, max = 63), regex(pattern = LABEL))]
+    default_namespace: Option<String>,
+    /// What the module is, in a sentence.
+    description: Option<String>,
+}
+
+const LABEL: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
+
+/// A named group of objects. It has exactly one of `manifests`, `kustomize` and `chart`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct ComponentFile {
+    /// The component's name: lower-case letters, digits and '-', at most 63 characters.
+    #[schemars(length(min = 1, max = 63), regex(pattern = LABEL))]
+    name: String,
+    /// Files, directories and patterns (`more/*.yaml`) that hold Kubernetes objects as YAML or
+    /// JSON, relative to module.yaml.
+    manifests: Option<Vec<String>>,
+    /// A Kustomize directory. Not supported yet.
+    kustomize: Option<String>,
+    /// A Helm chart. Not supported yet.
+    chart: Option<ChartFile>,
+    /// The components whose objects must be ready before this one's are applied.
+    #[serde(default)]
+    after: Vec<String>,
+    /// Whether the component is applied only when it is selected with `--components`.
+    #[serde(default)]
+    optional: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct ChartFile {
+    /// The chart's directory.
+    #[expect(dead_code, reason = "charts are recognised, not rendered")]
+    path: String,
+    /// Values files for the chart.
+    #[serde(default)]
+    #[expect(dead_code, reason = "charts are recognised, not rendered")]
+    values: Vec<String>,
+}
+
+/// A module.yaml that holds together.
+#[derive(Debug)]
+pub(crate) struct Definition {
+    /// What the module says about itself.
+    pub module: Module,
+    /// Its components, their files not yet read.
+    pub components: Vec<ComponentDefinition>,
+}
+
+/// A component whose files are not yet read.
+#[derive(Debug)]
+pub(crate) struct ComponentDefinition {
+    /// Its name.
+    pub name: ComponentName,
+    /// The components that it comes after.
+    pub after: Vec<ComponentName>,
+    /// Whether it is applied only when selected.
+    pub optional: bool,
+    /// Files, directories and patterns.
+    pub manifests: Vec<String>,
+}
+
+/// Reads a module.yaml and checks what can be checked without its other files.
+pub(crate) fn parse(text: &str) -> Result<Definition, ModuleFileError> {
+    let file: ModuleFile = yaml::document(text)?;
+    let module = module(file.metadata)?;
+    let mut components: Vec<ComponentDefinition> = Vec::new();
+    for given in file.components {
+        let component = component(given)?;
+        if components.iter().any(|known| known.name == component.name) {
+            return Err(ModuleFileError::Twice(component.name));
+        }
+        components.push(component);
+    }
+    check_after(&components)?;
+    Ok(Definition { module, components })
+}
+
+fn module(given: Metadata) -> Result<Module, ModuleFileError> {
+    let name = ModuleName::new(given.name)?;
+    let path = match given.path {
+        Some(path) => ModulePath::new(path)?,
+        None => ModulePath::local(&name),
+    };
+    let version = given.version.map(checked_version).transpose()?;
+    let default_namespace = given
+        .default_namespace
+        .map(NamespaceName::new)
+        .transpose()?;
+    Ok(Module {
+        path,
+        name,
+        version,
+        default_namespace,
+        description: given.description,
+    })
+}
+
+/// A module's version is recorded and compared: it must be a semantic version.
+pub(crate) fn checked_version(given: String) -> Result<String, ModuleFileError> {
+    match semver::Version::parse(given.strip_prefix('v').unwrap_or(&given)) {
+        Ok(_) => Ok(given),
+        Err(_) => Err(ModuleFileError::Version(given)),
+    }
+}
+
+fn component(given: ComponentFile) -> Result<ComponentDefinition, ModuleFileError> {
+    let component = ComponentName::new(given.name)?;
+    let source = (given.manifests, given.kustomize, given.chart);
+    let manifests = match source {
+        (Some(manifests), None, None) => manifests,
+        (None, Some(_), None) => {
+            return Err(ModuleFileError::Unsupported {
+                component,
+                what: "kustomize",
+            });
+        }
+        (None, None, Some(_)) => {
+            return Err(ModuleFileError::Unsupported {
+                component,
+                what: "chart",
+            });
+        }
+        (None, None, None) => {
+            return Err(ModuleFileError::Source {
+                component,
+                found: "none",
+            });
+        }
+        _ => {
+            return Err(ModuleFileError::Source {
+                component,
+                found: "more than one",
+            });
+        }
+    };
+    let after = given
+        .after
+        .into_iter()
+        .map(ComponentName::new)
+        .collect::<Result<_, _>>()?;
+    Ok(ComponentDefinition {
+        name: component,
+        after,
+        optional: given.optional,
+        manifests,
+    })
+}
+
+fn check_after(components: &[ComponentDefinition]) -> Result<(), ModuleFileError> {
+    let names: Vec<&str> = components.iter().map(|c| c.name.as_str()).collect();
+    for component in components {
+        for after in &component.after {
+            if !names.contains(&after.as_str()) {
+                return Err(ModuleFileError::After {
+                    component: component.name.clone(),
+                    after: after.to_string(),
+                    meant: nearest(after.as_str(), names.iter().copied()).map(str::to_owned),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The JSON Schema of module.yaml, as it stands in docs/schema/.
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(ModuleFile);
+    let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    text + "\n"
+}

@@ -1,0 +1,95 @@
+//! Modules written to a temporary directory, and a short way to render them.
+
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use opm_render::{Inputs, Loaded, ModuleRef, Quiet, RenderError};
+
+/// A directory with files in it.
+pub struct TestModule {
+    pub dir: tempfile::TempDir,
+}
+
+impl TestModule {
+    /// Writes files, given as path and text.
+    pub fn new(files: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let module = Self { dir };
+        for (path, text) in files {
+            module.write(path, text);
+        }
+        module
+    }
+
+    /// A YAML module of one component, `app`, with the given manifests.
+    pub fn yaml(manifests: &str) -> Self {
+        Self::new(&[
+            ("module.yaml", &one_component("[app.yaml]")),
+            ("app.yaml", manifests),
+        ])
+    }
+
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.dir.path().join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        fs::write(path, text).expect("a file");
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.dir.path().to_owned()
+    }
+
+    pub fn load(&self) -> Result<Loaded, RenderError> {
+        self.load_with(&Inputs::default())
+    }
+
+    pub fn load_with(&self, inputs: &Inputs) -> Result<Loaded, RenderError> {
+        opm_render::load(&ModuleRef::Directory(self.path()), inputs, &Quiet)
+    }
+
+    /// The error's message and hints, with the temporary directory's path left out.
+    pub fn error(&self) -> String {
+        match self.load() {
+            Ok(loaded) => panic!("rendered to {loaded:#?}"),
+            Err(error) => explain(&error, self.dir.path()),
+        }
+    }
+}
+
+/// Message and hints as a reader sees them, without the directory's own path.
+pub fn explain(error: &RenderError, dir: &Path) -> String {
+    let mut text = error.to_string();
+    for hint in error.hints() {
+        text.push_str("\n  hint: ");
+        text.push_str(&hint);
+    }
+    text.replace(&format!("{}/", dir.display()), "")
+        .replace(&dir.display().to_string(), "DIR")
+}
+
+/// A module.yaml with one component `app` and the given list of manifests.
+pub fn one_component(manifests: &str) -> String {
+    format!(
+        "apiVersion: core.opmodel.dev/v1alpha1\nkind: Module\nmetadata: {{name: web}}\n\
+         components:\n  - name: app\n    manifests: {manifests}\n"
+    )
+}
+
+/// A ConfigMap as YAML.
+pub fn config_map(name: &str) -> String {
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n")
+}
+
+/// `Kind/name` of every object, component by component.
+pub fn objects(loaded: &Loaded) -> Vec<String> {
+    let components = &loaded.rendered.components;
+    let all = components.iter().flat_map(|c| {
+        c.manifests
+            .iter()
+            .map(move |m| (c.name.as_str(), m.identity()))
+    });
+    all.map(|(c, i)| format!("{c}: {}/{}", i.kind(), i.name))
+        .collect()
+}
