@@ -21,7 +21,7 @@ pub enum ErrorKind {
     KindNotServed,
     /// 409: a create-only apply met an existing object.
     AlreadyExists,
-    /// 409: the object moved on since it was read (resourceVersion, or uid precondition).
+    /// The object moved on since it was read: another resourceVersion, another uid, or gone.
     Stale,
     /// 409: other field managers own what was sent; the causes name fields and managers.
     FieldConflict,

@@ -66,7 +66,8 @@ pub enum Found {
 pub enum ApplyMode {
     /// It must not exist yet; if it does, the answer is `AlreadyExists` and nothing changes.
     CreateOnly,
-    /// It must exist with this uid; if it is gone or another, nothing changes.
+    /// It must exist with this uid; if it is gone or another, the answer is `Stale` and nothing
+    /// changes.
     Update {
         /// The uid it must have.
         uid: String,
@@ -160,20 +161,13 @@ pub trait Cluster: Send + Sync {
         detail: Detail,
     ) -> impl Future<Output = BTreeMap<Identity, Found>> + Send;
 
-    /// All objects of one kind that carry this label, in all namespaces or in one.
-    fn list_labelled(
+    /// All objects of one kind, in one namespace or in all, with this label or any.
+    fn list(
         &self,
         kind: &GroupKind,
         namespace: Option<&str>,
-        label: (&str, &str),
+        label: Option<(&str, &str)>,
         detail: Detail,
-    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, ApiError>> + Send;
-
-    /// All objects of one kind in a namespace, metadata only.
-    fn list_in_namespace(
-        &self,
-        kind: &GroupKind,
-        namespace: &str,
     ) -> impl Future<Output = Result<Vec<Map<String, Value>>, ApiError>> + Send;
 
     /// Applies one object, repeating the request where that is safe.
