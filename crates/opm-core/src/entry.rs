@@ -2,7 +2,6 @@
 
 use crate::digest::ObjectHash;
 use crate::identity::Identity;
-use crate::name::ComponentName;
 
 /// One object of an inventory: its identity, and what is known beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,10 +10,29 @@ pub struct Entry {
     pub identity: Identity,
     /// The API version it was applied with, without the group.
     pub version: String,
-    /// The component that rendered it.
-    pub component: ComponentName,
+    /// The component that rendered it. A text, because a stored record may name anything: what
+    /// cannot be read could not be deleted either.
+    pub component: String,
     /// Which life of the identity it is, once the server has said so.
     pub uid: Option<String>,
     /// What was applied, in short.
     pub hash: Option<ObjectHash>,
+}
+
+impl Entry {
+    /// An entry of which nothing is known but what RFC-0001 writes.
+    pub fn new(
+        identity: Identity,
+        version: impl Into<String>,
+        component: impl Into<String>,
+    ) -> Self {
+        let (version, component) = (version.into(), component.into());
+        Self {
+            identity,
+            version,
+            component,
+            uid: None,
+            hash: None,
+        }
+    }
 }

@@ -15,6 +15,7 @@ pub mod ids;
 pub mod labels;
 pub mod manifest;
 pub mod name;
+pub mod record;
 pub mod rendered;
 pub mod scope;
 pub mod values;

@@ -1,0 +1,222 @@
+//! The stored record of a release: the Secret of RFC-0001 with the additions of `pending`,
+//! `kept`, `lock` and `log`.
+//!
+//! This is the one module that knows the stored format. The types are plain; [`decode`] and
+//! [`encode`] translate between them and the data of a Secret. What a reader does not know
+//! (data keys, JSON fields, labels, annotations) survives a read-modify-write. Nothing here
+//! compresses, base64-encodes or sends anything.
+
+mod change;
+mod decode;
+mod encode;
+mod fields;
+mod finding;
+pub mod history;
+mod lock;
+mod log;
+mod pending;
+mod read;
+pub mod ring;
+mod secret;
+pub mod size;
+mod summary;
+
+use std::collections::BTreeMap;
+
+pub use change::Values;
+pub use change::{Body, Change, Extra, Held, Inventory, ModuleRef, Part, RecordRef, RecordedEntry};
+pub use decode::{Decoded, RecordError, decode};
+pub use encode::{encode, encode_inventory, encode_lock, encode_pending};
+pub use finding::{Finding, Problem};
+pub use lock::Lock;
+pub use log::{Counts, LogEntry, LogResult, MAX_LOG};
+pub use pending::{Kept, KeptObject, KeptWhy, Pending, PendingObject, PendingWhy};
+pub use read::{decode_inventory, decode_pending};
+pub use secret::{RECORD_TYPE, RELEASE_TYPE, SecretParts, record_labels, release_labels};
+pub use summary::{SUMMARY_ANNOTATION, Summary};
+
+/// The kind that RFC-0001 writes.
+pub const KIND: &str = "ModuleRelease";
+/// The format that RFC-0001 writes and every reader of it understands.
+pub const API_VERSION: &str = "core.opmodel.dev/v1alpha1";
+/// The format whose current inventory lives in a record Secret: a plain reader must refuse it.
+pub const API_VERSION_MOVED: &str = "core.opmodel.dev/v1alpha2";
+
+/// Release-level metadata.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metadata {
+    /// The release name.
+    pub name: String,
+    /// The release's namespace.
+    pub namespace: String,
+    /// The release id.
+    pub release_id: String,
+    /// When a change was last recorded; none while there is only an intent.
+    pub last_transition_time: Option<String>,
+    /// Fields that this version does not know.
+    pub extra: Extra,
+}
+
+/// One place in the history, named by the index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slot {
+    /// The change id, which is also the data key.
+    pub id: String,
+    /// What is stored under that key.
+    pub content: Content,
+}
+
+/// What is stored for one id of the index.
+///
+/// Only older changes can be anything but `Read`: a record whose current change cannot be read
+/// is an error, because its inventory would look empty.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// A change.
+    Read(Box<Change>),
+    /// Something that cannot be read as a change; kept byte for byte.
+    Damaged(Vec<u8>),
+    /// Nothing: the index names a key that is not there.
+    Absent,
+}
+
+/// The record of a release, in a format that this version may write.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// Release-level metadata.
+    pub metadata: Metadata,
+    /// The changes in the order of the index, newest first; the first is the current one.
+    pub history: Vec<Slot>,
+    /// Objects that may exist and are in no recorded change.
+    pub pending: Pending,
+    /// Objects that were deliberately left standing.
+    pub kept: Kept,
+    /// Who is writing, if anybody.
+    pub lock: Option<Lock>,
+    /// Deployments, newest first.
+    pub log: Vec<LogEntry>,
+    /// Data keys that this version does not know.
+    pub unknown: BTreeMap<String, Vec<u8>>,
+    /// Labels of the Secret.
+    pub labels: BTreeMap<String, String>,
+    /// Annotations of the Secret, without the summary.
+    pub annotations: BTreeMap<String, String>,
+}
+
+impl Record {
+    /// A record with nothing in it but who it belongs to.
+    pub fn new(metadata: Metadata, labels: BTreeMap<String, String>) -> Self {
+        Self {
+            metadata,
+            history: Vec::new(),
+            pending: Pending::default(),
+            kept: Kept::default(),
+            lock: None,
+            log: Vec::new(),
+            unknown: BTreeMap::new(),
+            labels,
+            annotations: BTreeMap::new(),
+        }
+    }
+
+    /// The current change: the first one of the index.
+    pub fn current(&self) -> Option<&Change> {
+        match self.history.first().map(|slot| &slot.content) {
+            Some(Content::Read(change)) => Some(change),
+            _ => None,
+        }
+    }
+
+    /// The entries of the current change, empty before the first one.
+    pub fn inventory(&self) -> &[RecordedEntry] {
+        match self.current().map(|change| &change.inventory) {
+            Some(Body::Here(inventory)) => &inventory.entries,
+            _ => &[],
+        }
+    }
+
+    /// The changes that can be read, newest first.
+    pub fn changes(&self) -> impl Iterator<Item = &Change> {
+        self.history.iter().filter_map(|slot| match &slot.content {
+            Content::Read(change) => Some(&**change),
+            Content::Damaged(_) | Content::Absent => None,
+        })
+    }
+
+    /// The change with this id, if it is in the history and can be read.
+    pub fn change(&self, id: &str) -> Option<&Change> {
+        self.changes().find(|change| change.id == id)
+    }
+
+    /// The format in which this record has to be written.
+    pub fn api_version(&self) -> &'static str {
+        match self.current().map(|change| &change.inventory) {
+            Some(Body::InRecord) => API_VERSION_MOVED,
+            _ => API_VERSION,
+        }
+    }
+
+    /// Whether parts of what plans need have to be fetched from record Secrets first.
+    pub fn needs_bodies(&self) -> bool {
+        self.api_version() == API_VERSION_MOVED || self.pending.objects == Body::InRecord
+    }
+}
+
+/// A record as it was found: one that may be written back, or one that may only be shown.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stored {
+    /// A format that this version knows.
+    Writable(Record),
+    /// A kind or apiVersion that this version does not know.
+    ReadOnly(ReadOnly),
+}
+
+/// A record in an unknown format: its parts can be looked at, there is no way to write it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadOnly {
+    kind: String,
+    api_version: String,
+    record: Record,
+}
+
+impl ReadOnly {
+    /// The kind it says it has.
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// The apiVersion it says it has.
+    pub fn api_version(&self) -> &str {
+        &self.api_version
+    }
+
+    /// Release-level metadata.
+    pub fn metadata(&self) -> &Metadata {
+        &self.record.metadata
+    }
+
+    /// The changes that can be read, newest first.
+    pub fn changes(&self) -> impl Iterator<Item = &Change> {
+        self.record.changes()
+    }
+
+    /// Objects that may exist and are in no recorded change.
+    pub fn pending(&self) -> &Pending {
+        &self.record.pending
+    }
+
+    /// Objects that were deliberately left standing.
+    pub fn kept(&self) -> &Kept {
+        &self.record.kept
+    }
+
+    /// Who is writing, if anybody.
+    pub fn lock(&self) -> Option<&Lock> {
+        self.record.lock.as_ref()
+    }
+
+    /// Deployments, newest first.
+    pub fn log(&self) -> &[LogEntry] {
+        &self.record.log
+    }
+}

@@ -1,0 +1,170 @@
+//! Objects outside the inventory that must not be forgotten: those that may exist (`pending`)
+//! and those that were left standing on purpose (`kept`).
+
+use std::collections::BTreeSet;
+
+use super::{Body, Extra};
+use crate::entry::Entry;
+
+/// Why an object is pending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PendingWhy {
+    /// It is about to be created.
+    Create,
+    /// It existed untracked and is about to be adopted.
+    Adopt,
+    /// It was another release's and is about to be taken over.
+    Take,
+    /// It is stale, and deleting it did not work.
+    PruneFailed,
+    /// It was found by its labels, outside the record.
+    Repair,
+}
+
+impl PendingWhy {
+    /// All reasons.
+    pub const ALL: [Self; 5] = [
+        Self::Create,
+        Self::Adopt,
+        Self::Take,
+        Self::PruneFailed,
+        Self::Repair,
+    ];
+
+    /// The word that stands for it in the record.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Adopt => "adopt",
+            Self::Take => "take",
+            Self::PruneFailed => "prune-failed",
+            Self::Repair => "repair",
+        }
+    }
+
+    /// Whether the object was there before this release laid hands on it, so that a reverted
+    /// attempt must leave it standing.
+    pub fn was_there_before(self) -> bool {
+        matches!(self, Self::Adopt | Self::Take)
+    }
+}
+
+/// Why an object was left standing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KeptWhy {
+    /// Its kind is guarded, and the flag for it was not given.
+    Guard,
+    /// It carries `opmodel.dev/prune: "false"`.
+    OptOut,
+    /// The run was told not to prune.
+    NoPrune,
+    /// It is not this release's to delete.
+    NotMine,
+}
+
+impl KeptWhy {
+    /// All reasons.
+    pub const ALL: [Self; 4] = [Self::Guard, Self::OptOut, Self::NoPrune, Self::NotMine];
+
+    /// The word that stands for it in the record.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Guard => "guard",
+            Self::OptOut => "opt-out",
+            Self::NoPrune => "no-prune",
+            Self::NotMine => "not-mine",
+        }
+    }
+}
+
+/// An object that may exist and is in no recorded change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PendingObject {
+    /// Which object.
+    pub entry: Entry,
+    /// Why it is pending.
+    pub why: PendingWhy,
+    /// The change that brought it here.
+    pub change: String,
+    /// Since when it is pending.
+    pub since: String,
+    /// What went wrong, in words.
+    pub reason: Option<String>,
+    /// Pending under a lock that was taken over: cleaned up like the others, not counted as
+    /// pending, and looked at once more by the next run.
+    pub late: bool,
+    /// Until when a request of an earlier run may still create it. Before that, not finding it
+    /// does not mean that it is gone for good.
+    pub until: Option<String>,
+    /// Fields that this version does not know.
+    pub extra: Extra,
+}
+
+/// The pending objects. A set: no two have the same identity.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pending {
+    /// The objects, in the order in which they became pending.
+    pub objects: Body<Vec<PendingObject>>,
+    /// The ring places that hold the objects when they are not here.
+    pub places: BTreeSet<u8>,
+    /// How many of them count as pending, when they are not here.
+    pub count: Option<u64>,
+    /// Fields that this version does not know.
+    pub extra: Extra,
+}
+
+impl Default for Pending {
+    fn default() -> Self {
+        Self::from(Vec::new())
+    }
+}
+
+impl From<Vec<PendingObject>> for Pending {
+    fn from(objects: Vec<PendingObject>) -> Self {
+        let (places, count, extra) = (BTreeSet::new(), None, Extra::default());
+        Self {
+            objects: Body::Here(objects),
+            places,
+            count,
+            extra,
+        }
+    }
+}
+
+impl Pending {
+    /// The objects, as far as they are here.
+    pub fn objects(&self) -> &[PendingObject] {
+        self.objects.here().map_or(&[], Vec::as_slice)
+    }
+
+    /// What counts as pending in output and exit codes: everything but late objects.
+    pub fn counted(&self) -> impl Iterator<Item = &PendingObject> {
+        self.objects().iter().filter(|object| !object.late)
+    }
+}
+
+/// An object that was deliberately left standing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeptObject {
+    /// Which object.
+    pub entry: Entry,
+    /// Why it was left.
+    pub why: KeptWhy,
+    /// The change that left it.
+    pub change: String,
+    /// Since when it is kept.
+    pub since: String,
+    /// More about it, in words.
+    pub reason: Option<String>,
+    /// Fields that this version does not know.
+    pub extra: Extra,
+}
+
+/// The kept objects. A set: no two have the same identity.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Kept {
+    /// The objects, in the order in which they were left.
+    pub objects: Vec<KeptObject>,
+    /// Fields that this version does not know.
+    pub extra: Extra,
+}

@@ -1,0 +1,64 @@
+//! What the Secrets around a record look like: their types, labels and data.
+
+use std::collections::BTreeMap;
+
+use crate::labels::{self, Owner};
+
+/// The type of the release's Secret.
+pub const RELEASE_TYPE: &str = "opmodel.dev/release";
+/// The type of a record Secret.
+pub const RECORD_TYPE: &str = "opmodel.dev/record";
+
+/// The parts of a Secret that carry a record. Data is decoded (no base64).
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct SecretParts {
+    /// The data, decoded.
+    pub data: BTreeMap<String, Vec<u8>>,
+    /// The labels.
+    pub labels: BTreeMap<String, String>,
+    /// The annotations.
+    pub annotations: BTreeMap<String, String>,
+}
+
+impl std::fmt::Debug for SecretParts {
+    /// Keys and sizes only.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sizes = self.data.iter().map(|(key, bytes)| (key, bytes.len()));
+        f.debug_map().entries(sizes).finish()
+    }
+}
+
+impl SecretParts {
+    /// What the API server will count against the limit of a Secret.
+    pub fn size(&self) -> usize {
+        self.data
+            .iter()
+            .map(|(key, bytes)| key.len() + bytes.len())
+            .sum()
+    }
+}
+
+/// The labels of the Secret that holds a release's record.
+pub fn release_labels(owner: &Owner) -> BTreeMap<String, String> {
+    labels(owner, labels::COMPONENT_INVENTORY)
+}
+
+/// The labels of the Secrets that hold what does not fit into it.
+pub fn record_labels(owner: &Owner) -> BTreeMap<String, String> {
+    labels(owner, labels::COMPONENT_RECORD)
+}
+
+fn labels(owner: &Owner, component: &str) -> BTreeMap<String, String> {
+    let id = owner.id.to_string();
+    [
+        (labels::MANAGED_BY, labels::MANAGED_BY_OPM),
+        (labels::MODULE_NAME, owner.module.as_str()),
+        (labels::MODULE_NAMESPACE, owner.namespace.as_str()),
+        (labels::RELEASE_NAME, owner.release.as_str()),
+        (labels::RELEASE_ID, id.as_str()),
+        (labels::COMPONENT, component),
+    ]
+    .into_iter()
+    .map(|(label, value)| (label.to_owned(), value.to_owned()))
+    .collect()
+}

@@ -1,0 +1,103 @@
+//! What a listing of releases shows, kept as an annotation so that no Secret data is read for it.
+
+use serde_json::json;
+
+use super::fields::{Fields, parse};
+use super::{Body, Change, Record};
+
+pub use crate::labels::SUMMARY as SUMMARY_ANNOTATION;
+
+/// One line of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// The release name.
+    pub name: String,
+    /// The release's namespace.
+    pub namespace: String,
+    /// The release id.
+    pub release_id: String,
+    /// The module's name, empty before the first change.
+    pub module: String,
+    /// The module's version; none for a local one.
+    pub version: Option<String>,
+    /// The current change.
+    pub change_id: Option<String>,
+    /// How many objects the current change has.
+    pub objects: u64,
+    /// How many objects are pending; late ones do not count.
+    pub pending: u64,
+    /// How many objects were left standing.
+    pub kept: u64,
+    /// When a change was last recorded.
+    pub last_transition_time: Option<String>,
+}
+
+impl Summary {
+    /// The summary of a record. Whoever moved an inventory out of it left the count behind.
+    pub fn of(record: &Record) -> Self {
+        let current = record.current();
+        Self {
+            name: record.metadata.name.clone(),
+            namespace: record.metadata.namespace.clone(),
+            release_id: record.metadata.release_id.clone(),
+            module: current
+                .map(|change| change.module.name.clone())
+                .unwrap_or_default(),
+            version: current.and_then(|change| change.module.version.clone()),
+            change_id: current.map(|change| change.id.clone()),
+            objects: current.map(objects).unwrap_or_default(),
+            pending: record
+                .pending
+                .count
+                .unwrap_or(record.pending.counted().count() as u64),
+            kept: record.kept.objects.len() as u64,
+            last_transition_time: record.metadata.last_transition_time.clone(),
+        }
+    }
+
+    /// As annotation text.
+    pub fn to_text(&self) -> String {
+        json!({
+            "name": self.name,
+            "namespace": self.namespace,
+            "releaseId": self.release_id,
+            "module": self.module,
+            "version": self.version,
+            "changeId": self.change_id,
+            "objects": self.objects,
+            "pending": self.pending,
+            "kept": self.kept,
+            "lastTransitionTime": self.last_transition_time,
+        })
+        .to_string()
+    }
+
+    /// From annotation text; none if it is not one.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let key = SUMMARY_ANNOTATION;
+        let mut fields = Fields::of(key, parse(key, text.as_bytes()).ok()?).ok()?;
+        Some(Self {
+            name: fields.nonempty("name").ok()?,
+            namespace: fields.nonempty("namespace").ok()?,
+            release_id: fields.nonempty("releaseId").ok()?,
+            module: fields.text_or_empty("module").ok()?,
+            version: fields.text("version").ok()?,
+            change_id: fields.text("changeId").ok()?,
+            objects: fields.number("objects").ok()?.unwrap_or_default(),
+            pending: fields.number("pending").ok()?.unwrap_or_default(),
+            kept: fields.number("kept").ok()?.unwrap_or_default(),
+            last_transition_time: fields.text("lastTransitionTime").ok()?,
+        })
+    }
+}
+
+fn objects(change: &Change) -> u64 {
+    match &change.inventory {
+        Body::Here(inventory) => inventory.entries.len() as u64,
+        Body::InRecord => change
+            .record
+            .as_ref()
+            .and_then(|held| held.objects)
+            .unwrap_or_default(),
+    }
+}
