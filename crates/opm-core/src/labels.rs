@@ -25,6 +25,15 @@ pub const RELEASE_ID: &str = "module-release.opmodel.dev/uuid";
 /// The name of the component.
 pub const COMPONENT_NAME: &str = "component.opmodel.dev/name";
 
+const OWN: [&str; 6] = [
+    MANAGED_BY,
+    MODULE_NAME,
+    MODULE_NAMESPACE,
+    RELEASE_NAME,
+    RELEASE_ID,
+    COMPONENT_NAME,
+];
+
 /// Tells the Secrets of `opm` from applied objects.
 pub const COMPONENT: &str = "opmodel.dev/component";
 /// The value of [`COMPONENT`] on a release's inventory Secret.
@@ -97,8 +106,10 @@ impl Owner {
         ])
     }
 
-    /// Puts this release's labels onto a manifest, those for shared objects if it is one.
+    /// Puts this release's labels onto a manifest, those for shared objects if it is one. Labels
+    /// that name another owner do not survive it.
     pub fn inject(&self, manifest: &mut Manifest, component: &ComponentName) {
+        manifest.remove_labels(|key| OWN.contains(&key) || key.starts_with(SHARED_PREFIX));
         let labels = match is_shared(manifest) {
             true => self.shared_labels(),
             false => self.labels(component),

@@ -6,6 +6,7 @@
 
 #![deny(missing_docs)]
 
+pub mod candidate;
 pub mod canonical;
 pub mod digest;
 pub mod entry;

@@ -74,7 +74,6 @@ impl Manifest {
     }
 
     /// Moves the object into a namespace, or out of any.
-    #[expect(dead_code, reason = "the candidate step sets it")]
     pub(crate) fn set_namespace(&mut self, namespace: Option<&str>) {
         self.identity.namespace = namespace.map(str::to_owned);
         let Some(metadata) = self.metadata_mut() else {
@@ -84,6 +83,21 @@ impl Manifest {
             Some(namespace) => metadata.insert("namespace".to_owned(), namespace.into()),
             None => metadata.remove("namespace"),
         };
+    }
+
+    /// The object, for changes that keep its identity.
+    pub(crate) fn object_mut(&mut self) -> &mut Map<String, Value> {
+        &mut self.object
+    }
+
+    /// Removes the labels that `unwanted` says.
+    pub(crate) fn remove_labels(&mut self, unwanted: impl Fn(&str) -> bool) {
+        let labels = self
+            .metadata_mut()
+            .and_then(|metadata| metadata.get_mut("labels"));
+        if let Some(Value::Object(labels)) = labels {
+            labels.retain(|key, _| !unwanted(key));
+        }
     }
 
     /// Sets labels, replacing those of the same key.

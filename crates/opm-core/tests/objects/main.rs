@@ -8,6 +8,7 @@
     reason = "a test says what it expects by failing"
 )]
 
+mod candidate;
 mod canonical;
 mod golden;
 mod labels;

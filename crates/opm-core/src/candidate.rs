@@ -1,0 +1,169 @@
+//! From what a module renders to what a release is about to be: selected, namespaced, labelled,
+//! normalised and sorted manifests, with their digest and the change's id.
+//!
+//! Nothing here looks at a cluster. The digest is over the objects as they are sent, so after
+//! normalisation: a Secret's `stringData` counts as the `data` it becomes, and fields that only
+//! the server may write are left out.
+
+mod duplicate;
+mod error;
+mod normal;
+mod selection;
+
+use crate::digest::{ManifestDigest, ObjectHash};
+use crate::entry::Entry;
+use crate::ids::{ChangeId, ReleaseId};
+use crate::labels::Owner;
+use crate::manifest::Manifest;
+use crate::name::{ComponentName, NamespaceName, ReleaseName};
+use crate::rendered::{Module, Rendered};
+use crate::scope::{Scope, Scopes};
+use crate::weight::apply_order;
+
+pub use duplicate::Duplicate;
+pub use error::{CandidateError, CandidateWarning, UnknownName};
+pub use selection::Selection;
+
+/// One object of a candidate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CandidateObject {
+    /// The component that rendered it.
+    pub component: ComponentName,
+    /// The object as it will be sent.
+    pub manifest: Manifest,
+    /// What it looks like, in short.
+    pub hash: ObjectHash,
+}
+
+impl CandidateObject {
+    /// The object as an inventory names it.
+    pub fn entry(&self) -> Entry {
+        Entry::new(
+            self.manifest.identity().clone(),
+            self.manifest.version(),
+            self.component.as_str(),
+        )
+    }
+}
+
+/// A component that is part of a candidate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CandidateComponent {
+    /// Its name.
+    pub name: ComponentName,
+    /// The components of this candidate that come before it.
+    pub after: Vec<ComponentName>,
+}
+
+/// What a release is about to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The release, as the labels of its objects name it.
+    pub owner: Owner,
+    /// What the module says about itself.
+    pub module: Module,
+    /// The resolved values, as canonical CUE text.
+    pub values: String,
+    /// The optional components that are part of it, sorted: what a release remembers of its
+    /// selection.
+    pub selected: Vec<ComponentName>,
+    /// All components that are part of it, in the module's order, those without objects too.
+    pub components: Vec<CandidateComponent>,
+    /// All objects, in apply order.
+    pub objects: Vec<CandidateObject>,
+    /// The digest of the objects.
+    pub digest: ManifestDigest,
+    /// The id of the change that applying it makes.
+    pub change: ChangeId,
+    /// What was noticed on the way.
+    pub warnings: Vec<CandidateWarning>,
+}
+
+impl Candidate {
+    /// Takes what a module rendered for a release of this name and namespace. `scopes` holds
+    /// what the cluster said about kinds; those that the render itself defines are added here.
+    pub fn new(
+        rendered: Rendered,
+        release: ReleaseName,
+        namespace: NamespaceName,
+        selection: &Selection,
+        scopes: Scopes,
+    ) -> Result<Self, CandidateError> {
+        let Rendered {
+            module,
+            values,
+            components,
+        } = rendered;
+        let owner = Owner {
+            id: ReleaseId::of(&module.path, &release, &namespace),
+            module: module.name.clone(),
+            namespace,
+            release,
+        };
+        let scopes = scopes.with_rendered(components.iter().flat_map(|c| &c.manifests));
+        let mut warnings = Vec::new();
+        let chosen = selection::choose(components, selection, &mut warnings)?;
+
+        let mut objects = Vec::new();
+        for component in chosen.rendered {
+            for mut manifest in component.manifests {
+                place(&mut manifest, &owner.namespace, &scopes, &mut warnings);
+                normal::normalise(&mut manifest, &mut warnings)?;
+                owner.inject(&mut manifest, &component.name);
+                let hash = ObjectHash::of(manifest.object());
+                objects.push(CandidateObject {
+                    component: component.name.clone(),
+                    manifest,
+                    hash,
+                });
+            }
+        }
+        objects.sort_by(|a, b| apply_order(a.manifest.identity(), b.manifest.identity()));
+        duplicate::refuse(&objects)?;
+        let digest = ManifestDigest::of_sorted(objects.iter().map(|object| &object.manifest));
+        let version = module.version.as_deref();
+        let change = ChangeId::of(module.path.as_str(), version, &values, &digest);
+        Ok(Self {
+            owner,
+            module,
+            values,
+            selected: chosen.selected,
+            components: chosen.components,
+            objects,
+            digest,
+            change,
+            warnings,
+        })
+    }
+
+    /// All objects as an inventory names them, in apply order.
+    pub fn entries(&self) -> Vec<Entry> {
+        self.objects.iter().map(CandidateObject::entry).collect()
+    }
+}
+
+/// Gives an object the namespace that its kind calls for.
+fn place(
+    manifest: &mut Manifest,
+    release: &NamespaceName,
+    scopes: &Scopes,
+    warnings: &mut Vec<CandidateWarning>,
+) {
+    let identity = manifest.identity();
+    let scope = scopes.of(&identity.group_kind);
+    if scope.is_none() {
+        let unknown = CandidateWarning::UnknownScope(identity.group_kind.clone());
+        if !warnings.contains(&unknown) {
+            warnings.push(unknown);
+        }
+    }
+    match (scope.unwrap_or(Scope::Namespaced), &identity.namespace) {
+        (Scope::Namespaced, Some(_)) => {}
+        (Scope::Namespaced, None) => manifest.set_namespace(Some(release.as_str())),
+        (Scope::Cluster, None) => manifest.set_namespace(None),
+        (Scope::Cluster, Some(_)) => {
+            warnings.push(CandidateWarning::NamespaceLeftOut(identity.clone()));
+            manifest.set_namespace(None);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The same object twice in one render, also through two components or two API versions.
+
+use super::{CandidateError, CandidateObject};
+use crate::identity::Identity;
+use crate::name::ComponentName;
+
+/// An object that was rendered more than once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Duplicate {
+    /// Which object.
+    pub identity: Identity,
+    /// Component and API version of each time.
+    pub places: Vec<(ComponentName, String)>,
+}
+
+/// Refuses duplicates among objects in apply order, where they stand side by side.
+pub(super) fn refuse(sorted: &[CandidateObject]) -> Result<(), CandidateError> {
+    let duplicates: Vec<Duplicate> = sorted
+        .chunk_by(|a, b| a.manifest.identity() == b.manifest.identity())
+        .filter(|same| same.len() > 1)
+        .map(|same| Duplicate {
+            identity: same[0].manifest.identity().clone(),
+            places: same
+                .iter()
+                .map(|o| (o.component.clone(), o.manifest.api_version()))
+                .collect(),
+        })
+        .collect();
+    match duplicates.is_empty() {
+        true => Ok(()),
+        false => Err(CandidateError::Duplicates(duplicates)),
+    }
+}

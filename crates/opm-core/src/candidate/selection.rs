@@ -1,0 +1,134 @@
+//! Which components of a module a release has.
+//!
+//! An optional component is left out unless it is selected; the others always belong.
+
+use std::collections::BTreeSet;
+
+use super::{CandidateComponent, CandidateError, CandidateWarning, UnknownName};
+use crate::name::ComponentName;
+use crate::rendered::Component;
+
+/// The optional components that a release should have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Selection {
+    /// As asked for now: a name that the module does not have is a mistake.
+    Given(Vec<String>),
+    /// As recorded by an earlier change, or none: a name that the module no longer has is worth
+    /// a warning, or else no later version of the module could drop a component.
+    Recorded(Vec<String>),
+}
+
+impl Default for Selection {
+    /// No optional component.
+    fn default() -> Self {
+        Self::Recorded(Vec::new())
+    }
+}
+
+pub(super) struct Chosen {
+    pub(super) selected: Vec<ComponentName>,
+    pub(super) components: Vec<CandidateComponent>,
+    pub(super) rendered: Vec<Component>,
+}
+
+pub(super) fn choose(
+    all: Vec<Component>,
+    selection: &Selection,
+    warnings: &mut Vec<CandidateWarning>,
+) -> Result<Chosen, CandidateError> {
+    check_names(&all)?;
+    let asked: BTreeSet<&str> = match selection {
+        Selection::Given(names) | Selection::Recorded(names) => names.iter().map(String::as_str),
+    }
+    .collect();
+    let unknown = asked
+        .iter()
+        .filter(|name| !all.iter().any(|c| c.name.as_str() == **name));
+    match selection {
+        Selection::Recorded(_) => {
+            warnings.extend(unknown.map(|name| CandidateWarning::ComponentGone((*name).to_owned())))
+        }
+        Selection::Given(_) => {
+            let optional = || {
+                all.iter()
+                    .filter(|c| c.optional)
+                    .map(|c| c.name.clone())
+                    .collect()
+            };
+            let names: Vec<UnknownName> = unknown.map(|name| unknown_name(name, &all)).collect();
+            if !names.is_empty() {
+                return Err(CandidateError::UnknownComponents {
+                    names,
+                    optional: optional(),
+                });
+            }
+        }
+    }
+    let rendered: Vec<Component> = all
+        .into_iter()
+        .filter(|component| !component.optional || asked.contains(component.name.as_str()))
+        .collect();
+    let mut selected: Vec<ComponentName> = rendered
+        .iter()
+        .filter(|c| c.optional)
+        .map(|c| c.name.clone())
+        .collect();
+    selected.sort();
+    Ok(Chosen {
+        selected,
+        components: ordered(&rendered),
+        rendered,
+    })
+}
+
+/// The components with what comes before each, as far as that is part of the release.
+fn ordered(rendered: &[Component]) -> Vec<CandidateComponent> {
+    let present: BTreeSet<&ComponentName> = rendered.iter().map(|c| &c.name).collect();
+    let component = |c: &Component| CandidateComponent {
+        name: c.name.clone(),
+        after: c
+            .after
+            .iter()
+            .filter(|name| present.contains(name))
+            .cloned()
+            .collect(),
+    };
+    rendered.iter().map(component).collect()
+}
+
+fn check_names(all: &[Component]) -> Result<(), CandidateError> {
+    let mut seen = BTreeSet::new();
+    for component in all {
+        if !seen.insert(&component.name) {
+            return Err(CandidateError::SameComponent(component.name.clone()));
+        }
+    }
+    for component in all {
+        if let Some(after) = component.after.iter().find(|name| !seen.contains(name)) {
+            return Err(CandidateError::UnknownAfter {
+                component: component.name.clone(),
+                after: unknown_name(after.as_str(), all),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A name with the component that was probably meant by it.
+fn unknown_name(name: &str, all: &[Component]) -> UnknownName {
+    let similar = all
+        .iter()
+        .map(|component| {
+            (
+                strsim::jaro_winkler(name, component.name.as_str()),
+                &component.name,
+            )
+        })
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, name)| name.clone());
+    UnknownName {
+        name: name.chars().take(80).collect(),
+        similar,
+    }
+}
