@@ -11,6 +11,7 @@ pub mod failure;
 pub mod ports;
 pub mod report;
 pub mod request;
+mod wait;
 
 pub use engine::{Actor, Engine, Settings, Timing};
 pub use failure::{FailedObject, Failure, FailureKind};

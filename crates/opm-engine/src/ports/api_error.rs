@@ -75,6 +75,23 @@ pub struct ApiError {
     pub causes: Vec<Cause>,
 }
 
+impl ApiError {
+    /// Nothing was sent, because the gate is closed.
+    pub fn stopped(stopped: Stopped) -> Self {
+        let message = match stopped {
+            Stopped::Interrupted => "interrupted",
+            Stopped::LockUncertain => "the release's lock is no longer certain",
+        };
+        Self {
+            kind: ErrorKind::Stopped(stopped),
+            status: None,
+            reason: String::new(),
+            message: message.to_owned(),
+            causes: Vec::new(),
+        }
+    }
+}
+
 impl fmt::Display for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)

@@ -1,0 +1,109 @@
+//! Waiting until objects are ready, and saying which are not, and why.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use opm_core::health::{self, Health, State};
+use opm_core::identity::Identity;
+use serde_json::{Map, Value};
+
+use crate::engine::Engine;
+use crate::ports::{ApiError, Clock, Cluster, ErrorKind, WatchEvent};
+
+/// One object that is not ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NotReady {
+    pub(crate) identity: Identity,
+    pub(crate) reason: String,
+}
+
+/// What was seen of the awaited objects last.
+struct Seen<'a> {
+    wanted: &'a [Identity],
+    objects: BTreeMap<Identity, Option<Map<String, Value>>>,
+}
+
+impl Seen<'_> {
+    fn take(&mut self, event: WatchEvent) {
+        match event {
+            WatchEvent::Seen(identity, object) => self.objects.insert(identity, Some(object)),
+            WatchEvent::Gone(identity) => self.objects.insert(identity, None),
+        };
+    }
+
+    fn health(&self, identity: &Identity) -> Health {
+        match self.objects.get(identity) {
+            Some(Some(object)) => health::of(object),
+            Some(None) => Health::progressing("it is not there"),
+            None => Health::progressing("nothing was heard of it"),
+        }
+    }
+
+    /// Everything is ready, or something never will be: waiting longer changes nothing.
+    fn is_settled(&self) -> bool {
+        let states = || {
+            self.wanted
+                .iter()
+                .map(|identity| self.health(identity).state)
+        };
+        states().all(|state| state == State::Ready) || states().any(|s| s == State::Failed)
+    }
+}
+
+impl<C: Cluster, S, K: Clock> Engine<C, S, K> {
+    /// Waits until all of these objects are ready. Answers with those that are not when the
+    /// time is over, or when one of them has failed for good.
+    pub(crate) async fn wait_ready(
+        &self,
+        wanted: &[Identity],
+        timeout: Duration,
+    ) -> Result<Vec<NotReady>, ApiError> {
+        let mut seen = Seen {
+            wanted,
+            objects: BTreeMap::new(),
+        };
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut on_event = |event| {
+            seen.take(event);
+            seen.is_settled()
+        };
+        let watched = self.cluster.watch(wanted, timeout, &mut on_event);
+        self.unless_stopped(watched)
+            .await
+            .map_err(ApiError::stopped)??;
+        let mut not_ready = Vec::new();
+        for identity in wanted {
+            let health = seen.health(identity);
+            if !health.is_ready() {
+                let object = seen.objects.get(identity).and_then(Option::as_ref);
+                not_ready.push(NotReady {
+                    identity: identity.clone(),
+                    reason: self.explain(&health, object).await,
+                });
+            }
+        }
+        Ok(not_ready)
+    }
+
+    /// What the object says, and behind it what its pods say.
+    async fn explain(&self, health: &Health, object: Option<&Map<String, Value>>) -> String {
+        let mut reason = health.message.clone();
+        let Some(workload) = object else {
+            return reason;
+        };
+        match self.cluster.pods_of(workload).await {
+            Ok(pods) => {
+                if let Some(why) = health::why_not_ready(&pods) {
+                    reason = format!("{reason} ({why})");
+                }
+            }
+            Err(error) if error.kind == ErrorKind::Forbidden => {
+                reason = format!("{reason} (its pods may not be listed)");
+            }
+            Err(_) => {}
+        }
+        reason
+    }
+}
