@@ -17,14 +17,12 @@ pub struct Actor {
     pub host: String,
     /// The id of this process.
     pub pid: u32,
-    /// What this machine calls its current boot, if it says so.
-    pub boot: Option<String>,
-    /// Which pid namespace the pid belongs to, if the machine says so.
-    pub pid_namespace: Option<String>,
+    /// The boot and pid namespace in which that pid means something, if the machine says so.
+    pub machine: Option<String>,
     /// The version of `opm`.
     pub version: String,
     /// Whether a process of this machine is alive. Asked only of pids that belong to the same
-    /// machine, boot and pid namespace.
+    /// host and `machine`.
     pub is_alive: fn(u32) -> bool,
 }
 
@@ -66,7 +64,6 @@ pub struct Settings {
 
 /// The use cases, over a cluster, a store for records and a clock.
 #[derive(Debug)]
-#[allow(dead_code, reason = "the use cases that read them follow")]
 pub struct Engine<C, S, K> {
     pub(crate) cluster: C,
     pub(crate) secrets: S,

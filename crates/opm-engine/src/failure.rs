@@ -5,6 +5,7 @@ use std::fmt;
 
 use opm_core::identity::Identity;
 
+use crate::ports::{ApiError, ErrorKind, Stopped};
 use crate::report::Report;
 
 /// The closed set of ways in which a use case does not end well. Each has one exit code.
@@ -95,6 +96,18 @@ impl Failure {
             objects: Vec::new(),
             report: Box::default(),
         }
+    }
+
+    /// A request failed before anything was written.
+    pub fn before_writing(what: &str, error: &ApiError) -> Self {
+        let kind = match error.kind {
+            ErrorKind::Unreachable => FailureKind::Unreachable,
+            ErrorKind::Forbidden => FailureKind::NotPermitted,
+            ErrorKind::Stopped(Stopped::Interrupted) => FailureKind::Interrupted,
+            ErrorKind::Stopped(Stopped::LockUncertain) => FailureKind::LockLost,
+            _ => FailureKind::Refused,
+        };
+        Self::new(kind, format!("{what}: {error}"))
     }
 
     /// The same, with one more hint.

@@ -5,10 +5,16 @@
 //! is `opm-core`'s.
 
 #![deny(missing_docs)]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "the use cases are being put together"
+)]
 
 pub mod engine;
 pub mod failure;
 pub mod ports;
+mod record;
 pub mod report;
 pub mod request;
 mod wait;

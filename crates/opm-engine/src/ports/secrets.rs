@@ -88,6 +88,10 @@ pub enum RemoveOutcome {
 
 /// Secrets, read and written whole.
 pub trait SecretStore: Send + Sync {
+    /// The server's clock now, reckoned from the Date of its latest answer; none before there
+    /// was one.
+    fn server_time(&self) -> Option<Timestamp>;
+
     /// Reads one Secret by name. `None` only if the server said that it does not exist.
     fn get(
         &self,

@@ -1,0 +1,250 @@
+//! Holding a release's lock: one owner of every write of the record, and a renewal that runs
+//! beside the work for as long as it takes.
+//!
+//! A write that was lost is looked at again: if the lock in the record is still this run's, it
+//! was somebody else's edit beside it (a label, an annotation), and the write is made anew on
+//! top of that. If not, the lock is gone, and nothing more is sent.
+
+use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures::future::{Either, select};
+use futures::lock::Mutex;
+use opm_core::record::{Record, encode_lock};
+
+use super::secret;
+use crate::engine::Engine;
+use crate::ports::{
+    ApiError, Clock, Gate, Instant, RemoveOutcome, SecretStore, StoredSecret, Timestamp,
+    WriteOutcome,
+};
+use crate::report::Release;
+
+/// How often a write is made anew on top of somebody else's edit.
+const ATTEMPTS: usize = 5;
+
+/// How soon a renewal that got no answer is tried again.
+const RENEW_AGAIN: Duration = Duration::from_secs(1);
+
+/// Why the record could not be written.
+#[derive(Debug)]
+pub(crate) enum WriteError {
+    /// The lock in the record is no longer this run's.
+    Lost,
+    /// The request failed.
+    Api(ApiError),
+}
+
+impl From<ApiError> for WriteError {
+    fn from(error: ApiError) -> Self {
+        Self::Api(error)
+    }
+}
+
+/// A record whose lock this run holds.
+pub(crate) struct Holding {
+    pub(crate) release: Release,
+    state: Mutex<State>,
+    /// In front of writes of the record: an interrupt does not close it, because the lock has
+    /// to be released then.
+    gate: Gate,
+}
+
+struct State {
+    stored: StoredSecret,
+    record: Record,
+    held: bool,
+}
+
+impl Holding {
+    /// The record as this run wrote it last.
+    pub(crate) async fn record(&self) -> Record {
+        self.state.lock().await.record.clone()
+    }
+}
+
+impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// The lock was just taken, by a write that was sent at this time.
+    pub(crate) fn hold(
+        &self,
+        release: Release,
+        stored: StoredSecret,
+        record: Record,
+        sent: (Instant, Timestamp),
+    ) -> Holding {
+        let holding = Holding {
+            release,
+            state: Mutex::new(State {
+                stored,
+                record,
+                held: true,
+            }),
+            gate: Gate::default(),
+        };
+        self.extend(&holding, sent);
+        holding
+    }
+
+    /// Works, and renews the lock until the work is done. When the lock is lost, the gate
+    /// closes, and the work comes to its end by itself.
+    pub(crate) async fn while_renewing<T>(
+        &self,
+        holding: &Holding,
+        work: impl Future<Output = T>,
+    ) -> T {
+        let renewal = pin!(self.keep_renewing(holding));
+        match select(pin!(work), renewal).await {
+            Either::Left((done, _)) => done,
+            Either::Right(((), work)) => work.await,
+        }
+    }
+
+    async fn keep_renewing(&self, holding: &Holding) {
+        let mut pause = self.settings.timing.renew;
+        loop {
+            self.clock.sleep(pause).await;
+            pause = match self.renew(holding).await {
+                Ok(true) => self.settings.timing.renew,
+                Ok(false) => return,
+                Err(WriteError::Lost) => {
+                    self.gate.lock_lost();
+                    holding.gate.lock_lost();
+                    return;
+                }
+                // The deadline stands; until then it is worth trying.
+                Err(WriteError::Api(_)) => RENEW_AGAIN.min(self.settings.timing.renew),
+            };
+        }
+    }
+
+    /// Writes the lock once more. False when it is no longer held on purpose.
+    async fn renew(&self, holding: &Holding) -> Result<bool, WriteError> {
+        let mut state = holding.state.lock().await;
+        for _ in 0..ATTEMPTS {
+            let Some(mut lock) = state.record.lock.clone().filter(|_| state.held) else {
+                return Ok(false);
+            };
+            lock.beat += 1;
+            let bytes = encode_lock(&lock);
+            let sent = self.now();
+            let written = self
+                .secrets
+                .write_lock(state.stored.version(), &bytes, &holding.gate)
+                .await?;
+            match written {
+                WriteOutcome::Written(stored) => {
+                    state.stored = *stored;
+                    state.record.lock = Some(lock);
+                    self.extend(holding, sent);
+                    return Ok(true);
+                }
+                WriteOutcome::Lost => self.read_again(&mut state).await?,
+            }
+        }
+        Ok(true)
+    }
+
+    /// Writes what `next` makes of the record, and answers with it. A next record without a
+    /// lock releases it.
+    pub(crate) async fn write(
+        &self,
+        holding: &Holding,
+        next: impl Fn(Record) -> Record,
+    ) -> Result<Record, WriteError> {
+        let mut state = holding.state.lock().await;
+        for _ in 0..ATTEMPTS {
+            let record = next(state.record.clone());
+            let content = secret::content(&holding.release, Some(&state.stored), &record);
+            let sent = self.now();
+            let version = state.stored.resource_version.clone();
+            let written = self
+                .secrets
+                .replace(&content, &version, &holding.gate)
+                .await?;
+            let stored = match written {
+                WriteOutcome::Written(stored) => *stored,
+                WriteOutcome::Lost => match self.landed(&state.stored, &content.data).await? {
+                    Some(stored) => stored,
+                    None => {
+                        self.read_again(&mut state).await?;
+                        continue;
+                    }
+                },
+            };
+            state.held = record.lock.is_some();
+            state.stored = stored;
+            state.record = record.clone();
+            match state.held {
+                true => self.extend(holding, sent),
+                false => self.gate.no_lock(),
+            }
+            return Ok(record);
+        }
+        Err(WriteError::Lost)
+    }
+
+    /// Removes the record, and the lock with it.
+    pub(crate) async fn remove(&self, holding: &Holding) -> Result<(), WriteError> {
+        let mut state = holding.state.lock().await;
+        for _ in 0..ATTEMPTS {
+            let stored = &state.stored;
+            let removed = self
+                .secrets
+                .remove(
+                    &stored.content.namespace,
+                    &stored.content.name,
+                    &stored.uid,
+                    Some(&stored.resource_version),
+                    &holding.gate,
+                )
+                .await?;
+            match removed {
+                RemoveOutcome::Gone => {
+                    state.held = false;
+                    self.gate.no_lock();
+                    return Ok(());
+                }
+                RemoveOutcome::Lost => self.read_again(&mut state).await?,
+            }
+        }
+        Err(WriteError::Lost)
+    }
+
+    fn extend(&self, holding: &Holding, sent: (Instant, Timestamp)) {
+        self.gate.hold_until(sent, self.settings.timing.hold);
+        holding.gate.hold_until(sent, self.settings.timing.hold);
+    }
+
+    /// A repeated request may find its own first attempt in the way: what was to be written is
+    /// there already.
+    async fn landed(
+        &self,
+        before: &StoredSecret,
+        data: &std::collections::BTreeMap<String, Vec<u8>>,
+    ) -> Result<Option<StoredSecret>, WriteError> {
+        let content = &before.content;
+        let now = self.secrets.get(&content.namespace, &content.name).await?;
+        Ok(now.filter(|now| now.uid == before.uid && now.content.data == *data))
+    }
+
+    /// Takes the record as it is now, if its lock is still this run's.
+    async fn read_again(&self, state: &mut State) -> Result<(), WriteError> {
+        let content = &state.stored.content;
+        let now = self.secrets.get(&content.namespace, &content.name).await?;
+        let now = now.filter(|now| now.uid == state.stored.uid && !now.terminating);
+        let Some(stored) = now else {
+            return Err(WriteError::Lost);
+        };
+        let Ok((record, _)) = secret::read(&stored) else {
+            return Err(WriteError::Lost);
+        };
+        let mine = state.record.lock.as_ref().map(|lock| &lock.id);
+        if record.lock.as_ref().map(|lock| &lock.id) != mine {
+            return Err(WriteError::Lost);
+        }
+        state.stored = stored;
+        state.record = record;
+        Ok(())
+    }
+}

@@ -1,0 +1,185 @@
+//! Finding a release's record: by name with one GET, else by label.
+//!
+//! A GET that answers 404 is enough for "no release"; the LIST behind it is a fallback, and not
+//! being allowed to list is a warning. Everything else that fails is a failure, never absence.
+
+use opm_core::ids::ReleaseId;
+use opm_core::labels;
+use opm_core::name::{NamespaceName, ReleaseName};
+use opm_core::record::Record;
+
+use super::secret;
+use crate::engine::Engine;
+use crate::failure::{Failure, FailureKind};
+use crate::ports::{ErrorKind, SecretStore, StoredSecret};
+use crate::report::Release;
+use crate::request::ReleaseRef;
+
+const INVENTORY: (&str, &str) = (labels::COMPONENT, labels::COMPONENT_INVENTORY);
+
+/// A release's record as it was found.
+#[derive(Debug, Clone)]
+pub(crate) struct Loaded {
+    pub(crate) stored: StoredSecret,
+    pub(crate) record: Record,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Loaded {
+    fn new(stored: StoredSecret) -> Result<Self, Failure> {
+        let (record, warnings) = secret::read(&stored)?;
+        Ok(Self {
+            stored,
+            record,
+            warnings,
+        })
+    }
+}
+
+impl<C, S: SecretStore, K> Engine<C, S, K> {
+    /// The record of a release whose id is known, and warnings.
+    pub(crate) async fn load(
+        &self,
+        release: &Release,
+    ) -> Result<(Option<Loaded>, Vec<String>), Failure> {
+        let namespace = release.namespace.as_str();
+        let name = release.id.inventory_secret(&release.name);
+        let direct = self.secrets.get(namespace, &name).await;
+        let direct = direct.map_err(|error| {
+            let what = format!("cannot read the release's record, Secret/{name} in {namespace}");
+            Failure::before_writing(&what, &error)
+        })?;
+        if let Some(stored) = direct {
+            return Ok((Some(Loaded::new(stored)?), Vec::new()));
+        }
+        let id = release.id.to_string();
+        let labelled = [(labels::RELEASE_ID, id.as_str()), INVENTORY];
+        match self.secrets.list(Some(namespace), &labelled).await {
+            Ok(found) => {
+                let loaded = only(release, found)?.map(Loaded::new).transpose()?;
+                Ok((loaded, Vec::new()))
+            }
+            Err(error) if error.kind == ErrorKind::Forbidden => {
+                let warning = format!(
+                    "not permitted to list Secrets in namespace {namespace}: a record under \
+                     another name than {name} would not be found"
+                );
+                Ok((None, vec![warning]))
+            }
+            Err(error) => {
+                let what = format!("cannot look for the release's record in {namespace}");
+                Err(Failure::before_writing(&what, &error))
+            }
+        }
+    }
+
+    /// Which release a command means. With a module, that follows from the names alone; else
+    /// the records say.
+    pub(crate) async fn find(
+        &self,
+        reference: &ReleaseRef,
+        namespace: &NamespaceName,
+    ) -> Result<Option<Release>, Failure> {
+        let (first, second) = match reference {
+            ReleaseRef::Module { path, name } => {
+                return Ok(Some(Release {
+                    id: ReleaseId::of(path, name, namespace),
+                    name: name.clone(),
+                    namespace: namespace.clone(),
+                }));
+            }
+            ReleaseRef::Id(id) => (vec![(labels::RELEASE_ID, id.to_string())], None),
+            // A record in RFC-0001's own form has no label for the release's name.
+            ReleaseRef::Name(name) => (
+                vec![(labels::RELEASE_NAME, name.to_string())],
+                Some(Vec::new()),
+            ),
+        };
+        let mut releases = self.listed(first, reference, namespace).await?;
+        if let (true, Some(second)) = (releases.is_empty(), second) {
+            releases = self.listed(second, reference, namespace).await?;
+        }
+        match releases.len() {
+            0 | 1 => Ok(releases.pop().map(|(release, _)| release)),
+            _ => Err(ambiguous(reference, namespace, &releases)),
+        }
+    }
+
+    async fn listed(
+        &self,
+        mut selector: Vec<(&str, String)>,
+        reference: &ReleaseRef,
+        namespace: &NamespaceName,
+    ) -> Result<Vec<(Release, String)>, Failure> {
+        selector.push((INVENTORY.0, INVENTORY.1.to_owned()));
+        let selector: Vec<(&str, &str)> = selector.iter().map(|(k, v)| (*k, v.as_str())).collect();
+        let found = self.secrets.list(Some(namespace.as_str()), &selector).await;
+        let found = found.map_err(|error| {
+            let what = format!("cannot look for releases in namespace {namespace}");
+            Failure::before_writing(&what, &error)
+                .hint("name the release by its module's directory: that needs no right to list")
+        })?;
+        let named = found.iter().filter_map(named_by_secret);
+        Ok(named
+            .filter(|(release, _)| match reference {
+                ReleaseRef::Name(name) => release.name == *name,
+                ReleaseRef::Id(id) => release.id == *id,
+                ReleaseRef::Module { .. } => true,
+            })
+            .collect())
+    }
+}
+
+/// The release, and its module's name, that a record's Secret belongs to, by its own name:
+/// readable whatever has become of its data.
+fn named_by_secret(stored: &StoredSecret) -> Option<(Release, String)> {
+    let content = &stored.content;
+    let (name, id) = content.name.strip_prefix("opm.")?.split_once('.')?;
+    let labelled = content.labels.get(labels::MODULE_NAME);
+    let release = Release {
+        name: ReleaseName::new(name).ok()?,
+        namespace: NamespaceName::new(&*content.namespace).ok()?,
+        id: id.parse().ok()?,
+    };
+    Some((release, labelled.cloned().unwrap_or_default()))
+}
+
+fn only(release: &Release, mut found: Vec<StoredSecret>) -> Result<Option<StoredSecret>, Failure> {
+    if found.len() < 2 {
+        return Ok(found.pop());
+    }
+    let names: Vec<&str> = found.iter().map(|s| s.content.name.as_str()).collect();
+    Err(Failure::new(
+        FailureKind::Refused,
+        format!(
+            "release {} has more than one record in namespace {}: {}",
+            release.name,
+            release.namespace,
+            names.join(", ")
+        ),
+    )
+    .hint("delete the Secret that is not the release's record"))
+}
+
+fn ambiguous(
+    reference: &ReleaseRef,
+    namespace: &NamespaceName,
+    releases: &[(Release, String)],
+) -> Failure {
+    let given = match reference {
+        ReleaseRef::Name(name) | ReleaseRef::Module { name, .. } => name.to_string(),
+        ReleaseRef::Id(id) => id.to_string(),
+    };
+    let candidates: Vec<String> = releases
+        .iter()
+        .map(|(release, module)| format!("{} (module {module}, id {})", release.name, release.id))
+        .collect();
+    Failure::new(
+        FailureKind::Refused,
+        format!(
+            "{given} names more than one release in namespace {namespace}: {}",
+            candidates.join(", ")
+        ),
+    )
+    .hint("name the release by its id")
+}

@@ -1,0 +1,11 @@
+//! A release's record in the cluster: finding it, holding its lock, and writing it.
+//!
+//! What is in it, and what it should say next, is `opm-core`'s; this is only the way there and
+//! back.
+
+mod hold;
+mod lookup;
+mod secret;
+
+pub(crate) use hold::{Holding, WriteError};
+pub(crate) use lookup::Loaded;
