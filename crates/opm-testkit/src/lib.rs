@@ -1,1 +1,27 @@
 //! A real control plane, faults and observations for tests.
+//!
+//! [`ControlPlane::shared`] is where a test begins; `docs/testing.md` shows the rest. Nothing here
+//! is part of the product, and nothing here knows how the product works inside.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "this crate is only ever linked into tests and chores, which say what they expect"
+)]
+
+mod cargo;
+mod keys;
+mod kubeconfig;
+mod namespace;
+mod plane;
+pub mod programs;
+mod reaper;
+mod skip;
+mod user;
+
+pub use namespace::{TEST_LABEL, TestNamespace};
+pub use plane::{ControlPlane, PlaneError, Stop, stop, supervise, sweep};
+pub use reaper::Leftover;
+pub use skip::{cluster_required, full};
+pub use user::{Rights, User};

@@ -1,0 +1,209 @@
+//! The supervisor: owns one control plane and stops it when its last user is gone.
+//!
+//! It lives in a session of its own, so what ends a test run does not end it; it notices by the
+//! connections that close.
+
+use std::cell::RefCell;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use rustix::process::setsid;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Notify, watch};
+use tokio::task::LocalSet;
+
+use super::lease::{self, Reply, Request};
+use super::processes::{Processes, Sweeper};
+use super::{Plane, settings, start};
+
+/// How long the very first user has to show up.
+const FIRST_USER: Duration = Duration::from_secs(30);
+
+#[derive(Debug, Clone)]
+enum State {
+    Starting,
+    Ready(Plane),
+    Failed(String),
+    Stopped,
+}
+
+#[derive(Debug)]
+struct Users {
+    count: usize,
+    keep: bool,
+    idle_since: Instant,
+    patience: Duration,
+}
+
+/// What the connections and the main loop share; all on one thread.
+#[derive(Debug)]
+struct Shared {
+    state: watch::Sender<State>,
+    users: RefCell<Users>,
+    stop: Notify,
+}
+
+/// Runs a control plane until it is told to stop or nobody uses it.
+pub fn supervise(socket: &Path) {
+    let _ = setsid();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let outcome = runtime.and_then(|runtime| LocalSet::new().block_on(&runtime, run(socket)));
+    if let Err(error) = outcome {
+        eprintln!("the supervisor of the control plane failed: {error}");
+    }
+}
+
+async fn run(socket: &Path) -> io::Result<()> {
+    let listener = UnixListener::bind(socket)?;
+    let dir = tempfile::Builder::new()
+        .prefix("opm-testkit-")
+        .tempdir()?
+        .keep();
+    let mut sweeper = Sweeper::start(&dir, socket)?;
+    let shared = Rc::new(Shared {
+        state: watch::channel(State::Starting).0,
+        users: RefCell::new(Users {
+            count: 0,
+            keep: false,
+            idle_since: Instant::now(),
+            patience: FIRST_USER,
+        }),
+        stop: Notify::new(),
+    });
+    let accepting = tokio::task::spawn_local(accept(listener, shared.clone()));
+    tokio::select! {
+        () = live(&dir, &mut sweeper, &shared) => {}
+        () = shared.stop.notified() => {}
+        () = terminated() => {}
+    }
+    keep_logs(&dir);
+    withdraw(socket)?;
+    accepting.abort();
+    sweeper.sweep()?;
+    shared.state.send_replace(State::Stopped);
+    // Whoever asked for the stop, or came too late, gets the answer before we are gone.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    Ok(())
+}
+
+/// Starts the control plane and returns when it has failed or nobody uses it any more.
+async fn live(dir: &Path, sweeper: &mut Sweeper, shared: &Shared) {
+    let (plane, mut processes) = match start::start(dir, sweeper).await {
+        Ok(started) => started,
+        Err(why) => {
+            shared.state.send_replace(State::Failed(why));
+            shared.users.borrow_mut().keep = false;
+            return unused(shared, None).await;
+        }
+    };
+    shared.state.send_replace(State::Ready(plane));
+    unused(shared, Some(&mut processes)).await;
+    processes.kill().await;
+}
+
+/// Returns when nobody has used the control plane for a while, or a process of it has ended.
+async fn unused(shared: &Shared, mut processes: Option<&mut Processes>) {
+    loop {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        if let Some(why) = processes.as_mut().and_then(|processes| processes.ended()) {
+            shared.state.send_replace(State::Failed(why));
+            return;
+        }
+        let users = shared.users.borrow();
+        if users.count == 0 && !users.keep && users.idle_since.elapsed() > users.patience {
+            return;
+        }
+    }
+}
+
+async fn accept(listener: UnixListener, shared: Rc<Shared>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        tokio::task::spawn_local(serve(stream, shared.clone()));
+    }
+}
+
+async fn serve(stream: UnixStream, shared: Rc<Shared>) -> io::Result<()> {
+    shared.users.borrow_mut().count += 1;
+    let outcome = converse(stream, &shared).await;
+    let mut users = shared.users.borrow_mut();
+    users.count -= 1;
+    users.idle_since = Instant::now();
+    users.patience = settings::linger();
+    outcome
+}
+
+async fn converse(mut stream: UnixStream, shared: &Shared) -> io::Result<()> {
+    let (reading, mut writing) = stream.split();
+    let mut reading = BufReader::new(reading);
+    let mut line = String::new();
+    reading.read_line(&mut line).await?;
+    let request: Request = serde_json::from_str(&line).map_err(io::Error::other)?;
+    match request {
+        Request::Use => {}
+        Request::Keep => shared.users.borrow_mut().keep = true,
+        Request::Stop => shared.stop.notify_one(),
+    }
+    let mut state = shared.state.subscribe();
+    let settled = |state: &State| match state {
+        State::Starting => false,
+        State::Ready(_) | State::Failed(_) => request != Request::Stop,
+        State::Stopped => true,
+    };
+    let reply = match state
+        .wait_for(settled)
+        .await
+        .map_err(io::Error::other)?
+        .clone()
+    {
+        State::Ready(plane) => Reply::Ready(plane),
+        State::Failed(why) => Reply::Failed(why),
+        State::Starting | State::Stopped => Reply::Stopped,
+    };
+    let mut line = serde_json::to_vec(&reply).map_err(io::Error::other)?;
+    line.push(b'\n');
+    writing.write_all(&line).await?;
+    // The lease: nothing more is said, and the end of the user closes the connection.
+    reading.read_to_end(&mut Vec::new()).await.map(drop)
+}
+
+async fn terminated() {
+    let Ok(mut term) = signal(SignalKind::terminate()) else {
+        return;
+    };
+    let Ok(mut interrupt) = signal(SignalKind::interrupt()) else {
+        return;
+    };
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}
+
+/// Nobody can find us from here on; whoever comes starts a new control plane.
+fn withdraw(socket: &Path) -> io::Result<()> {
+    let _nobody_starts = lease::lock()?;
+    fs::remove_file(socket)
+}
+
+fn keep_logs(dir: &Path) {
+    let Some(target) = settings::keep_logs() else {
+        return;
+    };
+    let _ = fs::create_dir_all(&target);
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        if entry
+            .path()
+            .extension()
+            .is_some_and(|extension| extension == "log")
+        {
+            let _ = fs::copy(entry.path(), target.join(entry.file_name()));
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Namespaces of a test's own, and users with exactly given rights.
+
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use kube::Api;
+use kube::api::{ListParams, PostParams};
+use opm_testkit::{ControlPlane, Rights};
+use serde_json::json;
+
+fn config_map(name: &str) -> ConfigMap {
+    serde_json::from_value(json!({ "metadata": { "name": name }, "data": { "a": "b" } })).unwrap()
+}
+
+fn code(error: &kube::Error) -> u16 {
+    match error {
+        kube::Error::Api(status) => status.code,
+        other => panic!("not an answer of the API server: {other}"),
+    }
+}
+
+#[tokio::test]
+async fn a_node_is_ready_soon_after_the_start() {
+    let Some(plane) = ControlPlane::for_test().await else {
+        return;
+    };
+    let Some(seconds) = plane.seconds_to_ready() else {
+        return;
+    };
+    println!("from the start to a ready node: {seconds:.1} s");
+    assert!(seconds < 15.0, "{seconds:.1} s to a ready node");
+}
+
+#[tokio::test]
+async fn a_namespace_costs_little_and_is_removed() {
+    let Some(plane) = ControlPlane::for_test().await else {
+        return;
+    };
+    let client = plane.client().await.unwrap();
+    let mut costs = Vec::new();
+    let mut names = Vec::new();
+    for _ in 0..10 {
+        let begin = Instant::now();
+        let namespace = plane.namespace("cost").await;
+        names.push(namespace.name().to_owned());
+        let used = begin.elapsed();
+        namespace
+            .api()
+            .create(&PostParams::default(), &config_map("a"))
+            .await
+            .unwrap();
+        let begin = Instant::now();
+        drop(namespace);
+        costs.push(used + begin.elapsed());
+    }
+    costs.sort();
+    println!(
+        "a namespace costs {:?} (median), {:?} (worst)",
+        costs[5], costs[9]
+    );
+    assert!(costs[5] < Duration::from_millis(100), "{costs:?}");
+    let api: Api<Namespace> = Api::all(client);
+    for name in names {
+        let gone = async || {
+            while api.get_opt(&name).await.unwrap().is_some() {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), gone())
+            .await
+            .expect("it goes");
+    }
+}
+
+#[tokio::test]
+async fn a_user_has_the_given_rights_and_no_others() {
+    let Some(plane) = ControlPlane::for_test().await else {
+        return;
+    };
+    let namespace = plane.namespace("rights").await;
+    let other = plane.namespace("rights-other").await;
+    let rights = Rights::none()
+        .allow("", &["configmaps"], &["get", "create"])
+        .allow_named("", &["secrets"], &["mine"], &["get"])
+        .allow_in(other.name(), "", &["configmaps"], &["list"])
+        .allow_everywhere("", &["namespaces"], &["get"]);
+    let user = namespace.user("reader", &rights).await;
+    let client = user.client().await;
+
+    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    maps.create(&PostParams::default(), &config_map("a"))
+        .await
+        .unwrap();
+    maps.get("a").await.unwrap();
+    let listed = maps.list(&ListParams::default()).await.unwrap_err();
+    assert_eq!(code(&listed), 403);
+    let deleted = maps.delete("a", &Default::default()).await.unwrap_err();
+    assert_eq!(code(&deleted), 403);
+
+    let secrets: Api<Secret> = Api::default_namespaced(client.clone());
+    assert_eq!(code(&secrets.get("mine").await.unwrap_err()), 404);
+    assert_eq!(code(&secrets.get("other").await.unwrap_err()), 403);
+
+    let elsewhere: Api<ConfigMap> = Api::namespaced(client.clone(), other.name());
+    elsewhere.list(&ListParams::default()).await.unwrap();
+    assert_eq!(code(&elsewhere.get("a").await.unwrap_err()), 403);
+    Api::<Namespace>::all(client.clone())
+        .get(other.name())
+        .await
+        .unwrap();
+    let created = Api::all(client)
+        .create(&PostParams::default(), &Namespace::default())
+        .await;
+    assert_eq!(code(&created.unwrap_err()), 403);
+}
+
+#[tokio::test]
+async fn an_admin_of_a_test_may_do_everything() {
+    let Some(plane) = ControlPlane::for_test().await else {
+        return;
+    };
+    let namespace = plane.namespace("admin").await;
+    let client = namespace.admin().await.client().await;
+    assert_eq!(client.default_namespace(), namespace.name());
+    Api::<Secret>::all(client)
+        .list(&ListParams::default())
+        .await
+        .unwrap();
+}
