@@ -1,4 +1,5 @@
 //! Namespaces of a test's own, and users with exactly given rights.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests say what they expect")]
 
 use std::time::{Duration, Instant};
 
