@@ -1,5 +1,9 @@
 //! Namespaces of a test's own, and users with exactly given rights.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests say what they expect")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "tests say what they expect"
+)]
 
 use std::time::{Duration, Instant};
 
