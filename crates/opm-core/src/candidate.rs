@@ -36,13 +36,14 @@ pub struct CandidateObject {
 }
 
 impl CandidateObject {
-    /// The object as an inventory names it.
+    /// The object as an inventory names it; its uid is for the server to say.
     pub fn entry(&self) -> Entry {
-        Entry::new(
-            self.manifest.identity().clone(),
-            self.manifest.version(),
-            self.component.as_str(),
-        )
+        let identity = self.manifest.identity().clone();
+        let entry = Entry::new(identity, self.manifest.version(), self.component.as_str());
+        Entry {
+            hash: Some(self.hash.clone()),
+            ..entry
+        }
     }
 }
 

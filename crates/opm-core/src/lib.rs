@@ -13,6 +13,7 @@ pub mod entry;
 pub mod health;
 pub mod identity;
 pub mod ids;
+pub mod immutable;
 pub mod labels;
 pub mod manifest;
 pub mod name;

@@ -11,6 +11,7 @@
 mod candidate;
 mod canonical;
 mod golden;
+mod immutable;
 mod labels;
 mod manifest;
 mod names;

@@ -1,0 +1,148 @@
+//! The fields that are known to be immutable, by group and kind, for warnings before an apply.
+//!
+//! What the new object does not state is left to the server, which keeps or defaults it; so only
+//! stated fields are compared, and lists and mappings that the server fills with defaults only
+//! in what is stated of them.
+
+use serde_json::{Map, Value};
+
+use crate::identity::GroupKind;
+
+/// How a stated field is compared with the live one.
+#[derive(Clone, Copy)]
+enum Rule {
+    /// The two must be equal.
+    Equal,
+    /// Everything that is stated must be there and equal; the server may have added to it.
+    Stated,
+    /// Equal, but either may be empty: then the server chooses.
+    UnlessEmpty,
+    /// The first items must be equal.
+    First,
+}
+
+use Rule::{Equal, First, Stated, UnlessEmpty};
+
+/// The immutable fields of an object that differ between what is there and what would be
+/// applied, as paths. An object whose `immutable` is set counts as a whole.
+pub fn changed_immutable_fields(
+    kind: &GroupKind,
+    live: &Map<String, Value>,
+    desired: &Map<String, Value>,
+) -> Vec<&'static str> {
+    if is_one_of(kind, "", &["ConfigMap", "Secret"]) && live.get("immutable") == Some(&true.into())
+    {
+        return frozen_fields(live, desired);
+    }
+    fields(kind)
+        .iter()
+        .filter(|(path, rule)| differs(lookup(live, path), lookup(desired, path), *rule))
+        .map(|(path, _)| *path)
+        .collect()
+}
+
+fn fields(kind: &GroupKind) -> &'static [(&'static str, Rule)] {
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("apps", "Deployment" | "DaemonSet" | "ReplicaSet") => &[("spec.selector", Equal)],
+        ("apps", "StatefulSet") => &[
+            ("spec.selector", Equal),
+            ("spec.volumeClaimTemplates", Stated),
+            ("spec.podManagementPolicy", Equal),
+            ("spec.serviceName", Equal),
+        ],
+        ("batch", "Job") => &[
+            ("spec.selector", Stated),
+            ("spec.template", Stated),
+            ("spec.completions", Equal),
+            ("spec.completionMode", Equal),
+        ],
+        ("", "Service") => &[
+            ("spec.clusterIP", UnlessEmpty),
+            ("spec.clusterIPs", First),
+            ("spec.ipFamilyPolicy", Equal),
+            ("spec.ipFamilies", First),
+        ],
+        ("", "PersistentVolumeClaim") => &[
+            ("spec.storageClassName", Equal),
+            ("spec.accessModes", Equal),
+            ("spec.volumeMode", Equal),
+            ("spec.volumeName", UnlessEmpty),
+        ],
+        ("", "PersistentVolume") => &[("spec.volumeMode", Equal)],
+        ("", "Secret") => &[("type", Equal)],
+        ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => {
+            &[("roleRef", Stated)]
+        }
+        ("storage.k8s.io", "StorageClass") => &[
+            ("provisioner", Equal),
+            ("parameters", Equal),
+            ("reclaimPolicy", Equal),
+            ("volumeBindingMode", Equal),
+        ],
+        ("scheduling.k8s.io", "PriorityClass") => &[("value", Equal)],
+        ("networking.k8s.io", "IngressClass") => &[("spec.controller", Equal)],
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => &[
+            ("spec.group", Equal),
+            ("spec.scope", Equal),
+            ("spec.names.kind", Equal),
+            ("spec.names.plural", Equal),
+        ],
+        _ => &[],
+    }
+}
+
+fn is_one_of(kind: &GroupKind, group: &str, kinds: &[&str]) -> bool {
+    kind.group == group && kinds.contains(&kind.kind.as_str())
+}
+
+/// The fields of a ConfigMap or Secret that was made immutable: all of its data, and the mark.
+fn frozen_fields(live: &Map<String, Value>, desired: &Map<String, Value>) -> Vec<&'static str> {
+    let absent = Value::Object(Map::new());
+    let data = ["data", "binaryData"].into_iter().filter(|field| {
+        let of = |object: &Map<String, Value>| object.get(*field).unwrap_or(&absent).clone();
+        of(live) != of(desired)
+    });
+    let mark = desired.get("immutable") != Some(&true.into());
+    let kind = differs(live.get("type"), desired.get("type"), Equal);
+    data.chain(mark.then_some("immutable"))
+        .chain(kind.then_some("type"))
+        .collect()
+}
+
+fn lookup<'a>(object: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+    let mut segments = path.split('.');
+    let first = object.get(segments.next()?)?;
+    segments.try_fold(first, |value, segment| value.get(segment))
+}
+
+/// Whether the stated value of a field is another than the live one. An absent live field is one
+/// that may still be set.
+fn differs(live: Option<&Value>, desired: Option<&Value>, rule: Rule) -> bool {
+    let (Some(live), Some(desired)) = (live, desired) else {
+        return false;
+    };
+    let empty = |value: &Value| value.as_str() == Some("") || value.is_null();
+    match rule {
+        Equal => live != desired,
+        Stated => !holds(live, desired),
+        UnlessEmpty => !empty(live) && !empty(desired) && live != desired,
+        First => match (live.get(0), desired.get(0)) {
+            (Some(live), Some(desired)) => live != desired,
+            _ => false,
+        },
+    }
+}
+
+/// Whether `live` holds everything that `desired` states.
+fn holds(live: &Value, desired: &Value) -> bool {
+    match (live, desired) {
+        (Value::Object(live), Value::Object(desired)) => desired.iter().all(|(key, value)| {
+            live.get(key)
+                .map_or(value.is_null(), |live| holds(live, value))
+        }),
+        (Value::Array(live), Value::Array(desired)) => {
+            live.len() == desired.len() && live.iter().zip(desired).all(|(l, d)| holds(l, d))
+        }
+        _ => live == desired,
+    }
+}
