@@ -6,6 +6,7 @@
 
 #![deny(missing_docs)]
 
+pub mod autoscale;
 pub mod candidate;
 pub mod canonical;
 pub mod digest;
@@ -17,8 +18,10 @@ pub mod immutable;
 pub mod labels;
 pub mod manifest;
 pub mod name;
+pub mod reach;
 pub mod record;
 pub mod rendered;
 pub mod scope;
+pub mod tenants;
 pub mod values;
 pub mod weight;

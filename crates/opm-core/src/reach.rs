@@ -1,0 +1,242 @@
+//! Whether a candidate can land at all: every kind served or brought along, every namespace
+//! there, Active, or brought along.
+//!
+//! Whose the objects are is not decided here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thiserror::Error;
+
+use crate::candidate::Candidate;
+use crate::identity::GroupKind;
+use crate::manifest::Manifest;
+use crate::name::NamespaceName;
+
+/// What a look at a namespace found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NamespaceState {
+    /// It is there and takes objects.
+    Active,
+    /// It is being deleted.
+    Terminating,
+    /// The server said that it is not there.
+    Absent,
+    /// It may not be looked at; the server will say when something is sent there.
+    Hidden,
+    /// The look failed.
+    Unreachable(String),
+}
+
+/// What the cluster offers.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// The versions that are served, by kind.
+    pub kinds: BTreeMap<GroupKind, Vec<String>>,
+    /// Groups whose server did not answer, with the cause.
+    pub silent_groups: BTreeMap<String, String>,
+    /// What is known of the namespaces that the candidate needs.
+    pub namespaces: BTreeMap<String, NamespaceState>,
+}
+
+/// Something that the candidate needs and the cluster does not have.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Error)]
+pub enum Unreachable {
+    /// A kind that nobody knows.
+    #[error("the cluster does not know kind {0}, and the module does not define it")]
+    UnknownKind(GroupKind),
+    /// A kind that is served in other versions only.
+    #[error("the cluster does not serve {kind} in version {version}; it serves {}", served.join(", "))]
+    UnknownVersion {
+        /// The kind.
+        kind: GroupKind,
+        /// The version that was rendered.
+        version: String,
+        /// The versions that are served.
+        served: Vec<String>,
+    },
+    /// A kind whose server did not say what it serves.
+    #[error("the server behind API group {group} does not answer: {cause}")]
+    SilentGroup {
+        /// The group.
+        group: String,
+        /// Why it did not answer.
+        cause: String,
+    },
+    /// A namespace that is not there, and that nothing brings along.
+    #[error("namespace {0} does not exist")]
+    NoNamespace(String),
+    /// A namespace that is being deleted.
+    #[error("namespace {0} is being deleted")]
+    TerminatingNamespace(String),
+    /// A namespace that could not be looked at.
+    #[error("cannot look at namespace {namespace}: {cause}")]
+    NamespaceUnknown {
+        /// The namespace.
+        namespace: String,
+        /// Why not.
+        cause: String,
+    },
+}
+
+/// How the release's own namespace comes to be, when it is not there yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnNamespace {
+    /// It is there.
+    Exists,
+    /// The module brings it along: it comes before everything else.
+    BroughtAlong,
+    /// It is to be created, untracked and unlabelled.
+    ToBeCreated,
+}
+
+/// Every namespace that a candidate needs, its release's own included.
+pub fn namespaces(candidate: &Candidate) -> BTreeSet<String> {
+    let used = candidate
+        .objects
+        .iter()
+        .filter_map(|object| object.manifest.identity().namespace.clone());
+    used.chain([candidate.owner.namespace.as_str().to_owned()])
+        .collect()
+}
+
+/// Everything that keeps a candidate from landing, or how its own namespace comes to be.
+pub fn check(
+    candidate: &Candidate,
+    surroundings: &Surroundings,
+    create_namespace: bool,
+) -> Result<OwnNamespace, Vec<Unreachable>> {
+    let mut problems: BTreeSet<Unreachable> = kinds(candidate, surroundings).collect();
+    let brought: BTreeSet<&str> = brought_namespaces(candidate).collect();
+    let own = &candidate.owner.namespace;
+    let mut own_namespace = OwnNamespace::Exists;
+    for namespace in namespaces(candidate) {
+        let is_own = namespace == own.as_str();
+        let is_brought = brought.contains(namespace.as_str());
+        match surroundings.namespaces.get(&namespace) {
+            Some(NamespaceState::Active | NamespaceState::Hidden) => {}
+            Some(NamespaceState::Absent) if is_own && is_brought => {
+                own_namespace = OwnNamespace::BroughtAlong;
+            }
+            Some(NamespaceState::Absent) if is_brought => {}
+            Some(NamespaceState::Absent) if is_own && create_namespace => {
+                own_namespace = OwnNamespace::ToBeCreated;
+            }
+            Some(NamespaceState::Absent) => {
+                problems.insert(Unreachable::NoNamespace(namespace));
+            }
+            Some(NamespaceState::Terminating) => {
+                problems.insert(Unreachable::TerminatingNamespace(namespace));
+            }
+            Some(NamespaceState::Unreachable(cause)) => {
+                let cause = cause.clone();
+                problems.insert(Unreachable::NamespaceUnknown { namespace, cause });
+            }
+            None => {
+                let cause = "it was not looked at".to_owned();
+                problems.insert(Unreachable::NamespaceUnknown { namespace, cause });
+            }
+        }
+    }
+    match problems.is_empty() {
+        true => Ok(own_namespace),
+        false => Err(problems.into_iter().collect()),
+    }
+}
+
+fn brought_namespaces(candidate: &Candidate) -> impl Iterator<Item = &str> {
+    candidate
+        .objects
+        .iter()
+        .map(|object| object.manifest.identity())
+        .filter(|identity| identity.group_kind.is("", "Namespace"))
+        .map(|identity| identity.name.as_str())
+}
+
+fn kinds<'a>(
+    candidate: &'a Candidate,
+    surroundings: &'a Surroundings,
+) -> impl Iterator<Item = Unreachable> + 'a {
+    let defined: BTreeSet<(GroupKind, String)> = candidate
+        .objects
+        .iter()
+        .flat_map(|object| defined_by(&object.manifest))
+        .collect();
+    candidate.objects.iter().filter_map(move |object| {
+        let kind = &object.manifest.identity().group_kind;
+        let version = object.manifest.version();
+        if defined.contains(&(kind.clone(), version.to_owned())) {
+            return None;
+        }
+        if let Some(cause) = surroundings.silent_groups.get(&kind.group) {
+            return Some(Unreachable::SilentGroup {
+                group: kind.group.clone(),
+                cause: cause.clone(),
+            });
+        }
+        match surroundings.kinds.get(kind) {
+            None => Some(Unreachable::UnknownKind(kind.clone())),
+            Some(served) if served.iter().any(|one| one == version) => None,
+            Some(served) => Some(Unreachable::UnknownVersion {
+                kind: kind.clone(),
+                version: version.to_owned(),
+                served: served.clone(),
+            }),
+        }
+    })
+}
+
+/// The kinds and versions that a CustomResourceDefinition brings along.
+pub fn defined_by(manifest: &Manifest) -> Vec<(GroupKind, String)> {
+    let definition = ("apiextensions.k8s.io", "CustomResourceDefinition");
+    if !manifest
+        .identity()
+        .group_kind
+        .is(definition.0, definition.1)
+    {
+        return Vec::new();
+    }
+    let text = |pointer: &[&str]| -> Option<&str> {
+        let spec = manifest.object().get("spec")?;
+        let value = pointer.iter().try_fold(spec, |value, key| value.get(key))?;
+        value.as_str()
+    };
+    let (Some(group), Some(kind)) = (text(&["group"]), text(&["names", "kind"])) else {
+        return Vec::new();
+    };
+    let versions = manifest
+        .object()
+        .get("spec")
+        .and_then(|s| s.get("versions"));
+    let versions = versions.and_then(|v| v.as_array()).into_iter().flatten();
+    versions
+        .filter(|version| version.get("served").and_then(|s| s.as_bool()) == Some(true))
+        .filter_map(|version| version.get("name")?.as_str())
+        .map(|version| (GroupKind::new(group, kind), version.to_owned()))
+        .collect()
+}
+
+impl Unreachable {
+    /// What to do next.
+    pub fn hint(&self, own: &NamespaceName) -> Option<String> {
+        match self {
+            Self::NoNamespace(namespace) if namespace == own.as_str() => {
+                Some(format!("--create-namespace creates namespace {namespace}"))
+            }
+            Self::NoNamespace(namespace) => {
+                Some(format!("create namespace {namespace}, or render it"))
+            }
+            Self::TerminatingNamespace(_) => {
+                Some("wait until the namespace is gone, and apply again".to_owned())
+            }
+            Self::UnknownKind(_) => Some(
+                "install what defines the kind, or add its definition to the module".to_owned(),
+            ),
+            Self::UnknownVersion { .. }
+            | Self::SilentGroup { .. }
+            | Self::NamespaceUnknown { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
