@@ -11,6 +11,7 @@ pub mod candidate;
 pub mod canonical;
 pub mod digest;
 pub mod entry;
+pub mod feature;
 pub mod health;
 pub mod identity;
 pub mod ids;
