@@ -3,12 +3,14 @@
 //! Only what was typed; what it means together with the environment and the configuration file
 //! is decided in `settings`. So every flag is optional here, and none has a default.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, Args, Parser};
 
 use crate::commands::Command;
+use crate::early;
 use crate::ui::{Color, Format};
 
 const STYLES: Styles = Styles::styled()
@@ -29,6 +31,17 @@ pub(crate) struct Cli {
 
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// Takes the lists of features from the whole command line: of a list that stands before
+    /// and after the subcommand, clap keeps only the latter half.
+    pub(crate) fn with_lists_of(mut self, arguments: &[OsString]) -> Self {
+        let typed = early::scan(arguments);
+        self.global.feature_enable = typed.feature_enable;
+        self.global.feature_disable = typed.feature_disable;
+        self
+    }
 }
 
 /// The flags that every command takes.

@@ -2,11 +2,13 @@
 //! be understood. A script that asked for JSON gets its one document here too.
 
 use std::ffi::OsString;
+use std::fmt::Write;
 
-use clap::ValueEnum;
 use clap::error::ErrorKind as ClapKind;
+use clap::{CommandFactory, ValueEnum};
+use opm_core::feature::FeatureSet;
 
-use crate::args::GlobalArgs;
+use crate::args::{Cli, GlobalArgs};
 use crate::env::Environment;
 use crate::error::{CliError, ErrorKind, Exit};
 use crate::settings::{ConfigFile, Key, resolve};
@@ -16,17 +18,51 @@ use crate::ui::{Color, Format, Ui, Verbosity};
 pub(crate) fn answer(answer: &clap::Error, arguments: &[OsString], env: &Environment) -> Exit {
     let typed = scan(arguments);
     let ui = ui(&typed, env);
-    let text = answer.render().ansi().to_string();
     match answer.kind() {
-        ClapKind::DisplayHelp | ClapKind::DisplayVersion => match ui.text(&text) {
-            Ok(()) => Exit::Done,
-            Err(error) => ui.fail(&error),
-        },
+        ClapKind::DisplayHelp => print(&ui, &help(arguments, &typed, env)),
+        ClapKind::DisplayVersion => print(&ui, &answer.render().ansi().to_string()),
         _ => {
+            let text = answer.render().ansi().to_string();
             ui.say(Verbosity::Quiet, text.trim_end());
             ui.fail_document(&usage(&answer.render().to_string()))
         }
     }
+}
+
+fn print(ui: &Ui, text: &str) -> Exit {
+    match ui.text(text) {
+        Ok(()) => Exit::Done,
+        Err(error) => ui.fail(&error),
+    }
+}
+
+/// The help that was asked for. Its long form ends with the features as they hold for this very
+/// command line, as far as that can be told.
+fn help(arguments: &[OsString], typed: &GlobalArgs, env: &Environment) -> String {
+    let features = match resolve(typed, env, ConfigFile::Read) {
+        Ok(settings) => settings.features,
+        Err(_) => FeatureSet::shipped(),
+    };
+    let command = Cli::command().after_long_help(feature_help(&features));
+    match command.try_get_matches_from(arguments) {
+        Ok(_) => String::new(),
+        Err(help) => help.render().ansi().to_string(),
+    }
+}
+
+fn feature_help(features: &FeatureSet) -> String {
+    let header = Cli::command().get_styles().get_header().to_owned();
+    let mut text = format!("{header}Features:{header:#}\n");
+    for feature in features.declared() {
+        let state = if features.is_enabled(&feature.name) {
+            "on"
+        } else {
+            "off"
+        };
+        let (name, stage) = (feature.name.as_str(), feature.stage);
+        let _ = writeln!(text, "  {name:<24} {stage:<12} {state}");
+    }
+    text + "\n`opm feature list -o wide` and `opm feature docs` tell more about them."
 }
 
 /// How to print while there are no settings yet, or none that can be used.
@@ -68,34 +104,37 @@ fn usage(rendered: &str) -> CliError {
     })
 }
 
-/// Finds the flags that decide how to print, on a command line that is otherwise not understood.
-fn scan(arguments: &[OsString]) -> GlobalArgs {
+/// Finds the flags that decide how to print and which features are on, on a command line that is
+/// otherwise not understood.
+pub(crate) fn scan(arguments: &[OsString]) -> GlobalArgs {
     let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
     let words = words.split(|word| *word == "--").next().unwrap_or_default();
-    let value = |long: &str| {
-        words.iter().enumerate().rev().find_map(|(at, word)| {
-            match word.strip_prefix("--")?.strip_prefix(long)? {
-                "" => words.get(at + 1).copied(),
-                rest => rest.strip_prefix('='),
-            }
-        })
+    let last = |flag: &str| values(words, flag).last();
+    let output = last("--output").or_else(|| last("-o"));
+    let names = |flag: &str| {
+        let lists = values(words, flag).flat_map(|list| list.split(','));
+        lists.map(str::to_owned).collect()
     };
-    let short_output =
-        words
-            .iter()
-            .enumerate()
-            .rev()
-            .find_map(|(at, word)| match word.strip_prefix("-o")? {
-                "" => words.get(at + 1).copied(),
-                rest => Some(rest.trim_start_matches('=')),
-            });
-    let output = value("output").or(short_output);
     GlobalArgs {
         output: output.and_then(|given| Format::from_str(given, false).ok()),
-        color: value("color").and_then(|given| Color::from_str(given, false).ok()),
-        config: value("config").map(Into::into),
+        color: last("--color").and_then(|given| Color::from_str(given, false).ok()),
+        config: last("--config").map(Into::into),
+        feature_enable: names("--feature-enable"),
+        feature_disable: names("--feature-disable"),
         ..GlobalArgs::default()
     }
+}
+
+/// The values that a flag is given: `--flag value`, `--flag=value`, and `-fvalue` for short ones.
+fn values<'a>(words: &[&'a str], flag: &str) -> impl Iterator<Item = &'a str> {
+    let short = !flag.starts_with("--");
+    words
+        .iter()
+        .enumerate()
+        .filter_map(move |(at, word)| match word.strip_prefix(flag)? {
+            "" => words.get(at + 1).copied(),
+            rest => rest.strip_prefix('=').or(short.then_some(rest)),
+        })
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use args::Cli;
-use clap::{CommandFactory, FromArgMatches};
+use clap::Parser;
 use env::Environment;
 use ui::Ui;
 
@@ -41,12 +41,8 @@ pub use error::{CliError, ErrorKind, ErrorObject, Exit};
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let env = Environment::of_this_process();
-    let matches = match Cli::command().try_get_matches_from(&arguments) {
-        Ok(matches) => matches,
-        Err(answer) => return early::answer(&answer, &arguments, &env).into(),
-    };
-    match Cli::from_arg_matches(&matches) {
-        Ok(cli) => execute(&cli, &env).into(),
+    match Cli::try_parse_from(&arguments) {
+        Ok(cli) => execute(&cli.with_lists_of(&arguments), &env).into(),
         Err(answer) => early::answer(&answer, &arguments, &env).into(),
     }
 }
@@ -63,8 +59,5 @@ fn execute(cli: &Cli, env: &Environment) -> Exit {
     for warning in &settings.warnings {
         ui.warn(warning);
     }
-    match commands::run(&cli.command, &settings, &ui) {
-        Ok(exit) => exit,
-        Err(error) => ui.fail(&error),
-    }
+    commands::run(&cli.command, &settings, &ui).unwrap_or_else(|error| ui.fail(&error))
 }

@@ -2,12 +2,13 @@
 
 mod completion;
 mod config;
+mod feature;
 mod version;
 
 use clap::Subcommand;
 
 use crate::error::{CliError, Exit};
-use crate::settings::{ConfigFile, Settings};
+use crate::settings::{ConfigFile, Key, Origin, Settings};
 use crate::ui::Ui;
 
 /// Everything that `opm` can be told to do.
@@ -15,6 +16,8 @@ use crate::ui::Ui;
 pub(crate) enum Command {
     #[command(subcommand)]
     Config(config::Command),
+    #[command(subcommand)]
+    Feature(feature::Command),
     Completion(completion::Args),
     Version(version::Args),
 }
@@ -24,16 +27,29 @@ impl Command {
     pub(crate) fn config_file(&self) -> ConfigFile {
         match self {
             Self::Completion(_) | Self::Config(config::Command::Init(_)) => ConfigFile::Ignore,
-            Self::Config(_) | Self::Version(_) => ConfigFile::Read,
+            Self::Config(_) | Self::Feature(_) | Self::Version(_) => ConfigFile::Read,
+        }
+    }
+
+    /// Whether this command only tells about `opm` itself. Such a one works with settings that
+    /// would be refused elsewhere, so that they can be looked at.
+    pub(crate) fn tells_about_opm(&self) -> bool {
+        match self {
+            Self::Config(_) | Self::Feature(_) | Self::Completion(_) | Self::Version(_) => true,
         }
     }
 }
 
 /// Runs a command.
 pub(crate) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
+    let typed = *settings.origin(Key::Sandbox) == Origin::Flag;
+    if typed || !command.tells_about_opm() {
+        settings.check_sandbox()?;
+    }
     match command {
         Command::Config(command) => config::run(command, settings, ui),
+        Command::Feature(command) => feature::run(command, settings, ui),
         Command::Completion(args) => completion::run(args, ui),
-        Command::Version(args) => version::run(args, ui),
+        Command::Version(args) => version::run(args, &settings.features, ui),
     }
 }

@@ -1,21 +1,34 @@
 //! `opm version`.
 
+use opm_core::feature::FeatureSet;
 use serde_json::json;
 
 use crate::error::{CliError, Exit};
 use crate::ui::{Format, Ui};
 
 /// Show the version of opm
+///
+/// With `-o json` or `-o wide` also which features are on.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
-pub(crate) fn run(_args: &Args, ui: &Ui) -> Result<Exit, CliError> {
+pub(crate) fn run(_args: &Args, features: &FeatureSet, ui: &Ui) -> Result<Exit, CliError> {
     let version = env!("CARGO_PKG_VERSION");
-    let document = json!({ "version": version });
+    let document = json!({ "version": version, "features": features.states() });
     match ui.format_or(Format::Table) {
-        Format::Table | Format::Wide => ui.text(&format!("opm {version}\n"))?,
+        Format::Table => ui.text(&format!("opm {version}\n"))?,
+        Format::Wide => ui.text(&format!("opm {version}\nfeatures: {}\n", enabled(features)))?,
         Format::Json => ui.json(&document)?,
         Format::Yaml => ui.yaml(&document)?,
     }
     Ok(Exit::Done)
+}
+
+/// The names of the features that are on.
+fn enabled(features: &FeatureSet) -> String {
+    let on = features
+        .states()
+        .into_iter()
+        .filter(|(_, enabled)| *enabled);
+    on.map(|(name, _)| name).collect::<Vec<_>>().join(", ")
 }

@@ -3,19 +3,21 @@
 //! Flag beats environment beats file, setting by setting. Commands see only the result, as
 //! plain values; where each came from is kept for `opm config view`.
 
+mod features;
 mod key;
 mod layer;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use opm_core::feature::{Defaults, FeatureName, FeatureSet, SANDBOX};
 use opm_core::name::NamespaceName;
 
 use crate::args::GlobalArgs;
 use crate::config;
 use crate::directories;
 use crate::env::Environment;
-use crate::error::CliError;
+use crate::error::{CliError, ErrorKind};
 use crate::ui::{Color, Format, Verbosity};
 
 pub(crate) use key::Key;
@@ -44,6 +46,10 @@ pub(crate) struct Settings {
     pub(crate) color: Color,
     /// Whether to write the event stream.
     pub(crate) events: bool,
+    /// Which features are on.
+    pub(crate) features: FeatureSet,
+    /// Who chose the features that somebody chose.
+    pub(crate) feature_origins: BTreeMap<FeatureName, Origin>,
     /// The configuration file that was named with `--config` or its variable.
     pub(crate) config_named: Option<PathBuf>,
     /// The configuration file that was read.
@@ -54,6 +60,33 @@ pub(crate) struct Settings {
     pub(crate) origins: BTreeMap<Key, Origin>,
     /// What the user should know about the configuration itself.
     pub(crate) warnings: Vec<String>,
+}
+
+impl Settings {
+    /// Refuses the embedded cluster where its feature is off: nobody shall believe to have
+    /// deployed to a cluster that is not there.
+    pub(crate) fn check_sandbox(&self) -> Result<(), CliError> {
+        if !self.sandbox || self.features.is_enabled(&SANDBOX) {
+            return Ok(());
+        }
+        let asked = self.origin(Key::Sandbox).name_of(Key::Sandbox);
+        let switched_off = self.feature_origins.get(SANDBOX.as_str());
+        let by = switched_off.map(|origin| origin.name_of(Key::FeatureDisable));
+        let by = by.map(|place| format!(" by {place}")).unwrap_or_default();
+        let hint = match switched_off {
+            Some(Origin::Flag) => "leave out one of the two".to_owned(),
+            _ => format!("enable it with --{} {SANDBOX}", Key::FeatureEnable.flag()),
+        };
+        let message = format!("{asked} needs the feature `{SANDBOX}`, which is disabled{by}");
+        Err(CliError::new(ErrorKind::Refused, message).hint(hint))
+    }
+
+    /// Where a setting came from.
+    pub(crate) fn origin(&self, key: Key) -> &Origin {
+        // Verbose and quiet are two ends of one setting.
+        let key = if key == Key::Quiet { Key::Verbose } else { key };
+        self.origins.get(&key).unwrap_or(&Origin::Default)
+    }
 }
 
 /// Whether a command looks at the configuration file.
@@ -86,6 +119,7 @@ pub(crate) fn resolve(
     ];
     layers.extend(read.map(|(path, layer)| (Origin::File(path), layer)));
 
+    let chosen = features::resolve(Defaults::shipped(), &layers)?;
     let mut pick = Picker {
         layers: &layers,
         origins: BTreeMap::new(),
@@ -110,11 +144,13 @@ pub(crate) fn resolve(
         events: pick
             .first(Key::Events, |layer| layer.events)
             .unwrap_or_default(),
+        features: chosen.features,
+        feature_origins: chosen.origins,
         config_named: None,
         config_read,
         config_dir,
         origins: pick.origins,
-        warnings: Vec::new(),
+        warnings: chosen.warnings,
     };
     if let Some((path, origin)) = named {
         settings.config_named = Some(path);

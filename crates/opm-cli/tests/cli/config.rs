@@ -75,23 +75,12 @@ fn the_working_directory_comes_before_the_users_directory() {
 #[test]
 fn a_switch_can_be_switched_off_again() {
     let world = World::new().file("opm-config.yaml", "quiet: true\nevents: true\n");
-    let on = world.opm("config view");
-    let off = world.opm("config view --events=false -v");
-    assert!(
-        on.stdout.contains("events            true"),
-        "{}",
-        on.stdout
-    );
-    assert!(
-        off.stdout.contains("events            false"),
-        "{}",
-        off.stdout
-    );
-    assert!(
-        off.stdout.contains("quiet             false"),
-        "{}",
-        off.stdout
-    );
+    let on = world.opm("config view").words();
+    let off = world.opm("config view --events=false -v").words();
+    assert!(on.contains("events true opm-config.yaml"), "{on}");
+    assert!(on.contains("quiet true opm-config.yaml"), "{on}");
+    assert!(off.contains("events false --events"), "{off}");
+    assert!(off.contains("quiet false --quiet"), "{off}");
 }
 
 #[test]
@@ -105,21 +94,22 @@ fn view_shows_every_setting_with_its_origin() {
     assert_snapshot!(world.opm("config view -n games"), @r"
     exit 0
     --- stdout
-    SETTING           VALUE             FROM
-    kubeconfig        kube/config       opm-config.yaml
-    context           staging           OPM_CONTEXT
-    namespace         games             --namespace
-    as                -                 default
-    sandbox           false             default
-    sandbox-dir       /var/box          opm-config.yaml
-    output            -                 default
-    config            opm-config.yaml   default
-    verbose           0                 default
-    quiet             false             default
-    color             never             opm-config.yaml
-    events            false             default
-    feature-enable    -                 default
-    feature-disable   -                 default
+    SETTING                        VALUE             FROM
+    kubeconfig                     kube/config       opm-config.yaml
+    context                        staging           OPM_CONTEXT
+    namespace                      games             --namespace
+    as                             -                 default
+    sandbox                        false             default
+    sandbox-dir                    /var/box          opm-config.yaml
+    output                         -                 default
+    config                         opm-config.yaml   default
+    verbose                        0                 default
+    quiet                          false             default
+    color                          never             opm-config.yaml
+    events                         false             default
+    feature change-records         true              default
+    feature label-orphan-pruning   false             default
+    feature sandbox                true              default
     ");
 }
 

@@ -10,4 +10,5 @@
 
 mod config;
 mod contract;
+mod features;
 mod runner;

@@ -90,6 +90,15 @@ impl World {
 }
 
 impl Ran {
+    /// Standard output with single blanks: how wide a column is may depend on the temporary
+    /// directory.
+    pub(crate) fn words(&self) -> String {
+        let lines = self.stdout.lines();
+        lines
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n")
+            .collect()
+    }
+
     /// The one JSON document on standard output.
     pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout)

@@ -1,5 +1,8 @@
 //! `opm config view`.
 
+use std::path::PathBuf;
+
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::error::{CliError, Exit};
@@ -10,26 +13,95 @@ use crate::ui::{Table, Ui, Verbosity};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
+/// The document of `-o json`.
+#[derive(Serialize)]
+struct Document<'a> {
+    file: Option<&'a PathBuf>,
+    settings: Vec<Row>,
+    features: Vec<Chosen<'a>>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    value: Value,
+    origin: &'static str,
+    variable: &'static str,
+    key: Option<&'static str>,
+    #[serde(skip)]
+    place: String,
+}
+
+#[derive(Serialize)]
+struct Chosen<'a> {
+    name: &'a str,
+    enabled: bool,
+    origin: &'static str,
+    #[serde(skip)]
+    place: String,
+}
+
 pub(super) fn run(_args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let rows: Vec<(Key, Value, &Origin)> = Key::ALL
-        .into_iter()
-        .map(|key| (key, value(settings, key), origin(settings, key)))
-        .collect();
-    let document = json!({
-        "file": settings.config_read,
-        "settings": rows.iter().map(|(key, value, origin)| json!({
-            "name": key.flag(), "value": value, "origin": word(origin), "variable": key.variable(),
-            "key": key.config(),
-        })).collect::<Vec<_>>(),
-    });
+    let plain = |key: &Key| !matches!(key, Key::FeatureEnable | Key::FeatureDisable);
+    let keys = Key::ALL.into_iter().filter(plain);
+    let document = Document {
+        file: settings.config_read.as_ref(),
+        settings: keys.map(|key| row(settings, key)).collect(),
+        features: features(settings),
+    };
     ui.data(&document, |_| {
         let mut table = Table::new(["SETTING", "VALUE", "FROM"]);
-        for (key, value, origin) in &rows {
-            table.row([key.flag(), &shown(value), &place(*key, origin)]);
+        for row in &document.settings {
+            table.row([row.name, &shown(&row.value), &row.place]);
+        }
+        for feature in &document.features {
+            let enabled = if feature.enabled { "true" } else { "false" };
+            table.row([
+                &format!("feature {}", feature.name),
+                enabled,
+                &feature.place,
+            ]);
         }
         table
     })?;
     Ok(Exit::Done)
+}
+
+fn row(settings: &Settings, key: Key) -> Row {
+    let origin = settings.origin(key);
+    Row {
+        name: key.flag(),
+        value: value(settings, key),
+        origin: word(origin),
+        variable: key.variable(),
+        key: key.config(),
+        place: place(key, origin),
+    }
+}
+
+/// The features, each with who decided about it.
+fn features(settings: &Settings) -> Vec<Chosen<'_>> {
+    let declared = settings.features.declared();
+    let chosen = declared.map(|feature| {
+        let name = feature.name.as_str();
+        let enabled = settings.features.is_enabled(name);
+        let key = if enabled {
+            Key::FeatureEnable
+        } else {
+            Key::FeatureDisable
+        };
+        let origin = settings
+            .feature_origins
+            .get(name)
+            .unwrap_or(&Origin::Default);
+        Chosen {
+            name,
+            enabled,
+            origin: word(origin),
+            place: place(key, origin),
+        }
+    });
+    chosen.collect()
 }
 
 fn value(settings: &Settings, key: Key) -> Value {
@@ -50,14 +122,8 @@ fn value(settings: &Settings, key: Key) -> Value {
         Key::Quiet => json!(settings.verbosity == Verbosity::Quiet),
         Key::Color => json!(settings.color),
         Key::Events => json!(settings.events),
-        Key::FeatureEnable | Key::FeatureDisable => json!([]),
+        Key::FeatureEnable | Key::FeatureDisable => Value::Null,
     }
-}
-
-fn origin(settings: &Settings, key: Key) -> &Origin {
-    // Verbose and quiet are two ends of one setting.
-    let key = if key == Key::Quiet { Key::Verbose } else { key };
-    settings.origins.get(&key).unwrap_or(&Origin::Default)
 }
 
 fn word(origin: &Origin) -> &'static str {
