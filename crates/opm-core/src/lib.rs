@@ -9,6 +9,7 @@
 pub mod autoscale;
 pub mod candidate;
 pub mod canonical;
+pub mod check;
 pub mod digest;
 pub mod entry;
 pub mod feature;
@@ -19,6 +20,7 @@ pub mod immutable;
 pub mod labels;
 pub mod manifest;
 pub mod name;
+pub mod plan;
 pub mod reach;
 pub mod record;
 pub mod rendered;

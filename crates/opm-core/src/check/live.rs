@@ -1,0 +1,89 @@
+//! What is really there: a live object, reduced to what decides whose it is.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::identity::Identity;
+use crate::ids::ReleaseId;
+use crate::labels::{FIELD_MANAGER, OwnerLabels, PRUNE, shared_field_manager};
+
+/// What a look at one object found. A look that failed is never absence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// The server said, for this very object, that it is not there.
+    Absent,
+    /// It is there.
+    Present(Box<Live>),
+    /// The server did not permit the look; its words.
+    Forbidden(String),
+    /// The server could not be asked; the cause.
+    Unreachable(String),
+}
+
+/// What was found for each object of a plan.
+pub type Observed = HashMap<Identity, Seen>;
+
+/// What decides whose a live object is and what may be done to it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Live {
+    /// Its uid.
+    pub uid: String,
+    /// Its resourceVersion.
+    pub resource_version: String,
+    /// What its labels say.
+    pub owner: OwnerLabels,
+    /// Whether this release's `opm` has applied it: an Apply entry of its field manager.
+    pub applied_by_opm: bool,
+    /// Whether it is being deleted.
+    pub terminating: bool,
+    /// Whether it carries `opmodel.dev/prune: "false"`.
+    pub opted_out: bool,
+    /// The Helm release that owns it, as `namespace/name`.
+    pub helm: Option<String>,
+    /// Whether another object owns it.
+    pub owned: bool,
+}
+
+impl Live {
+    /// Reads a live object. Metadata is enough.
+    pub fn read(object: &Map<String, Value>, release: &ReleaseId) -> Self {
+        let metadata = object.get("metadata").and_then(Value::as_object);
+        let field = |name: &str| metadata.and_then(|metadata| metadata.get(name));
+        let text = |name: &str| {
+            field(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let annotation = |name: &str| field("annotations")?.get(name)?.as_str();
+        let owners = field("ownerReferences").and_then(Value::as_array);
+        Self {
+            uid: text("uid"),
+            resource_version: text("resourceVersion"),
+            owner: OwnerLabels::read(object),
+            applied_by_opm: applied_by_opm(field("managedFields"), release),
+            terminating: field("deletionTimestamp").is_some_and(|time| !time.is_null()),
+            opted_out: annotation(PRUNE) == Some("false"),
+            helm: annotation("meta.helm.sh/release-name").map(|name| {
+                let namespace = annotation("meta.helm.sh/release-namespace").unwrap_or_default();
+                format!("{namespace}/{name}")
+            }),
+            owned: owners.is_some_and(|owners| !owners.is_empty()),
+        }
+    }
+}
+
+fn applied_by_opm(managed_fields: Option<&Value>, release: &ReleaseId) -> bool {
+    let shared = shared_field_manager(release);
+    let entries = managed_fields
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let text = |entry: &Value, name: &str| entry.get(name)?.as_str().map(str::to_owned);
+    entries
+        .filter(|entry| text(entry, "operation").as_deref() == Some("Apply"))
+        .any(|entry| {
+            text(entry, "manager").is_some_and(|name| name == FIELD_MANAGER || name == shared)
+        })
+}

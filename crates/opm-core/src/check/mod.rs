@@ -1,0 +1,268 @@
+//! What may be done, decided from a plan and from what is really there.
+//!
+//! A check looks at every object of a plan and answers with a checked plan, or with every reason
+//! to refuse, all at once, before anything is touched. Only a checked plan can be begun.
+
+mod apply;
+mod live;
+mod ownership;
+mod refusal;
+mod stale;
+
+use std::collections::HashMap;
+
+pub use live::{Live, Observed, Seen};
+pub use ownership::{Ownership, Release, counts_as_discovered};
+pub use refusal::{Refusal, RefusalKind, Refusals, Why, against_recreating};
+
+use crate::entry::Entry;
+use crate::identity::{Identity, ObjectSelector};
+use crate::ids::ReleaseId;
+use crate::plan::{Occupants, Origin, Plan, PlanOptions, Purpose, Rename};
+use crate::record::{KeptObject, KeptWhy, PendingWhy, RecordedEntry};
+
+/// Which existing objects that no release tracks may be taken over.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Adopt {
+    /// None: they are a reason to refuse.
+    #[default]
+    None,
+    /// All of them, except those that Helm owns.
+    All,
+    /// These, those that Helm owns included.
+    Named(Vec<ObjectSelector>),
+}
+
+impl Adopt {
+    /// Whether an untracked object may be taken over.
+    pub fn allows(&self, identity: &Identity, helms: bool) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => !helms,
+            Self::Named(selectors) => selectors.iter().any(|one| one.matches(identity)),
+        }
+    }
+}
+
+/// What a check has to know beside the plan and the live objects.
+#[derive(Debug, Clone)]
+pub struct Checking<'a> {
+    /// The release that acts.
+    pub release: ReleaseId,
+    /// Which untracked objects may be taken over.
+    pub adopt: Adopt,
+    /// Whether objects of other releases may be taken over.
+    pub take_ownership: bool,
+    /// What stale Namespaces and CustomResourceDefinitions hold, where the plan asked for it.
+    pub occupants: &'a HashMap<Identity, Occupants>,
+}
+
+/// How an object is to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum How {
+    /// It is believed absent, and must be: send it so that it fails if it exists.
+    Create,
+    /// It is this release's: send it for the object with this uid.
+    Update {
+        /// The uid.
+        uid: String,
+    },
+    /// It is nobody's, and becomes this release's.
+    Adopt {
+        /// The uid.
+        uid: String,
+    },
+    /// It is another release's, and becomes this one's.
+    Take {
+        /// The uid.
+        uid: String,
+        /// Whose it was.
+        from: Release,
+    },
+    /// It is shared, other releases have it already, and this one joins them.
+    Join {
+        /// The uid.
+        uid: String,
+    },
+    /// A Job that ran to its end and removed itself: nothing is sent.
+    Completed,
+}
+
+/// One object to apply, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApplyStep {
+    /// Which object, with the hash of what is sent.
+    pub entry: Entry,
+    /// Whether it is shared between releases.
+    pub shared: bool,
+    /// How to send it.
+    pub how: How,
+}
+
+/// Components that are applied together; the next phase waits until this one is ready.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedPhase {
+    /// The names of the components that have objects here.
+    pub components: Vec<String>,
+    /// The objects by weight; those of one step may go at the same time.
+    pub steps: Vec<Vec<ApplyStep>>,
+}
+
+/// How a stale object goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PruneHow {
+    /// It is deleted.
+    Delete,
+    /// Other releases share it: only this release's label is taken off.
+    LeaveShared,
+}
+
+/// One object to prune, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PruneStep {
+    /// Which object.
+    pub entry: Entry,
+    /// Where it is known from.
+    pub origin: Origin,
+    /// The uid it must have.
+    pub uid: String,
+    /// The resourceVersion it must have, when another release could join meanwhile.
+    pub resource_version: Option<String>,
+    /// How it goes.
+    pub how: PruneHow,
+}
+
+/// A stale object that is left standing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Keep {
+    /// Which object.
+    pub entry: Entry,
+    /// Why.
+    pub why: KeptWhy,
+    /// More about it, in words.
+    pub reason: String,
+}
+
+/// A stale object about which nothing could be found out: it stays pending.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unsettled {
+    /// Which object.
+    pub entry: Entry,
+    /// Where it is known from.
+    pub origin: Origin,
+    /// What stood in the way, in words.
+    pub reason: String,
+}
+
+/// A stale object that is not there any more.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gone {
+    /// Which object.
+    pub entry: Entry,
+    /// Where it is known from.
+    pub origin: Origin,
+}
+
+/// An object that belongs to somebody else now: the release lets go of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transferred {
+    /// Which object.
+    pub entry: Entry,
+    /// Whose it is.
+    pub to: Release,
+}
+
+/// An object that may exist from now on, to be written down before anything is sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Intent {
+    /// Which object.
+    pub entry: Entry,
+    /// Why it will exist.
+    pub why: PendingWhy,
+}
+
+/// What happens to stale objects, in the order of the plan.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StaleDecisions {
+    /// What is pruned, in order.
+    pub prune: Vec<PruneStep>,
+    /// What is left standing.
+    pub keep: Vec<Keep>,
+    /// What could not be looked at.
+    pub unsettled: Vec<Unsettled>,
+    /// What is not there any more.
+    pub gone: Vec<Gone>,
+    /// What belongs to somebody else now.
+    pub transferred: Vec<Transferred>,
+}
+
+/// A plan against which nothing speaks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedPlan {
+    /// What it is for.
+    pub purpose: Purpose,
+    /// What the run was told about pruning.
+    pub options: PlanOptions,
+    /// What is applied, in order.
+    pub phases: Vec<CheckedPhase>,
+    /// What happens to stale objects.
+    pub stale: StaleDecisions,
+    /// What earlier runs left standing and is still there.
+    pub carried: Vec<KeptObject>,
+    /// What stays in the inventory without being applied.
+    pub remaining: Vec<RecordedEntry>,
+    /// What has to be written down before anything is sent.
+    pub intents: Vec<Intent>,
+    /// Objects that moved between components.
+    pub renames: Vec<Rename>,
+}
+
+impl CheckedPlan {
+    /// The objects to apply, in order.
+    pub fn applies(&self) -> impl Iterator<Item = &ApplyStep> {
+        self.phases.iter().flat_map(|phase| &phase.steps).flatten()
+    }
+}
+
+/// Checks a plan against what is there.
+pub fn check(
+    plan: Plan,
+    observed: &Observed,
+    checking: &Checking<'_>,
+) -> Result<CheckedPlan, Refusals> {
+    let mut refusals = Vec::new();
+    if plan.empties() && !plan.options.allow_empty && !plan.options.no_prune {
+        refusals.push(Refusal {
+            object: None,
+            why: Why::EmptyRender(plan.stale.len()),
+        });
+    }
+    let (phases, intents) = apply::phases(&plan, observed, checking, &mut refusals);
+    let stale = stale::decide(&plan, observed, checking, &mut refusals);
+    let (carried, let_go) = stale::carried(&plan, observed, checking);
+    let stale = StaleDecisions {
+        transferred: stale.transferred.into_iter().chain(let_go).collect(),
+        ..stale
+    };
+    if !refusals.is_empty() {
+        return Err(Refusals(refusals));
+    }
+    let Plan {
+        purpose,
+        options,
+        remaining,
+        renames,
+        ..
+    } = plan;
+    let checked = CheckedPlan {
+        purpose,
+        options,
+        phases,
+        stale,
+        carried,
+        remaining,
+        intents,
+        renames,
+    };
+    Ok(checked)
+}

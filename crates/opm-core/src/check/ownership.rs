@@ -1,0 +1,104 @@
+//! Whose a live object is: one table for applying, pruning and deleting.
+//!
+//! | uuid label | uid | `opm` among its appliers | whose |
+//! | --- | --- | --- | --- |
+//! | mine | any | any | mine |
+//! | another's | any | any | another's |
+//! | none | as recorded | yes | mine |
+//! | none | as recorded | no | nobody's |
+//! | none | different, or not recorded | any | nobody's |
+//!
+//! An object with `shared.` labels belongs to all releases that these name.
+
+use std::fmt;
+
+use super::Live;
+use crate::ids::ReleaseId;
+use crate::labels::COMPONENT_RECORD;
+
+/// Another release, as an object's labels name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Release {
+    /// Its id.
+    pub id: String,
+    /// Its name, if the labels say it.
+    pub name: Option<String>,
+    /// Its namespace, if the labels say it.
+    pub namespace: Option<String>,
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.name, &self.namespace) {
+            (Some(name), Some(namespace)) => {
+                write!(f, "{name} in namespace {namespace} (id {})", self.id)
+            }
+            (Some(name), None) => write!(f, "{name} (id {})", self.id),
+            (None, _) => write!(f, "{}", self.id),
+        }
+    }
+}
+
+/// Whose a live object is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ownership {
+    /// This release's.
+    Mine,
+    /// Another release's.
+    Anothers(Release),
+    /// Shared between releases.
+    Shared {
+        /// Whether this release is among them.
+        mine: bool,
+        /// The others.
+        others: Vec<Release>,
+    },
+    /// No release's.
+    Nobodys,
+}
+
+impl Ownership {
+    /// Reads the table for a live object, given the uid that the record has for it.
+    pub fn of(live: &Live, recorded_uid: Option<&str>, release: &ReleaseId) -> Self {
+        let mine = release.to_string();
+        match live.owner.id.as_deref() {
+            Some(id) if id == mine => return Self::Mine,
+            Some(id) => {
+                let (name, namespace) = (live.owner.release.clone(), live.owner.namespace.clone());
+                return Self::Anothers(Release {
+                    id: id.to_owned(),
+                    name,
+                    namespace,
+                });
+            }
+            None => {}
+        }
+        if !live.owner.shared.is_empty() {
+            let (own, others): (Vec<_>, Vec<_>) =
+                live.owner.shared.iter().partition(|(id, _)| *id == mine);
+            let others = others.into_iter().map(|(id, name)| Release {
+                id: id.clone(),
+                name: Some(name.clone()),
+                namespace: None,
+            });
+            return Self::Shared {
+                mine: !own.is_empty(),
+                others: others.collect(),
+            };
+        }
+        match recorded_uid {
+            Some(uid) if uid == live.uid && live.applied_by_opm => Self::Mine,
+            _ => Self::Nobodys,
+        }
+    }
+}
+
+/// Whether an object that was found by this release's label is one that `opm` applied. Endpoints
+/// and EndpointSlices inherit a Service's labels, and the record's own Secrets carry them too.
+pub fn counts_as_discovered(live: &Live, component_label: Option<&str>) -> bool {
+    live.applied_by_opm && !component_label.is_some_and(is_record)
+}
+
+fn is_record(component: &str) -> bool {
+    component == crate::labels::COMPONENT_INVENTORY || component == COMPONENT_RECORD
+}

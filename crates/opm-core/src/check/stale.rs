@@ -1,0 +1,208 @@
+//! What happens to each stale object: it goes, or it stays for a reason that is written down.
+
+use std::collections::HashSet;
+
+use super::{
+    Checking, Gone, Keep, Live, Observed, Ownership, PruneHow, PruneStep, Refusal, Release, Seen,
+    StaleDecisions, Transferred, Unsettled, Why,
+};
+use crate::identity::Identity;
+use crate::plan::{Guard, Occupants, Origin, Plan, Stale, ignored_in_namespace};
+use crate::record::{KeptObject, KeptWhy};
+
+/// Decides about everything that should go.
+pub(super) fn decide(
+    plan: &Plan,
+    observed: &Observed,
+    checking: &Checking<'_>,
+    refusals: &mut Vec<Refusal>,
+) -> StaleDecisions {
+    let mut decisions = StaleDecisions::default();
+    for stale in &plan.stale {
+        one(
+            stale,
+            plan,
+            observed.get(&stale.entry.identity),
+            checking,
+            &mut decisions,
+        );
+    }
+    look_into(&decisions, checking, refusals);
+    decisions
+}
+
+fn one(
+    stale: &Stale,
+    plan: &Plan,
+    seen: Option<&Seen>,
+    checking: &Checking<'_>,
+    decisions: &mut StaleDecisions,
+) {
+    let Stale { entry, origin } = stale.clone();
+    let reason = match seen {
+        Some(Seen::Present(live)) => return present(stale, plan, live, checking, decisions),
+        Some(Seen::Absent) => return decisions.gone.push(Gone { entry, origin }),
+        Some(Seen::Forbidden(cause)) => format!("not permitted to read it: {cause}"),
+        Some(Seen::Unreachable(cause)) => format!("could not be read: {cause}"),
+        None => "nobody has looked".to_owned(),
+    };
+    decisions.unsettled.push(Unsettled {
+        entry,
+        origin,
+        reason,
+    });
+}
+
+fn present(
+    stale: &Stale,
+    plan: &Plan,
+    live: &Live,
+    checking: &Checking<'_>,
+    decisions: &mut StaleDecisions,
+) {
+    let Stale { entry, origin } = stale.clone();
+    let ownership = Ownership::of(live, entry.uid.as_deref(), &checking.release);
+    let shared_with = match ownership {
+        Ownership::Mine => Vec::new(),
+        Ownership::Shared { mine: true, others } => others,
+        Ownership::Anothers(to) => return decisions.transferred.push(Transferred { entry, to }),
+        Ownership::Shared {
+            mine: false,
+            others,
+        } => {
+            let to = others.into_iter().next().unwrap_or_else(nobody);
+            return decisions.transferred.push(Transferred { entry, to });
+        }
+        Ownership::Nobodys => {
+            let reason = "it carries no label of this release".to_owned();
+            return decisions.keep.push(Keep {
+                entry,
+                why: KeptWhy::NotMine,
+                reason,
+            });
+        }
+    };
+    if live.terminating {
+        return decisions.gone.push(Gone { entry, origin });
+    }
+    if let Some((why, reason)) = stands(stale, plan, live, !shared_with.is_empty()) {
+        return decisions.keep.push(Keep { entry, why, reason });
+    }
+    let alone = shared_with.is_empty();
+    let was_shared = !live.owner.shared.is_empty();
+    decisions.prune.push(PruneStep {
+        entry,
+        origin,
+        uid: live.uid.clone(),
+        // Another release could join between the look and the delete.
+        resource_version: was_shared.then(|| live.resource_version.clone()),
+        how: if alone {
+            PruneHow::Delete
+        } else {
+            PruneHow::LeaveShared
+        },
+    });
+}
+
+fn nobody() -> Release {
+    Release {
+        id: String::new(),
+        name: None,
+        namespace: None,
+    }
+}
+
+/// Why an object of this release is left standing, if it is.
+fn stands(stale: &Stale, plan: &Plan, live: &Live, shared: bool) -> Option<(KeptWhy, String)> {
+    if let Origin::Pending { why, .. } = &stale.origin
+        && why.was_there_before()
+    {
+        let reason = "it was there before this release tried to take it over";
+        return Some((KeptWhy::NotMine, reason.to_owned()));
+    }
+    if live.opted_out {
+        return Some((
+            KeptWhy::OptOut,
+            "it is annotated opmodel.dev/prune: \"false\"".to_owned(),
+        ));
+    }
+    if plan.options.no_prune {
+        return Some((KeptWhy::NoPrune, "--no-prune was given".to_owned()));
+    }
+    let guard = plan.options.guards.in_the_way(&stale.entry.identity);
+    // Taking a label off a shared object deletes nothing, so no guard is needed for it.
+    guard.filter(|_| !shared).map(|guard| {
+        (
+            KeptWhy::Guard,
+            format!(
+                "{} is guarded; {} lifts that",
+                stale.entry.identity.kind(),
+                guard.flag()
+            ),
+        )
+    })
+}
+
+/// A Namespace or CustomResourceDefinition takes everything inside along, so everything inside
+/// has to be going anyway.
+fn look_into(decisions: &StaleDecisions, checking: &Checking<'_>, refusals: &mut Vec<Refusal>) {
+    let going: HashSet<&Identity> = decisions
+        .prune
+        .iter()
+        .map(|step| &step.entry.identity)
+        .collect();
+    for step in decisions
+        .prune
+        .iter()
+        .filter(|step| step.how == PruneHow::Delete)
+    {
+        let identity = &step.entry.identity;
+        let Some(guard) = Guard::of(&identity.group_kind).filter(|guard| guard.holds_others())
+        else {
+            continue;
+        };
+        let why = match checking.occupants.get(identity) {
+            Some(Occupants::Known(occupants)) => {
+                let ignored = |occupant: &_| {
+                    guard == Guard::Namespace && ignored_in_namespace(occupant, &checking.release)
+                };
+                let staying = occupants.iter().filter(|o| !going.contains(&o.identity));
+                let staying = staying.filter(|occupant| !ignored(occupant));
+                let staying: Vec<Identity> = staying.map(|o| o.identity.clone()).collect();
+                if staying.is_empty() {
+                    continue;
+                }
+                Why::Occupied(staying)
+            }
+            Some(Occupants::Unknown(cause)) => Why::OccupantsUnknown(cause.clone()),
+            None => Why::OccupantsUnknown("nobody has looked".to_owned()),
+        };
+        refusals.push(Refusal {
+            object: Some(identity.clone()),
+            why,
+        });
+    }
+}
+
+/// What of the kept objects is still there and still this release's business.
+pub(super) fn carried(
+    plan: &Plan,
+    observed: &Observed,
+    checking: &Checking<'_>,
+) -> (Vec<KeptObject>, Vec<Transferred>) {
+    let (mut carried, mut let_go) = (Vec::new(), Vec::new());
+    for kept in &plan.carried {
+        let entry = kept.entry.clone();
+        match observed.get(&entry.identity) {
+            Some(Seen::Absent) => {}
+            Some(Seen::Present(live)) => {
+                match Ownership::of(live, entry.uid.as_deref(), &checking.release) {
+                    Ownership::Anothers(to) => let_go.push(Transferred { entry, to }),
+                    _ => carried.push(kept.clone()),
+                }
+            }
+            Some(Seen::Forbidden(_) | Seen::Unreachable(_)) | None => carried.push(kept.clone()),
+        }
+    }
+    (carried, let_go)
+}

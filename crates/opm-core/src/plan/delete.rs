@@ -1,0 +1,78 @@
+//! Deleting is a plan without phases.
+
+use std::collections::HashMap;
+
+use super::stale::origin;
+use super::{Origin, Plan, PlanError, PlanOptions, Purpose, Stale, order};
+use crate::record::{KeptObject, Record};
+
+/// Plans the removal of a release: inventory, pending and kept alike.
+pub fn plan_delete(stored: &Record, options: PlanOptions) -> Result<Plan, PlanError> {
+    removal(stored, Purpose::Delete, options, |_| true)
+}
+
+/// Plans the removal of one component; the others stay as they are.
+pub fn plan_delete_component(
+    stored: &Record,
+    component: &str,
+    options: PlanOptions,
+) -> Result<Plan, PlanError> {
+    let purpose = Purpose::DeleteComponent(component.to_owned());
+    let plan = removal(stored, purpose, options, |of| of == component)?;
+    match plan.stale.is_empty() {
+        true => Err(PlanError::NoSuchComponent(component.to_owned())),
+        false => Ok(plan),
+    }
+}
+
+fn removal(
+    stored: &Record,
+    purpose: Purpose,
+    options: PlanOptions,
+    goes: impl Fn(&str) -> bool,
+) -> Result<Plan, PlanError> {
+    if stored.needs_bodies() {
+        return Err(PlanError::IncompleteRecord);
+    }
+    let (mut stale, mut remaining) = (Vec::new(), Vec::new());
+    for recorded in stored.inventory() {
+        if goes(&recorded.entry.component) {
+            let entry = recorded.entry.clone();
+            stale.push(Stale {
+                entry,
+                origin: Origin::Inventory,
+            });
+        } else {
+            remaining.push(recorded.clone());
+        }
+    }
+    // Pending objects of other components stay pending: nothing is decided about them here.
+    let pending = stored.pending.objects().iter();
+    let pending = pending.filter(|object| goes(&object.entry.component));
+    stale.extend(pending.map(|object| Stale {
+        entry: object.entry.clone(),
+        origin: origin(object),
+    }));
+    let (gone, carried): (Vec<KeptObject>, Vec<KeptObject>) = stored
+        .kept
+        .objects
+        .iter()
+        .cloned()
+        .partition(|kept| goes(&kept.entry.component));
+    let kept = gone.into_iter().map(|kept| Stale {
+        entry: kept.entry,
+        origin: Origin::Kept,
+    });
+    stale.extend(kept);
+    order::sort(&mut stale, Some(stored), &HashMap::new());
+    let (phases, renames) = (Vec::new(), Vec::new());
+    Ok(Plan {
+        purpose,
+        options,
+        phases,
+        stale,
+        carried,
+        remaining,
+        renames,
+    })
+}

@@ -1,0 +1,116 @@
+//! Kinds that are never pruned, deleted or recreated without a flag of their own, because data
+//! or other people's objects go with them.
+
+use crate::identity::{GroupKind, Identity};
+use crate::ids::ReleaseId;
+
+/// A guarded kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Guard {
+    /// Everything in it goes with it.
+    Namespace,
+    /// The data goes with it.
+    VolumeClaim,
+    /// The data goes with it.
+    Volume,
+    /// All objects of its kind go with it.
+    Crd,
+}
+
+impl Guard {
+    /// The guard of a kind, if it has one.
+    pub fn of(group_kind: &GroupKind) -> Option<Self> {
+        match (group_kind.group.as_str(), group_kind.kind.as_str()) {
+            ("", "Namespace") => Some(Self::Namespace),
+            ("", "PersistentVolumeClaim") => Some(Self::VolumeClaim),
+            ("", "PersistentVolume") => Some(Self::Volume),
+            ("apiextensions.k8s.io", "CustomResourceDefinition") => Some(Self::Crd),
+            _ => None,
+        }
+    }
+
+    /// The flag that lifts it.
+    pub fn flag(self) -> &'static str {
+        match self {
+            Self::Namespace => "--prune-namespaces",
+            Self::VolumeClaim => "--force-prune-pvcs",
+            Self::Volume => "--force-prune-pvs",
+            Self::Crd => "--prune-crds",
+        }
+    }
+
+    /// Whether deleting an object of this kind deletes objects of others.
+    pub fn holds_others(self) -> bool {
+        matches!(self, Self::Namespace | Self::Crd)
+    }
+}
+
+/// The guard flags that were given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct GuardFlags {
+    /// `--prune-namespaces`
+    pub namespaces: bool,
+    /// `--force-prune-pvcs`
+    pub volume_claims: bool,
+    /// `--force-prune-pvs`
+    pub volumes: bool,
+    /// `--prune-crds`
+    pub crds: bool,
+}
+
+impl GuardFlags {
+    /// Whether the flag for this guard was given.
+    pub fn allow(self, guard: Guard) -> bool {
+        match guard {
+            Guard::Namespace => self.namespaces,
+            Guard::VolumeClaim => self.volume_claims,
+            Guard::Volume => self.volumes,
+            Guard::Crd => self.crds,
+        }
+    }
+
+    /// The guard that stands in the way of deleting this object, if any does.
+    pub fn in_the_way(self, identity: &Identity) -> Option<Guard> {
+        Guard::of(&identity.group_kind).filter(|guard| !self.allow(*guard))
+    }
+}
+
+/// An object inside a Namespace, or of a CustomResourceDefinition's kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Occupant {
+    /// Which object.
+    pub identity: Identity,
+    /// Whether another object owns it: then it goes with that one anyway.
+    pub owned: bool,
+}
+
+/// What is known about the inside of a Namespace or CustomResourceDefinition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Occupants {
+    /// Everything in it.
+    Known(Vec<Occupant>),
+    /// It could not be found out, for this reason.
+    Unknown(String),
+}
+
+/// Whether an occupant of a Namespace does not count: it is made by Kubernetes itself, goes with
+/// its owner, or is this release's own record.
+pub fn ignored_in_namespace(occupant: &Occupant, release: &ReleaseId) -> bool {
+    let identity = &occupant.identity;
+    let made_by_kubernetes = match (identity.group(), identity.kind()) {
+        ("" | "events.k8s.io", "Event")
+        | ("coordination.k8s.io", "Lease")
+        | ("", "Endpoints")
+        | ("discovery.k8s.io", "EndpointSlice") => true,
+        ("", "ConfigMap") => identity.name == "kube-root-ca.crt",
+        ("", "ServiceAccount") => identity.name == "default",
+        _ => false,
+    };
+    occupant.owned || made_by_kubernetes || is_own_record(identity, release)
+}
+
+fn is_own_record(identity: &Identity, release: &ReleaseId) -> bool {
+    identity.group_kind.is("", "Secret")
+        && identity.name.starts_with("opm.")
+        && identity.name.contains(&release.to_string())
+}
