@@ -10,6 +10,7 @@ pub mod autoscale;
 pub mod candidate;
 pub mod canonical;
 pub mod check;
+pub mod diff;
 pub mod digest;
 pub mod entry;
 pub mod feature;

@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::diff::{Step, holds_quantity, same_quantity};
 use crate::identity::GroupKind;
 
 /// How a stated field is compared with the live one.
@@ -36,7 +37,7 @@ pub fn changed_immutable_fields(
     }
     fields(kind)
         .iter()
-        .filter(|(path, rule)| differs(lookup(live, path), lookup(desired, path), *rule))
+        .filter(|(path, rule)| differs(path, lookup(live, path), lookup(desired, path), *rule))
         .map(|(path, _)| *path)
         .collect()
 }
@@ -103,7 +104,7 @@ fn frozen_fields(live: &Map<String, Value>, desired: &Map<String, Value>) -> Vec
         of(live) != of(desired)
     });
     let mark = desired.get("immutable") != Some(&true.into());
-    let kind = differs(live.get("type"), desired.get("type"), Equal);
+    let kind = differs("type", live.get("type"), desired.get("type"), Equal);
     data.chain(mark.then_some("immutable"))
         .chain(kind.then_some("type"))
         .collect()
@@ -117,14 +118,18 @@ fn lookup<'a>(object: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
 
 /// Whether the stated value of a field is another than the live one. An absent live field is one
 /// that may still be set.
-fn differs(live: Option<&Value>, desired: Option<&Value>, rule: Rule) -> bool {
+fn differs(path: &str, live: Option<&Value>, desired: Option<&Value>, rule: Rule) -> bool {
     let (Some(live), Some(desired)) = (live, desired) else {
         return false;
     };
     let empty = |value: &Value| value.as_str() == Some("") || value.is_null();
     match rule {
         Equal => live != desired,
-        Stated => !holds(live, desired),
+        Stated => !holds(
+            &mut path.split('.').map(Step::Field).collect(),
+            live,
+            desired,
+        ),
         UnlessEmpty => !empty(live) && !empty(desired) && live != desired,
         First => match (live.get(0), desired.get(0)) {
             (Some(live), Some(desired)) => live != desired,
@@ -133,16 +138,25 @@ fn differs(live: Option<&Value>, desired: Option<&Value>, rule: Rule) -> bool {
     }
 }
 
-/// Whether `live` holds everything that `desired` states.
-fn holds(live: &Value, desired: &Value) -> bool {
+/// Whether `live` holds everything that `desired` states, quantities by value.
+fn holds<'a>(trail: &mut Vec<Step<'a>>, live: &Value, desired: &'a Value) -> bool {
+    let mut inner = |step: Step<'a>, live: Option<&Value>, desired: &'a Value| {
+        trail.push(step);
+        let holds = live.map_or(desired.is_null(), |live| holds(trail, live, desired));
+        trail.pop();
+        holds
+    };
     match (live, desired) {
-        (Value::Object(live), Value::Object(desired)) => desired.iter().all(|(key, value)| {
-            live.get(key)
-                .map_or(value.is_null(), |live| holds(live, value))
-        }),
+        (Value::Object(live), Value::Object(desired)) => desired
+            .iter()
+            .all(|(key, value)| inner(Step::Field(key), live.get(key), value)),
         (Value::Array(live), Value::Array(desired)) => {
-            live.len() == desired.len() && live.iter().zip(desired).all(|(l, d)| holds(l, d))
+            live.len() == desired.len()
+                && desired
+                    .iter()
+                    .enumerate()
+                    .all(|(at, value)| inner(Step::Item(at.to_string()), live.get(at), value))
         }
-        _ => live == desired,
+        _ => live == desired || (holds_quantity(trail) && same_quantity(live, desired)),
     }
 }

@@ -10,6 +10,7 @@
 
 mod candidate;
 mod canonical;
+mod diff;
 mod golden;
 mod immutable;
 mod labels;
