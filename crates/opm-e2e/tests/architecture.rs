@@ -156,6 +156,25 @@ fn the_core_has_no_way_out() {
     }
 }
 
+/// Feature flags are arguments. The process-wide ones are for programs that use us.
+#[test]
+fn nobody_reads_the_global_features() {
+    let own = root().join("crates/opm-core/src/feature");
+    let shipped = |path: &Path| path.components().any(|c| c.as_os_str() == "src");
+    for (path, text) in sources(&root().join("crates")) {
+        if path.starts_with(&own) || !shipped(&path) {
+            continue;
+        }
+        for way in ["global::", "feature::global", "FeatureStore"] {
+            assert!(
+                !text.contains(way),
+                "{} uses {way}: feature flags arrive as arguments",
+                path.display()
+            );
+        }
+    }
+}
+
 #[test]
 fn only_the_output_module_prints() {
     let printing = [
