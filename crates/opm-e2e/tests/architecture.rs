@@ -1,5 +1,11 @@
 //! The invariants of ARCHITECTURE.md that a machine can check.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "tests say what they expect by failing loudly"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
