@@ -57,6 +57,8 @@ struct State {
     known: Mutex<KnownValues>,
     carried: Mutex<CarriedMetadata>,
     contacted: AtomicBool,
+    /// The latest Date of an answer, and when it came.
+    server_clock: Mutex<Option<(Timestamp, Instant)>>,
 }
 
 impl ClusterClient {
@@ -107,6 +109,22 @@ impl ClusterClient {
 
     pub(crate) fn carried(&self) -> MutexGuard<'_, CarriedMetadata> {
         lock(&self.state.carried)
+    }
+
+    /// Takes the time from an answer, and says what time it is if the answer does not.
+    pub(crate) fn note_server_time(&self, date: Option<Timestamp>) -> Timestamp {
+        let (now, wall) = (self.now)();
+        if let Some(date) = date {
+            *lock(&self.state.server_clock) = Some((date, now));
+        }
+        date.unwrap_or(wall)
+    }
+
+    /// What time it is on the server, by its latest answer.
+    pub(crate) fn server_clock(&self) -> Option<Timestamp> {
+        let (date, at) = (*lock(&self.state.server_clock))?;
+        let (now, _) = (self.now)();
+        Some(Timestamp(date.0 + now.0.saturating_sub(at.0)))
     }
 
     pub(crate) fn contacted(&self) -> &AtomicBool {

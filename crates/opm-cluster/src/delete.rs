@@ -163,7 +163,7 @@ mod tests {
     fn answer(status: u16, body: &Value) -> Answer {
         Answer {
             status,
-            date: None,
+            date: opm_engine::ports::Timestamp(std::time::Duration::ZERO),
             body: Bytes::from(body.to_string()),
         }
     }

@@ -4,7 +4,7 @@
 //! apiVersion and kind that they have when read alone, which lists leave out.
 
 use opm_core::identity::GroupKind;
-use opm_engine::ports::{ApiError, Detail, ErrorKind, ServedKind};
+use opm_engine::ports::{ApiError, Detail, ErrorKind, ServedKind, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -65,7 +65,7 @@ pub(crate) struct Page {
     pub(crate) items: Vec<Object>,
     pub(crate) metadata: PageMetadata,
     #[serde(skip)]
-    pub(crate) date: Option<opm_engine::ports::Timestamp>,
+    pub(crate) date: Option<Timestamp>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -100,7 +100,7 @@ impl ClusterClient {
         let answer = self.exchange(&call, sending).await.result?;
         let mut page: Page = serde_json::from_slice(&answer.body)
             .map_err(|error| unreadable(&format!("a list of {}", place.plural), &error))?;
-        page.date = answer.date;
+        page.date = Some(answer.date);
         Ok(page)
     }
 

@@ -23,33 +23,20 @@ impl Cluster for ClusterClient {
         self.look_at(wanted, detail).await
     }
 
-    async fn list_labelled(
+    async fn list(
         &self,
         kind: &GroupKind,
         namespace: Option<&str>,
-        label: (&str, &str),
+        label: Option<(&str, &str)>,
         detail: Detail,
     ) -> Result<Vec<Map<String, Value>>, ApiError> {
-        let label = format!("{}={}", label.0, label.1);
+        let label = label.map(|(name, value)| format!("{name}={value}"));
         let selectors = Selectors {
             detail,
-            labels: Some(&label),
+            labels: label.as_deref(),
             fields: None,
         };
         self.list_kind(kind, namespace, selectors).await
-    }
-
-    async fn list_in_namespace(
-        &self,
-        kind: &GroupKind,
-        namespace: &str,
-    ) -> Result<Vec<Map<String, Value>>, ApiError> {
-        let selectors = Selectors {
-            detail: Detail::Metadata,
-            labels: None,
-            fields: None,
-        };
-        self.list_kind(kind, Some(namespace), selectors).await
     }
 
     async fn apply(&self, request: ApplyObject<'_>, gate: &Gate) -> Result<Sent, ApiError> {

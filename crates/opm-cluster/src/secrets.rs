@@ -2,13 +2,12 @@
 //! looked up rather than guessed.
 
 use opm_engine::ports::{
-    ApiError, Clock as _, Detail, ErrorKind, Gate, RemoveOutcome, SecretContent, SecretStore,
-    SecretVersion, StoredSecret, WriteOutcome,
+    ApiError, Detail, ErrorKind, Gate, RemoveOutcome, SecretContent, SecretStore, SecretVersion,
+    StoredSecret, Timestamp, WriteOutcome,
 };
 
 use crate::apply::create_body;
 use crate::client::ClusterClient;
-use crate::clock::SystemClock;
 use crate::json::{self, Object};
 use crate::list::{Selectors, unreadable};
 use crate::request::{ApplyOptions, Call, secrets};
@@ -22,6 +21,10 @@ const RECORD_MANAGER: &str = "opm";
 const LOCK_MANAGER: &str = "opm-lock";
 
 impl SecretStore for ClusterClient {
+    fn server_time(&self) -> Option<Timestamp> {
+        self.server_clock()
+    }
+
     async fn get(&self, namespace: &str, name: &str) -> Result<Option<StoredSecret>, ApiError> {
         let call = secrets(Some(namespace)).get(name, Detail::Whole)?;
         match self.read(&call).await {
@@ -43,7 +46,7 @@ impl SecretStore for ClusterClient {
             fields: None,
         };
         let list = self.list_all(secrets(namespace), selectors).await?;
-        let time = list.date.unwrap_or_else(|| SystemClock.wall());
+        let time = list.date.unwrap_or_else(|| (self.now)().1);
         let mut carried = self.carried();
         list.items
             .iter()
@@ -149,8 +152,7 @@ impl ClusterClient {
     fn stored(&self, answer: &Answer) -> Result<StoredSecret, ApiError> {
         let object: Object =
             json::object(&answer.body).map_err(|error| unreadable("a Secret", &error))?;
-        let time = answer.date.unwrap_or_else(|| SystemClock.wall());
-        from_object(&object, time, &mut self.carried())
+        from_object(&object, answer.date, &mut self.carried())
     }
 }
 

@@ -28,8 +28,8 @@ const GATE_INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// The server's clock, if it told.
-    pub(crate) date: Option<Timestamp>,
+    /// The server's clock when it answered.
+    pub(crate) date: Timestamp,
     pub(crate) body: Bytes,
 }
 
@@ -98,7 +98,7 @@ impl ClusterClient {
         let mut attempts = 0;
         loop {
             if let Err(stopped) = self.pass(sending.gate) {
-                let result = Err(stopped_error(stopped));
+                let result = Err(ApiError::stopped(stopped));
                 return Exchange { result, in_doubt };
             }
             attempts += 1;
@@ -151,19 +151,20 @@ impl ClusterClient {
             let response = self.kube.send(request).await.map_err(|e| no_answer(&e))?;
             let (head, body) = response.into_parts();
             self.contacted().store(true, Ordering::Relaxed);
+            let date = header(&head.headers, &DATE).and_then(json::header_time);
+            let date = self.note_server_time(date);
             self.warnings().note(&head.headers, &self.known());
             let body = Limited::new(body, sending.largest)
                 .collect()
                 .await
                 .map_err(|error| broken_body(error.as_ref()))?;
-            Ok((head, body.to_bytes()))
+            Ok((head, date, body.to_bytes()))
         };
-        let (head, body) = tokio::time::timeout(sending.attempt_timeout, talk)
+        let (head, date, body) = tokio::time::timeout(sending.attempt_timeout, talk)
             .await
             .map_err(|_| timed_out(sending.attempt_timeout))??;
         let status = head.status.as_u16();
         if status < 400 {
-            let date = header(&head.headers, &DATE).and_then(json::header_time);
             return Ok(Answer { status, date, body });
         }
         Err(self.refused(call, status, &head.headers, &body))
@@ -244,14 +245,6 @@ fn timed_out(after: Duration) -> Broken {
 /// What kept a request from being answered.
 pub(crate) fn unreachable_error(error: &kube::Error) -> ApiError {
     local_error(ErrorKind::Unreachable, network_message(error))
-}
-
-fn stopped_error(stopped: Stopped) -> ApiError {
-    let message = match stopped {
-        Stopped::Interrupted => "not sent: the run was interrupted",
-        Stopped::LockUncertain => "not sent: the release's lock may have been lost",
-    };
-    local_error(ErrorKind::Stopped(stopped), message.to_owned())
 }
 
 /// An error that is not an answer of the server.
