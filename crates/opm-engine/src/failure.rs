@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use opm_core::check::{Refusal, RefusalKind, Refusals};
 use opm_core::identity::Identity;
 
 use crate::ports::{ApiError, ErrorKind, Stopped};
@@ -108,6 +109,30 @@ impl Failure {
             _ => FailureKind::Refused,
         };
         Self::new(kind, format!("{what}: {error}"))
+    }
+
+    /// A check refused, with every reason at once.
+    pub fn refused(refusals: &Refusals) -> Self {
+        let kind = match refusals.kind() {
+            RefusalKind::Forbidden => FailureKind::NotPermitted,
+            RefusalKind::Unreachable => FailureKind::Unreachable,
+            RefusalKind::Refused => FailureKind::Refused,
+        };
+        let reasons: Vec<String> = refusals.0.iter().map(Refusal::message).collect();
+        let mut failure = Self::new(kind, reasons.join("\n"));
+        for refusal in &refusals.0 {
+            let hint = refusal.hint();
+            if !failure.hints.contains(&hint) {
+                failure.hints.push(hint);
+            }
+            if let Some(identity) = &refusal.object {
+                failure.objects.push(FailedObject {
+                    identity: identity.clone(),
+                    reason: refusal.message(),
+                });
+            }
+        }
+        failure
     }
 
     /// The same, with one more hint.

@@ -13,8 +13,10 @@
 
 pub mod engine;
 pub mod failure;
+mod observe;
 pub mod ports;
 mod record;
+mod removal;
 pub mod report;
 pub mod request;
 mod wait;

@@ -2,6 +2,7 @@
 //!
 //! How it is printed, and which JSON it becomes, is the caller's business.
 
+pub use opm_core::event::Action;
 use opm_core::identity::Identity;
 use opm_core::ids::{ChangeId, ReleaseId};
 use opm_core::name::{NamespaceName, ReleaseName};
@@ -15,49 +16,6 @@ pub struct Release {
     pub namespace: NamespaceName,
     /// Its id.
     pub id: ReleaseId,
-}
-
-/// What happened to one object. A dry run says what would happen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Action {
-    /// It was created.
-    Created,
-    /// It was there, and was changed.
-    Configured,
-    /// It was there, and is as it was.
-    Unchanged,
-    /// It was deleted and created again.
-    Recreated,
-    /// It was there, untracked or another release's, and is this release's now.
-    Adopted,
-    /// It was stale, and was deleted.
-    Pruned,
-    /// It was deleted with its release.
-    Deleted,
-    /// It was left standing on purpose.
-    Kept,
-    /// It could not be applied or deleted.
-    Failed,
-    /// It was not tried, because something before it failed.
-    Skipped,
-}
-
-impl Action {
-    /// The word that scripts see.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Configured => "configured",
-            Self::Unchanged => "unchanged",
-            Self::Recreated => "recreated",
-            Self::Adopted => "adopted",
-            Self::Pruned => "pruned",
-            Self::Deleted => "deleted",
-            Self::Kept => "kept",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-        }
-    }
 }
 
 /// One object of the report.

@@ -5,35 +5,12 @@
 
 use std::time::Duration;
 
+pub use opm_core::check::Adopt;
 use opm_core::identity::ObjectSelector;
 use opm_core::ids::ReleaseId;
 use opm_core::name::{ComponentName, ModulePath, NamespaceName, ReleaseName};
+pub use opm_core::plan::GuardFlags;
 use opm_core::rendered::Rendered;
-
-/// Which existing objects that no release tracks may be taken over.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Adopt {
-    /// None: they are a reason to refuse.
-    #[default]
-    None,
-    /// All of them, except those that Helm owns.
-    All,
-    /// These, those that Helm owns included.
-    Named(Vec<ObjectSelector>),
-}
-
-/// Kinds that are never pruned, deleted or recreated unless the flag for them is given.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct GuardFlags {
-    /// `--prune-namespaces`
-    pub namespaces: bool,
-    /// `--force-prune-pvcs`
-    pub volume_claims: bool,
-    /// `--force-prune-pvs`
-    pub volumes: bool,
-    /// `--prune-crds`
-    pub crds: bool,
-}
 
 /// A release, as a command names it.
 #[derive(Debug, Clone, PartialEq, Eq)]

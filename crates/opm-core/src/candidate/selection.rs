@@ -64,14 +64,10 @@ pub(super) fn choose(
             }
         }
     }
-    let included = |c: &Component| !c.optional || asked.contains(c.name.as_str());
-    let component = |c: &Component| CandidateComponent {
-        name: c.name.clone(),
-        after: c.after.clone(),
-        included: included(c),
-    };
-    let components = all.iter().map(component).collect();
-    let rendered: Vec<Component> = all.into_iter().filter(included).collect();
+    let rendered: Vec<Component> = all
+        .into_iter()
+        .filter(|component| !component.optional || asked.contains(component.name.as_str()))
+        .collect();
     let mut selected: Vec<ComponentName> = rendered
         .iter()
         .filter(|c| c.optional)
@@ -80,9 +76,24 @@ pub(super) fn choose(
     selected.sort();
     Ok(Chosen {
         selected,
-        components,
+        components: ordered(&rendered),
         rendered,
     })
+}
+
+/// The components with what comes before each, as far as that is part of the release.
+fn ordered(rendered: &[Component]) -> Vec<CandidateComponent> {
+    let present: BTreeSet<&ComponentName> = rendered.iter().map(|c| &c.name).collect();
+    let component = |c: &Component| CandidateComponent {
+        name: c.name.clone(),
+        after: c
+            .after
+            .iter()
+            .filter(|name| present.contains(name))
+            .cloned()
+            .collect(),
+    };
+    rendered.iter().map(component).collect()
 }
 
 fn check_names(all: &[Component]) -> Result<(), CandidateError> {

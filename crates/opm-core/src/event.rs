@@ -1,0 +1,143 @@
+//! What happens while a use case runs: one stream, which begins with the whole plan.
+//!
+//! A terminal, JSON lines and later interfaces consume the same events. They tell what happened;
+//! the result of a run is its report, never something that has to be put together from here.
+
+use crate::identity::Identity;
+
+/// What happened to one object. A dry run says what would happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Action {
+    /// It was created.
+    Created,
+    /// It was there, and was changed.
+    Configured,
+    /// It was there, and is as it was.
+    Unchanged,
+    /// It was deleted and created again.
+    Recreated,
+    /// It was there, untracked or another release's, and is this release's now.
+    Adopted,
+    /// It was stale, and was deleted.
+    Pruned,
+    /// It was deleted with its release.
+    Deleted,
+    /// It was left standing on purpose.
+    Kept,
+    /// It could not be applied or deleted.
+    Failed,
+    /// It was not tried, because something before it failed.
+    Skipped,
+}
+
+impl Action {
+    /// The word that scripts see.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Configured => "configured",
+            Self::Unchanged => "unchanged",
+            Self::Recreated => "recreated",
+            Self::Adopted => "adopted",
+            Self::Pruned => "pruned",
+            Self::Deleted => "deleted",
+            Self::Kept => "kept",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// What a plan means to do with one object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Aim {
+    /// It is not there, and will be created.
+    Create,
+    /// It is there, and will be brought to what is rendered.
+    Update,
+    /// It is there, and will be taken over.
+    Adopt,
+    /// It is stale, and will be deleted.
+    Prune,
+    /// It is stale, and will be left standing.
+    Keep,
+}
+
+impl Aim {
+    /// The word that scripts see.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Adopt => "adopt",
+            Self::Prune => "prune",
+            Self::Keep => "keep",
+        }
+    }
+}
+
+/// One object of an announced plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Announced {
+    /// Which object.
+    pub identity: Identity,
+    /// Its component.
+    pub component: String,
+    /// What is meant to happen to it.
+    pub aim: Aim,
+}
+
+/// What a run is waiting for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wait {
+    /// Another holder of the release's lock, named here.
+    Lock(String),
+    /// Objects to become ready, or kinds to be served.
+    Ready(Vec<Identity>),
+    /// Objects to be gone.
+    Gone(Vec<Identity>),
+    /// A lock that was taken over: a request of its former holder may still land.
+    Rest(std::time::Duration),
+}
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The whole plan. Comes first, and once; again only when somebody else wrote the record in
+    /// between and everything was planned anew.
+    Planned {
+        /// The release's name.
+        release: String,
+        /// The change that is being made, if one is.
+        change: Option<String>,
+        /// Every object, in order.
+        objects: Vec<Announced>,
+    },
+    /// The lock of another holder had expired, and was taken over.
+    TookOver {
+        /// Whose it was.
+        holder: String,
+    },
+    /// The lock is held and the intent is written down: from here on things are touched.
+    Begun,
+    /// Something was done about one object.
+    Object {
+        /// Which object.
+        identity: Identity,
+        /// Its component.
+        component: String,
+        /// What was done.
+        action: Action,
+        /// Why, where that is not plain.
+        reason: Option<String>,
+    },
+    /// The run waits.
+    Waiting(Wait),
+    /// The record is written.
+    Recorded {
+        /// The change that is current now; none when the release is gone.
+        change: Option<String>,
+    },
+    /// Something that the user should know.
+    Warning(String),
+}

@@ -1,0 +1,172 @@
+//! Objects whose immutable fields changed: deleted and created anew, if somebody said so.
+//!
+//! Only a refusal that is about immutable fields and nothing else leads here. Any other refusal
+//! would only meet the object again after it had been deleted.
+
+use std::collections::BTreeMap;
+
+use opm_core::check::{against_recreating, How};
+use opm_core::identity::Identity;
+use opm_core::immutable::{Cause, Rejection, changed_immutable_fields, immutable_fields};
+use opm_core::labels;
+use serde_json::{Map, Value};
+
+use super::Apply;
+use super::send::{Refused, Sending, Taken};
+use crate::observe::metadata;
+use crate::ports::{
+    Answer, ApiError, ApplyMode, Clock, Cluster, DeleteObject, Detail, Found, Propagation,
+    Question, SecretStore,
+};
+use crate::report::Action;
+
+impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
+    /// The server found the object invalid: perhaps only because it cannot be changed in place.
+    pub(super) async fn perhaps_recreate(
+        &self,
+        sending: Sending<'_>,
+        error: ApiError,
+    ) -> Result<Taken, Refused> {
+        let Some(fields) = refused_fields(&error, sending.object) else {
+            return Err(error.into());
+        };
+        // What is being taken over was there before; deleting it could not be undone.
+        if !matches!(sending.step.how, How::Update { .. }) {
+            return Err(Refused::because(format!(
+                "{} cannot be changed in place, and it is not this release's to recreate: {error}",
+                fields.join(", ")
+            )));
+        }
+        self.may_recreate(sending, &fields).await?;
+        let live = self.live(sending.identity()).await?;
+        if self.request.dry_run {
+            return Ok(Taken {
+                uid: metadata(&live, "uid").map(str::to_owned),
+                action: Action::Recreated,
+            });
+        }
+        self.recreate(sending, &live).await
+    }
+
+    /// A flag, an annotation or a person has to say so, and a guarded kind needs its flag too.
+    async fn may_recreate(&self, sending: Sending<'_>, fields: &[String]) -> Result<(), Refused> {
+        let identity = sending.identity();
+        if let Some(refusal) = against_recreating(identity, self.request.guards) {
+            let fields = fields.join(", ");
+            return Err(Refused::because(format!(
+                "{fields} cannot be changed in place. {refusal}"
+            )));
+        }
+        if self.request.recreate || annotated(sending.object) {
+            return Ok(());
+        }
+        let question = Question::Recreate {
+            identity: identity.clone(),
+            fields: fields.to_vec(),
+        };
+        let fields = fields.join(", ");
+        match self.ask(&question).await {
+            Answer::Yes => Ok(()),
+            Answer::No => Err(Refused::because(format!(
+                "{fields} cannot be changed in place, and recreating it was declined"
+            ))),
+            Answer::CannotAsk => Err(Refused::because(format!(
+                "{fields} cannot be changed in place; --recreate deletes and recreates it"
+            ))),
+        }
+    }
+
+    async fn live(&self, identity: &Identity) -> Result<Map<String, Value>, Refused> {
+        let wanted = [identity.clone()];
+        let mut looks = self.engine.cluster.look(&wanted, Detail::Whole).await;
+        match looks.remove(identity) {
+            Some(Found::Present(object)) => Ok(object),
+            Some(Found::Failed(error)) => Err(error.into()),
+            Some(Found::Absent) | None => Err(Refused::because("it disappeared meanwhile")),
+        }
+    }
+
+    async fn recreate(
+        &self,
+        sending: Sending<'_>,
+        live: &Map<String, Value>,
+    ) -> Result<Taken, Refused> {
+        let identity = sending.identity();
+        let uid = metadata(live, "uid").unwrap_or_default();
+        let request = DeleteObject {
+            identity,
+            uid,
+            resource_version: None,
+            propagation: propagation(identity, live, sending.object)?,
+            dry_run: false,
+        };
+        let engine = self.engine;
+        engine.cluster.delete(request, &engine.gate).await?;
+        let going = BTreeMap::from([(identity.clone(), uid.to_owned())]);
+        let there = engine.wait_gone(&going, self.request.timeout).await?;
+        if let Some((_, why)) = there.first() {
+            return Err(Refused::because(format!(
+                "it was deleted to be recreated, and is not gone yet: {why}"
+            )));
+        }
+        let sent = self.send_once(sending, ApplyMode::CreateOnly).await?;
+        Ok(Taken {
+            uid: metadata(&sent.object, "uid").map(str::to_owned),
+            action: Action::Recreated,
+        })
+    }
+}
+
+fn annotated(object: &Map<String, Value>) -> bool {
+    let annotations = object
+        .get("metadata")
+        .and_then(|metadata| metadata.get("annotations"));
+    let value = annotations.and_then(|annotations| annotations.get(labels::RECREATE));
+    value.and_then(Value::as_str) == Some("true")
+}
+
+/// The immutable fields that the server refused to change, if that is all it has to say.
+fn refused_fields(error: &ApiError, sent: &Map<String, Value>) -> Option<Vec<String>> {
+    let causes: Vec<Cause<'_>> = error
+        .causes
+        .iter()
+        .map(|cause| Cause {
+            reason: &cause.reason,
+            field: &cause.field,
+            message: &cause.message,
+        })
+        .collect();
+    let rejection = Rejection {
+        code: error.status?,
+        reason: &error.reason,
+        causes: &causes,
+    };
+    immutable_fields(&rejection, sent)
+}
+
+/// A StatefulSet leaves its pods and claims standing for its successor. One whose selector
+/// changed would not find them again, so there they go; but never the claims.
+fn propagation(
+    identity: &Identity,
+    live: &Map<String, Value>,
+    desired: &Map<String, Value>,
+) -> Result<Propagation, Refused> {
+    if !identity.group_kind.is("apps", "StatefulSet") {
+        return Ok(Propagation::Background);
+    }
+    let changed = changed_immutable_fields(&identity.group_kind, live, desired);
+    if !changed.contains(&"spec.selector") {
+        return Ok(Propagation::Orphan);
+    }
+    let retention = live
+        .get("spec")
+        .and_then(|spec| spec.get("persistentVolumeClaimRetentionPolicy"))
+        .and_then(|policy| policy.get("whenDeleted"));
+    match retention.and_then(Value::as_str) {
+        Some("Delete") => Err(Refused::because(
+            "its selector changed, and its volume claims would be deleted with it \
+             (persistentVolumeClaimRetentionPolicy.whenDeleted is Delete)",
+        )),
+        _ => Ok(Propagation::Background),
+    }
+}

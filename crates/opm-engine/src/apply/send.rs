@@ -1,0 +1,213 @@
+//! Sending one object, and what its answer means.
+//!
+//! What is believed absent is created and never merged into something that appeared meanwhile;
+//! what is there is sent with its uid. When the cluster has moved on since the look, the object
+//! is looked at once more and the same ownership table decides again.
+
+use opm_core::check::{ApplyStep, How, Live, Ownership};
+use opm_core::identity::Identity;
+use opm_core::labels;
+use serde_json::{Map, Value};
+
+use super::Apply;
+use crate::observe::metadata;
+use crate::ports::{
+    ApiError, ApplyMode, ApplyObject, Clock, Cluster, Detail, ErrorKind, Found, SecretStore, Stopped,
+};
+use crate::report::Action;
+
+/// How often an object that moved on is looked at again.
+const LOOKS: usize = 3;
+
+/// One object on its way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sending<'a> {
+    pub(super) step: &'a ApplyStep,
+    pub(super) object: &'a Map<String, Value>,
+    /// The resourceVersion it had when it was looked at.
+    pub(super) seen_version: Option<&'a str>,
+}
+
+impl<'a> Sending<'a> {
+    pub(super) fn identity(&self) -> &'a Identity {
+        &self.step.entry.identity
+    }
+}
+
+/// An object that the server took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Taken {
+    pub(super) uid: Option<String>,
+    pub(super) action: Action,
+}
+
+/// Why an object was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// Nothing was sent: the gate is closed.
+    Stopped(Stopped),
+    /// The cluster does not answer, so the next one need not be tried.
+    Unreachable(String),
+    /// The object itself.
+    Failed { reason: String, forbidden: bool },
+}
+
+impl Refused {
+    pub(super) fn because(reason: impl Into<String>) -> Self {
+        Self::Failed {
+            reason: reason.into(),
+            forbidden: false,
+        }
+    }
+}
+
+impl From<ApiError> for Refused {
+    fn from(error: ApiError) -> Self {
+        match error.kind {
+            ErrorKind::Stopped(stopped) => Self::Stopped(stopped),
+            ErrorKind::Unreachable => Self::Unreachable(error.to_string()),
+            ErrorKind::FieldConflict => Self::because(conflict(&error)),
+            kind => Self::Failed {
+                reason: error.to_string(),
+                forbidden: kind == ErrorKind::Forbidden,
+            },
+        }
+    }
+}
+
+/// Each field with its manager.
+fn conflict(error: &ApiError) -> String {
+    let fields: Vec<String> = error
+        .causes
+        .iter()
+        .map(|cause| match cause.manager() {
+            Some(manager) => format!("{} belongs to {manager:?}", cause.field),
+            None => cause.message.clone(),
+        })
+        .collect();
+    format!(
+        "others set fields of it to other values: {}; --force-conflicts takes them over",
+        fields.join(", ")
+    )
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
+    /// Sends one object until it is taken, or will not be.
+    pub(super) async fn send(&self, sending: Sending<'_>) -> Result<Taken, Refused> {
+        let mut mode = match &sending.step.how {
+            How::Completed => return Ok(completed(sending)),
+            How::Create => ApplyMode::CreateOnly,
+            How::Update { uid } | How::Adopt { uid } | How::Take { uid, .. } | How::Join { uid } => {
+                ApplyMode::Update { uid: uid.clone() }
+            }
+        };
+        for _ in 0..LOOKS {
+            match self.send_once(sending, mode.clone()).await {
+                Ok(sent) => return Ok(self.taken(sending, &sent.object, sent.created)),
+                Err(error) if moved_on(&error) => {
+                    mode = self.look_again(sending).await?;
+                }
+                Err(error) if error.kind == ErrorKind::Invalid => {
+                    return self.perhaps_recreate(sending, error).await;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Refused::because("it keeps changing while it is being applied"))
+    }
+
+    pub(super) async fn send_once(
+        &self,
+        sending: Sending<'_>,
+        mode: ApplyMode,
+    ) -> Result<crate::ports::Sent, ApiError> {
+        let shared = labels::shared_field_manager(&self.candidate.owner.id);
+        let request = ApplyObject {
+            identity: sending.identity(),
+            version: &sending.step.entry.version,
+            object: sending.object,
+            mode,
+            field_manager: match sending.step.shared {
+                true => &shared,
+                false => labels::FIELD_MANAGER,
+            },
+            force: self.forces(sending.step),
+            dry_run: self.request.dry_run,
+        };
+        self.engine.cluster.apply(request, &self.engine.gate).await
+    }
+
+    /// What the release has is brought back to what is rendered; what others have a part in
+    /// only with the flag.
+    fn forces(&self, step: &ApplyStep) -> bool {
+        let own = matches!(step.how, How::Update { .. }) && !step.shared;
+        own || self.request.force_conflicts
+    }
+
+    fn taken(&self, sending: Sending<'_>, live: &Map<String, Value>, created: bool) -> Taken {
+        let same_version = sending.seen_version.is_some()
+            && sending.seen_version == metadata(live, "resourceVersion");
+        let action = match &sending.step.how {
+            _ if created => Action::Created,
+            How::Adopt { .. } | How::Take { .. } => Action::Adopted,
+            _ if same_version => Action::Unchanged,
+            _ => Action::Configured,
+        };
+        Taken {
+            uid: metadata(live, "uid").map(str::to_owned),
+            action,
+        }
+    }
+
+    /// The object is not as it was seen before. Decides anew, and only for the better: what is
+    /// not this release's by now is left alone.
+    async fn look_again(&self, sending: Sending<'_>) -> Result<ApplyMode, Refused> {
+        let identity = sending.identity();
+        let wanted = [identity.clone()];
+        let mut looks = self.engine.cluster.look(&wanted, Detail::Metadata).await;
+        let found = looks.remove(identity);
+        let object = match (found, &sending.step.how) {
+            (Some(Found::Failed(error)), _) => return Err(error.into()),
+            (Some(Found::Present(object)), _) => object,
+            (Some(Found::Absent), How::Adopt { .. } | How::Take { .. } | How::Join { .. }) => {
+                return Err(Refused::because("it disappeared while it was being taken over"));
+            }
+            (Some(Found::Absent) | None, _) => return Ok(ApplyMode::CreateOnly),
+        };
+        let release = &self.candidate.owner.id;
+        let live = Live::read(&object, release);
+        if live.terminating {
+            return Err(Refused::because("it is being deleted"));
+        }
+        let recorded = match &sending.step.how {
+            How::Update { uid } => Some(uid.as_str()),
+            _ => None,
+        };
+        match Ownership::of(&live, recorded, release) {
+            Ownership::Mine | Ownership::Shared { mine: true, .. } => {
+                Ok(ApplyMode::Update { uid: live.uid })
+            }
+            Ownership::Shared { mine: false, .. } if sending.step.shared => {
+                Ok(ApplyMode::Update { uid: live.uid })
+            }
+            Ownership::Anothers(other) => Err(Refused::because(format!(
+                "it was taken by release {other} meanwhile"
+            ))),
+            Ownership::Nobodys | Ownership::Shared { .. } => Err(Refused::because(
+                "it was created by somebody else meanwhile, and is not tracked by this release",
+            )),
+        }
+    }
+}
+
+/// A Job that is done and gone is as it should be.
+fn completed(sending: Sending<'_>) -> Taken {
+    Taken {
+        uid: sending.step.entry.uid.clone(),
+        action: Action::Unchanged,
+    }
+}
+
+fn moved_on(error: &ApiError) -> bool {
+    matches!(error.kind, ErrorKind::AlreadyExists | ErrorKind::Stale)
+}

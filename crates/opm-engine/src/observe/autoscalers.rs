@@ -1,0 +1,87 @@
+//! Which rendered workloads an autoscaler drives, and how many replicas they have now.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use opm_core::autoscale;
+use opm_core::candidate::Candidate;
+use opm_core::identity::{GroupKind, Identity};
+use serde_json::{Map, Value};
+
+use crate::engine::Engine;
+use crate::ports::{Cluster, Detail, Found, ServedKinds};
+
+impl<C: Cluster, S, K> Engine<C, S, K> {
+    /// What to send instead of the rendered object, for every workload whose live replicas an
+    /// autoscaler set. Costs nothing where no rendered object asks for replicas.
+    pub(crate) async fn autoscaled(
+        &self,
+        candidate: &Candidate,
+        served: &ServedKinds,
+        warnings: &mut Vec<String>,
+    ) -> BTreeMap<Identity, Map<String, Value>> {
+        let scalable: BTreeMap<&Identity, &Map<String, Value>> = candidate
+            .objects
+            .iter()
+            .map(|object| (object.manifest.identity(), object.manifest.object()))
+            .filter(|(_, object)| autoscale::sets_replicas(object))
+            .collect();
+        if scalable.is_empty() {
+            return BTreeMap::new();
+        }
+        let mut targets = autoscale::targets(
+            candidate
+                .objects
+                .iter()
+                .filter(|o| autoscale::is_autoscaler(&o.manifest.identity().group_kind))
+                .map(|object| object.manifest.object()),
+        );
+        let namespaces: BTreeSet<&str> = scalable
+            .keys()
+            .filter_map(|identity| identity.namespace.as_deref())
+            .collect();
+        for namespace in namespaces {
+            targets.extend(self.live_targets(namespace, served, warnings).await);
+        }
+        let wanted: Vec<Identity> = scalable
+            .keys()
+            .filter(|identity| targets.contains(**identity))
+            .map(|identity| (*identity).clone())
+            .collect();
+        let found = self.cluster.look(&wanted, Detail::Whole).await;
+        found
+            .into_iter()
+            .filter_map(|(identity, found)| {
+                let Found::Present(live) = found else {
+                    return None;
+                };
+                let rendered = scalable.get(&identity)?;
+                let sent = autoscale::with_live_replicas(rendered, &live)?;
+                Some((identity, sent))
+            })
+            .collect()
+    }
+
+    async fn live_targets(
+        &self,
+        namespace: &str,
+        served: &ServedKinds,
+        warnings: &mut Vec<String>,
+    ) -> BTreeSet<Identity> {
+        let mut targets = BTreeSet::new();
+        for kind in served.kinds.keys().filter(|k| autoscale::is_autoscaler(k)) {
+            let kind: &GroupKind = kind;
+            let listed = self
+                .cluster
+                .list(kind, Some(namespace), None, Detail::Whole)
+                .await;
+            match listed {
+                Ok(autoscalers) => targets.extend(autoscale::targets(&autoscalers)),
+                Err(error) => warnings.push(format!(
+                    "cannot see which workloads in namespace {namespace} are autoscaled, so their \
+                     replicas are set as rendered: {error}"
+                )),
+            }
+        }
+        targets
+    }
+}

@@ -1,0 +1,96 @@
+//! Finding a release's objects by their labels, when there is no record to say which they are.
+
+use futures::stream::{self, StreamExt};
+use opm_core::check::{Live, counts_as_discovered};
+use opm_core::identity::GroupKind;
+use opm_core::ids::ReleaseId;
+use opm_core::labels;
+use serde_json::{Map, Value};
+
+use super::CONCURRENT_LISTS;
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::ports::{ApiError, Cluster, Detail, ErrorKind, ServedKinds};
+
+/// What label discovery found, and where it could not look.
+#[derive(Debug, Default)]
+pub(crate) struct Labelled {
+    pub(crate) objects: Vec<Map<String, Value>>,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl<C: Cluster, S, K> Engine<C, S, K> {
+    /// All objects of a release, in all kinds that can be listed, in all namespaces. A kind that
+    /// may not be listed everywhere is listed in the release's namespace.
+    pub(crate) async fn labelled(
+        &self,
+        id: &ReleaseId,
+        namespace: &str,
+        served: &ServedKinds,
+    ) -> Result<Labelled, Failure> {
+        let kinds = served
+            .kinds
+            .iter()
+            .filter(|(_, kind)| kind.listable && kind.deletable)
+            .map(|(kind, _)| kind);
+        let lists: Vec<_> = stream::iter(kinds)
+            .map(|kind| async move { (kind, self.labelled_of(kind, id, namespace).await) })
+            .buffer_unordered(CONCURRENT_LISTS)
+            .collect()
+            .await;
+        let mut labelled = Labelled::default();
+        for (kind, listed) in lists {
+            match listed {
+                Ok(objects) => labelled.objects.extend(objects),
+                Err(error) if error.kind == ErrorKind::Unreachable => {
+                    let what = format!("cannot look for the release's objects of kind {kind}");
+                    return Err(Failure::before_writing(&what, &error));
+                }
+                Err(error) => labelled.warnings.push(format!(
+                    "objects of kind {kind} could not be looked for: {error}"
+                )),
+            }
+        }
+        for (group, cause) in &served.silent_groups {
+            labelled.warnings.push(format!(
+                "objects of API group {group} could not be looked for: {cause}"
+            ));
+        }
+        Ok(labelled)
+    }
+
+    async fn labelled_of(
+        &self,
+        kind: &GroupKind,
+        id: &ReleaseId,
+        namespace: &str,
+    ) -> Result<Vec<Map<String, Value>>, ApiError> {
+        let text = id.to_string();
+        let label = (labels::RELEASE_ID, text.as_str());
+        let everywhere = self
+            .cluster
+            .list(kind, None, Some(label), Detail::Metadata)
+            .await;
+        let objects = match everywhere {
+            Err(error) if error.kind == ErrorKind::Forbidden => {
+                self.cluster
+                    .list(kind, Some(namespace), Some(label), Detail::Metadata)
+                    .await?
+            }
+            other => other?,
+        };
+        Ok(objects
+            .into_iter()
+            .filter(|object| applied_by(object, id))
+            .collect())
+    }
+}
+
+fn applied_by(object: &Map<String, Value>, id: &ReleaseId) -> bool {
+    let component = object
+        .get("metadata")
+        .and_then(|metadata| metadata.get("labels"))
+        .and_then(|labels| labels.get(labels::COMPONENT))
+        .and_then(Value::as_str);
+    counts_as_discovered(&Live::read(object, id), component)
+}

@@ -1,0 +1,89 @@
+//! What a Namespace or a CustomResourceDefinition holds, before it is deleted with everything
+//! in it.
+
+use futures::stream::{self, StreamExt, TryStreamExt};
+use opm_core::identity::{GroupKind, Identity};
+use opm_core::plan::{Occupant, Occupants};
+use opm_core::scope::Scope;
+use serde_json::{Map, Value};
+
+use super::{CONCURRENT_LISTS, identity_of};
+use crate::engine::Engine;
+use crate::ports::{ApiError, Cluster, Detail, ServedKind, ServedKinds};
+
+impl<C: Cluster, S, K> Engine<C, S, K> {
+    /// Everything that an object of a holding kind holds.
+    pub(crate) async fn occupants(&self, holder: &Identity, served: &ServedKinds) -> Occupants {
+        let found = match holder.group_kind.is("", "Namespace") {
+            true => self.in_namespace(&holder.name, served).await,
+            false => self.of_definition(&holder.name, served).await,
+        };
+        match found {
+            Ok(occupants) => Occupants::Known(occupants),
+            Err(reason) => Occupants::Unknown(reason),
+        }
+    }
+
+    async fn in_namespace(
+        &self,
+        namespace: &str,
+        served: &ServedKinds,
+    ) -> Result<Vec<Occupant>, String> {
+        if let Some((group, cause)) = served.silent_groups.iter().next() {
+            return Err(format!(
+                "the server behind API group {group} does not answer: {cause}"
+            ));
+        }
+        let kinds = served
+            .kinds
+            .iter()
+            .filter(|(_, kind)| kind.scope == Scope::Namespaced && kind.listable && kind.deletable);
+        let lists: Vec<Vec<Occupant>> = stream::iter(kinds)
+            .map(|(kind, _)| self.listed_occupants(kind, Some(namespace)))
+            .buffer_unordered(CONCURRENT_LISTS)
+            .try_collect()
+            .await?;
+        Ok(lists.into_iter().flatten().collect())
+    }
+
+    /// A CustomResourceDefinition is named `<plural>.<group>`.
+    async fn of_definition(
+        &self,
+        name: &str,
+        served: &ServedKinds,
+    ) -> Result<Vec<Occupant>, String> {
+        let defines = |(kind, served): &(&GroupKind, &ServedKind)| {
+            name.strip_suffix(kind.group.as_str())
+                .and_then(|rest| rest.strip_suffix('.'))
+                .is_some_and(|plural| plural == served.plural)
+        };
+        match served.kinds.iter().find(defines) {
+            Some((kind, _)) => self.listed_occupants(kind, None).await,
+            // What is not served cannot hold anything that could be asked for.
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn listed_occupants(
+        &self,
+        kind: &GroupKind,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Occupant>, String> {
+        let listed = self
+            .cluster
+            .list(kind, namespace, None, Detail::Metadata)
+            .await;
+        let objects = listed.map_err(|error: ApiError| format!("cannot list {kind}: {error}"))?;
+        Ok(objects.iter().filter_map(occupant).collect())
+    }
+}
+
+fn occupant(object: &Map<String, Value>) -> Option<Occupant> {
+    let owners = object.get("metadata")?.get("ownerReferences");
+    Some(Occupant {
+        identity: identity_of(object)?,
+        owned: owners
+            .and_then(Value::as_array)
+            .is_some_and(|owners| !owners.is_empty()),
+    })
+}

@@ -1,0 +1,71 @@
+//! What the cluster serves, and how the namespaces are that a candidate needs.
+
+use std::collections::BTreeMap;
+
+use opm_core::candidate::Candidate;
+use opm_core::identity::{GroupKind, Identity};
+use opm_core::reach::{self, NamespaceState, Surroundings};
+use opm_core::scope::Scopes;
+
+use super::metadata;
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::ports::{Cluster, Detail, ErrorKind, Found, ServedKinds};
+
+impl<C: Cluster, S, K> Engine<C, S, K> {
+    /// Everything that the cluster serves.
+    pub(crate) async fn discover(&self) -> Result<ServedKinds, Failure> {
+        let served = self.cluster.served().await;
+        served.map_err(|error| {
+            Failure::before_writing("cannot ask the cluster which kinds it serves", &error)
+        })
+    }
+
+    /// What the candidate needs of the cluster, as it is.
+    pub(crate) async fn surroundings(
+        &self,
+        candidate: &Candidate,
+        served: &ServedKinds,
+    ) -> Surroundings {
+        let needed: Vec<Identity> = reach::namespaces(candidate)
+            .into_iter()
+            .map(|name| Identity::new(GroupKind::new("", "Namespace"), None, name))
+            .collect();
+        let found = self.cluster.look(&needed, Detail::Metadata).await;
+        let namespaces = found
+            .into_iter()
+            .map(|(identity, found)| (identity.name, state(&found)));
+        let kinds = served
+            .kinds
+            .iter()
+            .map(|(kind, served)| (kind.clone(), served.versions.clone()));
+        Surroundings {
+            kinds: kinds.collect(),
+            silent_groups: served.silent_groups.clone(),
+            namespaces: namespaces.collect(),
+        }
+    }
+}
+
+/// The scopes that discovery tells.
+pub(crate) fn scopes(served: &ServedKinds) -> Scopes {
+    let told: BTreeMap<_, _> = served
+        .kinds
+        .iter()
+        .map(|(kind, served)| (kind.clone(), served.scope))
+        .collect();
+    Scopes::new(told)
+}
+
+fn state(found: &Found) -> NamespaceState {
+    match found {
+        Found::Absent => NamespaceState::Absent,
+        Found::Present(object) if metadata(object, "deletionTimestamp").is_some() => {
+            NamespaceState::Terminating
+        }
+        Found::Present(_) => NamespaceState::Active,
+        // Whoever may only work inside a namespace often may not look at it.
+        Found::Failed(error) if error.kind == ErrorKind::Forbidden => NamespaceState::Hidden,
+        Found::Failed(error) => NamespaceState::Unreachable(error.to_string()),
+    }
+}
