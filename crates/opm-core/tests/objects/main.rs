@@ -11,12 +11,14 @@
 mod candidate;
 mod canonical;
 mod diff;
+mod fuzz;
 mod golden;
 mod immutable;
 mod labels;
 mod manifest;
 mod names;
 mod order;
+mod properties;
 mod scope;
 mod values;
 
