@@ -21,7 +21,8 @@ pub(crate) fn run(data: &[u8]) {
     };
     names(text);
     if let Ok(values) = values::Value::from_json(text) {
-        assert_eq!(values.to_cue(), values.clone().to_cue());
+        let hidden = |c: char| c.is_control() && c != '\n' && c != '\t';
+        assert!(!values.to_cue().contains(hidden));
     }
     let Ok(value) = serde_json::from_str::<Value>(text) else {
         return;
