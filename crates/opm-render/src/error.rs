@@ -3,8 +3,11 @@
 use opm_core::name::{ComponentName, NameError};
 use thiserror::Error;
 
+use crate::components::ComponentsError;
+use crate::cue::CueError;
 use crate::manifests::FilesError;
 use crate::module_dir::DirError;
+use crate::values::ValuesError;
 use crate::yaml_module::ModuleFileError;
 
 /// Why a module could not be rendered.
@@ -31,6 +34,21 @@ pub enum RenderError {
     /// A file of the module could not be read.
     #[error(transparent)]
     Dir(#[from] DirError),
+    /// Values for a module that takes none.
+    #[error("{path}: a YAML module takes no values")]
+    NoValues {
+        /// The module.
+        path: String,
+    },
+    /// Components do not fit together.
+    #[error(transparent)]
+    Components(#[from] ComponentsError),
+    /// The given values are not valid.
+    #[error(transparent)]
+    Values(#[from] ValuesError),
+    /// A CUE module could not be evaluated.
+    #[error(transparent)]
+    Cue(Box<CueError>),
     /// The operating system has no thread left.
     #[error("failed to start a thread: {source}")]
     Thread {
@@ -68,7 +86,18 @@ impl RenderError {
             Self::NearlyAModule { .. } => vec!["rename it to module.yaml".to_owned()],
             Self::ModuleFile { source, .. } => source.hint().into_iter().collect(),
             Self::Component { source, .. } => source.hint().into_iter().collect(),
+            Self::NoValues { .. } => vec![
+                "-f and --set are for CUE modules, which say in #config what can be set".to_owned(),
+            ],
+            Self::Components(error) => error.hint().into_iter().collect(),
+            Self::Cue(error) => error.hints(),
             _ => Vec::new(),
         }
+    }
+}
+
+impl From<CueError> for RenderError {
+    fn from(error: CueError) -> Self {
+        Self::Cue(Box::new(error))
     }
 }

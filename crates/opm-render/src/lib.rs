@@ -4,11 +4,14 @@
 //! result is one [`Rendered`]: metadata, values, and components that hold plain Kubernetes
 //! objects. Nothing here talks to a cluster or prints; progress goes to a [`Watch`].
 
+mod components;
+mod cue;
 mod error;
 mod manifests;
 mod module_dir;
 mod source;
 mod suggest;
+mod values;
 mod watch;
 mod yaml_module;
 
@@ -20,10 +23,16 @@ use std::thread;
 use opm_core::name::{NamespaceName, ReleaseName};
 use opm_core::rendered::{Component, Module, Rendered};
 
+pub use components::ComponentsError;
+pub use cue::{
+    CommandError, CueError, CueModuleError, CueSettings, Diagnostic, Diagnostics, Limits,
+    OutputError, RegistryError, SettingsError, VersionError, WorkspaceError,
+};
 pub use error::RenderError;
 pub use manifests::FilesError;
 pub use module_dir::DirError;
 pub use source::ModuleRef;
+pub use values::{ValueFlags, Values, ValuesError};
 pub use watch::{Quiet, Watch};
 pub use yaml_module::{ModuleFileError, schema as module_schema};
 
@@ -39,6 +48,8 @@ pub struct Inputs {
     /// The release's namespace, from the command line or the kubeconfig's context. The module's
     /// `defaultNamespace`, else `default`, when none is given.
     pub namespace: Option<NamespaceName>,
+    /// The values; only CUE modules take any.
+    pub values: Values,
 }
 
 /// A rendered module, and the release that it was rendered for.
@@ -53,12 +64,48 @@ pub struct Loaded {
 }
 
 /// Renders a module.
-pub fn load(module: &ModuleRef, inputs: &Inputs, watch: &dyn Watch) -> Result<Loaded, RenderError> {
+pub fn load(
+    module: &ModuleRef,
+    inputs: &Inputs,
+    settings: &CueSettings,
+    watch: &dyn Watch,
+) -> Result<Loaded, RenderError> {
+    with_deep_stack(|| {
+        let loaded = match module {
+            ModuleRef::Directory(path) => load_directory(path, inputs, settings, watch)?,
+            ModuleRef::Registry { path, version } => {
+                let resolved = cue::resolve(path, version, settings, watch)?;
+                let mut loaded = load_directory(&resolved.directory, inputs, settings, watch)?;
+                loaded.rendered.module.version = Some(resolved.version);
+                loaded
+            }
+        };
+        components::check(&loaded.rendered.components)?;
+        Ok(loaded)
+    })
+}
+
+/// What a module says about itself, read without its values: enough to find its release.
+pub fn describe(
+    module: &ModuleRef,
+    settings: &CueSettings,
+    watch: &dyn Watch,
+) -> Result<Module, RenderError> {
     with_deep_stack(|| match module {
-        ModuleRef::Directory(path) => load_directory(path, inputs, watch),
-        ModuleRef::Registry { .. } => Err(RenderError::NotAModule {
-            path: module.to_string(),
-        }),
+        ModuleRef::Directory(path) => {
+            let dir = ModuleDir::open(path)?;
+            match Format::of(&dir)? {
+                Format::Yaml => Ok(read_definition(&dir)?.module),
+                Format::Cue => Ok(cue::describe(&dir, settings, watch)?),
+            }
+        }
+        ModuleRef::Registry { path, version } => {
+            let resolved = cue::resolve(path, version, settings, watch)?;
+            let dir = ModuleDir::open(&resolved.directory)?;
+            let mut module = cue::describe(&dir, settings, watch)?;
+            module.version = Some(resolved.version);
+            Ok(module)
+        }
     })
 }
 
@@ -79,14 +126,19 @@ fn with_deep_stack<T: Send>(
     })
 }
 
-fn load_directory(path: &Path, inputs: &Inputs, watch: &dyn Watch) -> Result<Loaded, RenderError> {
-    let _ = watch;
+fn load_directory(
+    path: &Path,
+    inputs: &Inputs,
+    settings: &CueSettings,
+    watch: &dyn Watch,
+) -> Result<Loaded, RenderError> {
     let dir = ModuleDir::open(path)?;
     match Format::of(&dir)? {
-        Format::Yaml => load_yaml(&dir, inputs),
-        Format::Cue => Err(RenderError::NotAModule {
+        Format::Cue => Ok(cue::load(&dir, inputs, settings, watch)?),
+        Format::Yaml if !inputs.values.is_empty() => Err(RenderError::NoValues {
             path: path.display().to_string(),
         }),
+        Format::Yaml => load_yaml(&dir, inputs),
     }
 }
 

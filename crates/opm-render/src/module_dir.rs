@@ -199,7 +199,6 @@ impl ModuleDir {
 
     /// Refuses links that lead out of the directory and everything that is neither a regular
     /// file nor a directory, wherever it stands: for programs that follow links on their own.
-    #[expect(dead_code, reason = "CUE modules are next")]
     pub(crate) fn check_confined(&self) -> Result<(), DirError> {
         let mut seen = 0;
         let mut waiting = vec![PathBuf::new()];

@@ -47,18 +47,6 @@ pub enum ModuleFileError {
     /// Two components of one name.
     #[error("component `{0}` is defined twice")]
     Twice(ComponentName),
-    /// `after` names what is not there.
-    #[error(
-        "component `{component}` comes `after` `{after}`, which is no component of this module"
-    )]
-    After {
-        /// The component.
-        component: ComponentName,
-        /// What it names.
-        after: String,
-        /// The nearest component's name.
-        meant: Option<String>,
-    },
 }
 
 impl ModuleFileError {
@@ -83,9 +71,6 @@ impl ModuleFileError {
             Self::Unsupported { .. } => {
                 Some("render it to files and list those under `manifests`".to_owned())
             }
-            Self::After {
-                meant: Some(meant), ..
-            } => Some(format!("did you mean `{meant}`?")),
             _ => None,
         }
     }
@@ -208,7 +193,6 @@ pub(crate) fn parse(text: &str) -> Result<Definition, ModuleFileError> {
         }
         components.push(component);
     }
-    check_after(&components)?;
     Ok(Definition { module, components })
 }
 
@@ -281,22 +265,6 @@ fn component(given: ComponentFile) -> Result<ComponentDefinition, ModuleFileErro
         optional: given.optional,
         manifests,
     })
-}
-
-fn check_after(components: &[ComponentDefinition]) -> Result<(), ModuleFileError> {
-    let names: Vec<&str> = components.iter().map(|c| c.name.as_str()).collect();
-    for component in components {
-        for after in &component.after {
-            if !names.contains(&after.as_str()) {
-                return Err(ModuleFileError::After {
-                    component: component.name.clone(),
-                    after: after.to_string(),
-                    meant: nearest(after.as_str(), names.iter().copied()).map(str::to_owned),
-                });
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The JSON Schema of module.yaml, as it stands in docs/schema/.

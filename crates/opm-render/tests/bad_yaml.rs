@@ -94,7 +94,7 @@ fn definitions_that_do_not_hold_together() {
         (
             web,
             "[{name: app, manifests: [], after: [bd]}, {name: db, manifests: []}]",
-            "module.yaml: component `app` comes `after` `bd`, which is no component of this module\n  hint: did you mean `db`?",
+            "component `app` comes `after` `bd`, which is no component of this module\n  hint: did you mean `db`?",
         ),
         (
             "{name: web, version: 1.0}",

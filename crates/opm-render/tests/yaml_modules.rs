@@ -43,6 +43,7 @@ fn names_and_namespaces_that_are_given_win() {
     let inputs = Inputs {
         name: Some(ReleaseName::new("blue").unwrap()),
         namespace: Some(NamespaceName::new("prod").unwrap()),
+        ..Inputs::default()
     };
     let loaded = module.load_with(&inputs).unwrap();
     assert_eq!(

@@ -1,11 +1,17 @@
 //! Modules written to a temporary directory, and a short way to render them.
 
-#![allow(dead_code, reason = "each test binary uses its part")]
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "tests fail loudly"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use opm_render::{Inputs, Loaded, ModuleRef, Quiet, RenderError};
+use opm_render::{CueSettings, Inputs, Loaded, ModuleRef, Quiet, RenderError, ValueFlags, Values};
 
 /// A directory with files in it.
 pub struct TestModule {
@@ -46,7 +52,33 @@ impl TestModule {
     }
 
     pub fn load_with(&self, inputs: &Inputs) -> Result<Loaded, RenderError> {
-        opm_render::load(&ModuleRef::Directory(self.path()), inputs, &Quiet)
+        self.load_by(
+            inputs,
+            &CueSettings {
+                program: cue().unwrap_or_default(),
+                ..CueSettings::default()
+            },
+        )
+    }
+
+    pub fn load_by(&self, inputs: &Inputs, settings: &CueSettings) -> Result<Loaded, RenderError> {
+        opm_render::load(&ModuleRef::Directory(self.path()), inputs, settings, &Quiet)
+    }
+
+    /// Renders with value flags.
+    pub fn load_flags(&self, flags: &ValueFlags) -> Result<Loaded, RenderError> {
+        self.load_with(&Inputs {
+            values: Values::read(flags)?,
+            ..Inputs::default()
+        })
+    }
+
+    /// Renders with `--set`.
+    pub fn set(&self, assignments: &[&str]) -> Result<Loaded, RenderError> {
+        self.load_flags(&ValueFlags {
+            set: owned(assignments),
+            ..ValueFlags::default()
+        })
     }
 
     /// The error's message and hints, with the temporary directory's path left out.
@@ -92,4 +124,41 @@ pub fn objects(loaded: &Loaded) -> Vec<String> {
     });
     all.map(|(c, i)| format!("{c}: {}/{}", i.kind(), i.name))
         .collect()
+}
+
+pub fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+/// The `cue` to test with: OPM_CUE, or the one in PATH.
+pub fn cue() -> Option<PathBuf> {
+    if let Some(given) = std::env::var_os("OPM_CUE") {
+        return Some(given.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|dir| dir.join("cue"))
+        .find(|file| file.is_file())
+}
+
+/// Whether CUE tests can run. They are skipped aloud, or fail where they must run.
+pub fn have_cue() -> bool {
+    let found = cue().is_some();
+    if !found {
+        let required = std::env::var_os("OPM_REQUIRE_CLUSTER").is_some_and(|v| v == "1");
+        assert!(!required, "no `cue` for the tests: set OPM_CUE");
+        eprintln!("SKIPPED: no `cue` command; set OPM_CUE or put it in PATH");
+    }
+    found
+}
+
+/// A CUE module with the given text in module.cue, behind its package clause.
+pub fn cue_module(text: &str) -> TestModule {
+    TestModule::new(&[
+        (
+            "cue.mod/module.cue",
+            "module: \"example.com/web@v0\"\nlanguage: version: \"v0.15.0\"\n",
+        ),
+        ("module.cue", &format!("package web\n\n{text}")),
+    ])
 }

@@ -1,0 +1,230 @@
+//! CUE modules, evaluated by the official `cue` as a bounded child process.
+//!
+//! Evaluation sees a cleared environment and no registry. Only when a dependency is missing does
+//! a second run, with the user's environment, fetch it: fetching reads credentials and may run
+//! the user's credential helpers, evaluating must not.
+
+mod command;
+mod diagnostics;
+mod module_file;
+mod output;
+mod registry;
+mod settings;
+mod source;
+mod version;
+mod workspace;
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use opm_core::rendered::Module;
+use thiserror::Error;
+
+use command::{Environment, Finished, Run};
+use module_file::CueModule;
+use workspace::Workspace;
+
+pub use command::{CommandError, Limits};
+pub use diagnostics::{Diagnostic, Diagnostics};
+pub use module_file::CueModuleError;
+pub use output::OutputError;
+pub use registry::RegistryError;
+pub use settings::{CueSettings, SettingsError};
+pub use version::VersionError;
+pub use workspace::WorkspaceError;
+
+use crate::module_dir::ModuleDir;
+use crate::watch::Watch;
+use crate::{Inputs, Loaded};
+
+pub(crate) use registry::resolve;
+
+/// Why a CUE module could not be rendered.
+#[derive(Debug, Error)]
+pub enum CueError {
+    /// The directory is no module.
+    #[error(transparent)]
+    Module(#[from] CueModuleError),
+    /// The temporary directory could not be written.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    /// `cue` did not run to its end.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// `cue` cannot be used.
+    #[error(transparent)]
+    Version(#[from] VersionError),
+    /// `cue` says what is wrong with the module or its values.
+    #[error("{0}")]
+    Evaluation(Diagnostics),
+    /// What `cue` printed is no rendered module.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// A module could not be had from its registry.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+}
+
+impl CueError {
+    /// What to do next, as far as it is known.
+    pub fn hints(&self) -> Vec<String> {
+        let one = |hint: &str| vec![hint.to_owned()];
+        match self {
+            Self::Command(CommandError::NotFound(_)) => vec![
+                format!(
+                    "CUE modules need the `cue` command, {} or later: \
+                     https://cuelang.org/docs/introduction/installation/",
+                    version::MINIMUM
+                ),
+                "it is looked for in PATH, or where OPM_CUE says; YAML modules do not need it"
+                    .to_owned(),
+            ],
+            Self::Version(_) => {
+                one("a current one: https://cuelang.org/docs/introduction/installation/")
+            }
+            Self::Command(CommandError::TimedOut { .. }) => one(
+                "the module may never end; if it only is large, raise OPM_CUE_TIMEOUT (seconds)",
+            ),
+            Self::Command(CommandError::OutOfMemory { .. }) => {
+                one("if the module only is large, raise OPM_CUE_MEMORY (MiB)")
+            }
+            Self::Evaluation(diagnostics) => diagnostics.hints(),
+            Self::Output(OutputError::Version(error)) => error.hint().into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Renders the CUE module in a directory.
+pub(crate) fn load(
+    dir: &ModuleDir,
+    inputs: &Inputs,
+    settings: &CueSettings,
+    watch: &dyn Watch,
+) -> Result<Loaded, CueError> {
+    let (module, stdout) = evaluate(dir, inputs, "opm", settings, watch)?;
+    let loaded = output::read(&stdout, &module.path)?;
+    Ok(loaded)
+}
+
+/// What the CUE module in a directory says about itself, without its values.
+pub(crate) fn describe(
+    dir: &ModuleDir,
+    settings: &CueSettings,
+    watch: &dyn Watch,
+) -> Result<Module, CueError> {
+    let (module, stdout) = evaluate(dir, &Inputs::default(), "described", settings, watch)?;
+    Ok(output::read_metadata(&stdout, &module.path)?)
+}
+
+fn evaluate(
+    dir: &ModuleDir,
+    inputs: &Inputs,
+    expression: &str,
+    settings: &CueSettings,
+    watch: &dyn Watch,
+) -> Result<(CueModule, Vec<u8>), CueError> {
+    let module = module_file::read(dir)?;
+    dir.check_confined().map_err(CueModuleError::Dir)?;
+    let workspace = Workspace::create(dir, &module, inputs)?;
+    let cue = Cue {
+        settings,
+        workspace: &workspace,
+        watch,
+    };
+    cue.check_version()?;
+    let mut finished = cue.export(expression)?;
+    if !finished.status.success() && lacks_dependency(&finished.stderr) {
+        cue.fetch()?;
+        finished = cue.export(expression)?;
+    }
+    match finished.status.success() {
+        true => Ok((module, finished.stdout)),
+        false => Err(CueError::Evaluation(Diagnostics::read(
+            &finished.stderr,
+            &workspace,
+        ))),
+    }
+}
+
+/// What `cue` says when a module that is required is not in its cache.
+fn lacks_dependency(stderr: &str) -> bool {
+    stderr.contains("cannot fetch ") || stderr.contains("module not found")
+}
+
+/// `cue` with everything it needs to run on a module.
+struct Cue<'a> {
+    settings: &'a CueSettings,
+    workspace: &'a Workspace,
+    watch: &'a dyn Watch,
+}
+
+impl Cue<'_> {
+    fn check_version(&self) -> Result<(), CueError> {
+        let finished = self.run(&["version"], self.evaluating())?;
+        Ok(version::check(&String::from_utf8_lossy(&finished.stdout))?)
+    }
+
+    fn export(&self, expression: &str) -> Result<Finished, CommandError> {
+        let package = format!("./{}", workspace::PACKAGE);
+        let arguments = ["export", "-E", &package, "-e", expression, "--out", "json"];
+        self.run(&arguments, self.evaluating())
+    }
+
+    /// Downloads missing dependencies. What it prints is the next evaluation's to judge, except
+    /// that the registry's own words are better than "not found".
+    fn fetch(&self) -> Result<(), CueError> {
+        let package = format!("./{}", workspace::PACKAGE);
+        let arguments = ["export", &package, "-e", "fetched"];
+        let finished = self.run(&arguments, fetching(self.settings.cache.as_deref()))?;
+        match finished.status.success() || !lacks_dependency(&finished.stderr) {
+            true => Ok(()),
+            false => Err(CueError::Evaluation(Diagnostics::read(
+                &finished.stderr,
+                self.workspace,
+            ))),
+        }
+    }
+
+    fn run(&self, arguments: &[&str], environment: Environment) -> Result<Finished, CommandError> {
+        let run = Run {
+            program: &self.settings.program,
+            arguments,
+            directory: self.workspace.path(),
+            environment,
+            limits: self.settings.limits,
+        };
+        run.finish(self.watch)
+    }
+
+    /// Nothing of the user's environment: variables can switch checks off (CUE_DEBUG) or write
+    /// files (CUE_STATS_FILE).
+    fn evaluating(&self) -> Environment {
+        let nowhere = OsString::from(self.workspace.nowhere());
+        let cache = self
+            .settings
+            .cache
+            .as_ref()
+            .map_or(nowhere.clone(), OsString::from);
+        // A little less than the limit, so that garbage is collected before the limit is met.
+        let soft = self.settings.limits.memory / 8 * 7;
+        Environment::Only(vec![
+            ("HOME", nowhere.clone()),
+            ("CUE_CONFIG_DIR", nowhere),
+            ("CUE_CACHE_DIR", cache),
+            ("CUE_REGISTRY", "none".into()),
+            ("GOMEMLIMIT", soft.to_string().into()),
+            ("GOMAXPROCS", "4".into()),
+        ])
+    }
+}
+
+/// The user's environment, with the cache where the evaluation will look for it.
+fn fetching(cache: Option<&Path>) -> Environment {
+    Environment::Users(
+        cache
+            .map(|cache| ("CUE_CACHE_DIR", cache.into()))
+            .into_iter()
+            .collect(),
+    )
+}

@@ -1,0 +1,384 @@
+//! One run of another program, bounded in time, memory and output.
+//!
+//! Never a shell. The program gets a process group of its own, which is ended when the time is
+//! up, the output too long, or the caller gives up. What it prints is the caller's to read.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+use thiserror::Error;
+
+use crate::watch::Watch;
+
+/// How much a program may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Wall-clock time.
+    pub time: Duration,
+    /// Bytes of memory, where the operating system can limit it.
+    pub memory: u64,
+    /// Bytes of standard output.
+    pub output: usize,
+}
+
+impl Default for Limits {
+    /// Enough for thousands of objects.
+    fn default() -> Self {
+        Self {
+            time: Duration::from_secs(60),
+            memory: 1 << 30,
+            output: 128 << 20,
+        }
+    }
+}
+
+/// What a program prints to standard error is for people: more than this is noise.
+const MAX_STDERR: usize = 4 << 20;
+/// How often the caller's wish to give up is looked at.
+const TICK: Duration = Duration::from_millis(50);
+/// From when on the caller hears that a program takes its time.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// Why a program did not run to its end.
+#[derive(Debug, Error)]
+pub enum CommandError {
+    /// There is no such program.
+    #[error("the program `{}` was not found", .0.display())]
+    NotFound(PathBuf),
+    /// It could not be started.
+    #[error("failed to start `{}`: {source}", program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// It could not be watched.
+    #[error("failed to run `{what}`: {source}")]
+    Run {
+        /// The command.
+        what: String,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// It took too long.
+    #[error("`{what}` did not end within {} s and was stopped", limit.as_secs())]
+    TimedOut {
+        /// The command.
+        what: String,
+        /// How long it may take.
+        limit: Duration,
+    },
+    /// It printed too much.
+    #[error("`{what}` printed more than {} MiB and was stopped", limit >> 20)]
+    TooMuchOutput {
+        /// The command.
+        what: String,
+        /// How much it may print.
+        limit: usize,
+    },
+    /// It ran out of the memory it may use.
+    #[error("`{what}` needs more than {} MiB of memory", limit >> 20)]
+    OutOfMemory {
+        /// The command.
+        what: String,
+        /// How much it may use.
+        limit: u64,
+    },
+    /// It broke down.
+    #[error("`{what}` crashed: {said}")]
+    Crashed {
+        /// The command.
+        what: String,
+        /// The first line of what it said.
+        said: String,
+    },
+    /// Somebody else ended it.
+    #[error("`{what}` was ended by signal {signal}")]
+    Killed {
+        /// The command.
+        what: String,
+        /// The signal's number.
+        signal: i32,
+    },
+    /// The caller gave up.
+    #[error("`{0}` was interrupted")]
+    Interrupted(String),
+}
+
+/// The environment that a program sees.
+#[derive(Debug, Clone)]
+pub(crate) enum Environment {
+    /// Only these variables.
+    Only(Vec<(&'static str, OsString)>),
+    /// The user's, with these changed.
+    Users(Vec<(&'static str, OsString)>),
+}
+
+/// A program to run.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    pub(crate) program: &'a Path,
+    pub(crate) arguments: &'a [&'a str],
+    pub(crate) directory: &'a Path,
+    pub(crate) environment: Environment,
+    pub(crate) limits: Limits,
+}
+
+/// What a program left behind.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Run<'_> {
+    /// Runs the program to its end, or ends it.
+    pub(crate) fn finish(&self, watch: &dyn Watch) -> Result<Finished, CommandError> {
+        let start = Instant::now();
+        let mut child = self.spawn()?;
+        let ended = self.follow(&mut child, start, watch);
+        if ended.is_err() {
+            end_group(&child);
+            // Reaps it; it was just killed, so this does not wait long.
+            let _ = child.wait();
+        }
+        let finished = ended?;
+        self.check(&finished)?;
+        Ok(finished)
+    }
+
+    /// The command as a reader would type it.
+    fn what(&self) -> String {
+        let name = self.program.file_name().unwrap_or(self.program.as_os_str());
+        let words = self
+            .arguments
+            .iter()
+            .take_while(|word| !word.starts_with(['-', '.']));
+        let words: Vec<&str> = words.copied().collect();
+        format!("{} {}", name.to_string_lossy(), words.join(" "))
+            .trim_end()
+            .to_owned()
+    }
+
+    fn spawn(&self) -> Result<Child, CommandError> {
+        let mut command = Command::new(self.program);
+        command
+            .args(self.arguments)
+            .current_dir(self.directory)
+            .process_group(0);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        match &self.environment {
+            Environment::Only(variables) => command.env_clear().envs(variables.iter().cloned()),
+            Environment::Users(changed) => command.envs(changed.iter().cloned()),
+        };
+        let child = command.spawn().map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound => CommandError::NotFound(self.program.to_owned()),
+            _ => CommandError::Start {
+                program: self.program.to_owned(),
+                source,
+            },
+        })?;
+        match limit_resources(&child, &self.limits) {
+            Ok(()) => Ok(child),
+            Err(source) => {
+                end_group(&child);
+                Err(CommandError::Run {
+                    what: self.what(),
+                    source,
+                })
+            }
+        }
+    }
+
+    fn follow(
+        &self,
+        child: &mut Child,
+        start: Instant,
+        watch: &dyn Watch,
+    ) -> Result<Finished, CommandError> {
+        let stdout = collect(child.stdout.take(), self.limits.output);
+        let stderr = collect(child.stderr.take(), MAX_STDERR);
+        let mut clock = Clock {
+            run: self,
+            start,
+            told: 0,
+            watch,
+        };
+        let stdout = clock.receive(&stdout)?;
+        let stderr = clock.receive(&stderr)?;
+        let status = loop {
+            let ended = child.try_wait();
+            match ended.map_err(|source| CommandError::Run {
+                what: self.what(),
+                source,
+            })? {
+                Some(status) => break status,
+                None => clock.tick(Duration::from_millis(1))?,
+            }
+        };
+        Ok(Finished {
+            status,
+            stdout,
+            stderr: String::from_utf8_lossy(&stderr).into_owned(),
+        })
+    }
+
+    /// Tells an answer, good or bad, from the end of a program that broke down.
+    fn check(&self, finished: &Finished) -> Result<(), CommandError> {
+        let what = self.what();
+        let answered = matches!(finished.status.code(), Some(0 | 1));
+        if !answered
+            && OUT_OF_MEMORY
+                .iter()
+                .any(|said| finished.stderr.contains(said))
+        {
+            return Err(CommandError::OutOfMemory {
+                what,
+                limit: self.limits.memory,
+            });
+        }
+        match (finished.status.signal(), answered) {
+            (Some(signal), _) => Err(CommandError::Killed { what, signal }),
+            (None, true) => Ok(()),
+            (None, false) => {
+                let said = finished.stderr.lines().next().unwrap_or_default();
+                Err(CommandError::Crashed {
+                    what,
+                    said: said.chars().take(200).collect(),
+                })
+            }
+        }
+    }
+}
+
+/// What a Go program says when it gets no more memory, also when it wanted it for a thread.
+const OUT_OF_MEMORY: [&str; 3] = [
+    "out of memory",
+    "cannot allocate memory",
+    "pthread_create failed",
+];
+
+/// Waits for a child without forgetting time, progress and the caller's wish to give up.
+struct Clock<'a> {
+    run: &'a Run<'a>,
+    start: Instant,
+    told: u64,
+    watch: &'a dyn Watch,
+}
+
+impl Clock<'_> {
+    fn receive(&mut self, stream: &Receiver<Collected>) -> Result<Vec<u8>, CommandError> {
+        loop {
+            match stream.recv_timeout(TICK) {
+                Ok(Collected::All(bytes)) => return Ok(bytes),
+                Ok(Collected::TooMuch { limit }) => {
+                    return Err(CommandError::TooMuchOutput {
+                        what: self.run.what(),
+                        limit,
+                    });
+                }
+                Ok(Collected::Failed(source)) => {
+                    return Err(CommandError::Run {
+                        what: self.run.what(),
+                        source,
+                    });
+                }
+                Err(RecvTimeoutError::Timeout) => self.tick(Duration::ZERO)?,
+                Err(RecvTimeoutError::Disconnected) => return Ok(Vec::new()),
+            }
+        }
+    }
+
+    fn tick(&mut self, pause: Duration) -> Result<(), CommandError> {
+        thread::sleep(pause);
+        let elapsed = self.start.elapsed();
+        if self.watch.cancelled() {
+            return Err(CommandError::Interrupted(self.run.what()));
+        }
+        if elapsed > self.run.limits.time {
+            let limit = self.run.limits.time;
+            return Err(CommandError::TimedOut {
+                what: self.run.what(),
+                limit,
+            });
+        }
+        if elapsed > SLOW && elapsed.as_secs() > self.told {
+            self.told = elapsed.as_secs();
+            self.watch.waiting(&self.run.what(), elapsed);
+        }
+        Ok(())
+    }
+}
+
+enum Collected {
+    All(Vec<u8>),
+    TooMuch { limit: usize },
+    Failed(std::io::Error),
+}
+
+/// Reads a stream to its end on a thread of its own, up to a limit.
+fn collect(stream: Option<impl Read + Send + 'static>, limit: usize) -> Receiver<Collected> {
+    let (sender, receiver) = mpsc::channel();
+    if let Some(stream) = stream {
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let read = stream.take(limit as u64 + 1).read_to_end(&mut bytes);
+            let collected = match read {
+                Err(error) => Collected::Failed(error),
+                Ok(_) if bytes.len() > limit => Collected::TooMuch { limit },
+                Ok(_) => Collected::All(bytes),
+            };
+            // Nobody listens any more when the child was given up.
+            let _ = sender.send(collected);
+        });
+    }
+    receiver
+}
+
+fn pid(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
+}
+
+fn end_group(child: &Child) {
+    if let Some(pid) = pid(child) {
+        // An error means that it is gone already.
+        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+    }
+}
+
+/// Limits the running program from outside, so that no code runs between fork and exec. The
+/// limit on CPU time ends a program whose parent was killed and watches it no more.
+#[cfg(target_os = "linux")]
+fn limit_resources(child: &Child, limits: &Limits) -> std::io::Result<()> {
+    use rustix::process::{Resource, Rlimit, prlimit};
+    let seconds = limits.time.as_secs().max(1) * 4;
+    for (resource, limit) in [(Resource::Data, limits.memory), (Resource::Cpu, seconds)] {
+        let limit = Rlimit {
+            current: Some(limit),
+            maximum: Some(limit),
+        };
+        match prlimit(pid(child), resource, limit) {
+            Ok(_) | Err(rustix::io::Errno::SRCH) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Elsewhere only GOMEMLIMIT and the clock hold a program back.
+#[cfg(not(target_os = "linux"))]
+fn limit_resources(_child: &Child, _limits: &Limits) -> std::io::Result<()> {
+    Ok(())
+}

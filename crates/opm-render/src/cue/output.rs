@@ -1,0 +1,189 @@
+//! What `cue` printed to standard output, as a rendered module.
+//!
+//! Values keep their digits; components keep the module's order.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use opm_core::ids::ReleaseId;
+use opm_core::manifest::{Manifest, ManifestError};
+use opm_core::name::{
+    ComponentName, ModuleName, ModulePath, NameError, NamespaceName, ReleaseName,
+};
+use opm_core::rendered::{Component, Module, Rendered};
+use opm_core::values::Value;
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use thiserror::Error;
+
+use crate::Loaded;
+use crate::manifests::flatten;
+use crate::yaml_module::{ModuleFileError, checked_version};
+
+/// Why what `cue` printed is no rendered module.
+#[derive(Debug, Error)]
+pub enum OutputError {
+    /// It is not the JSON that was asked for.
+    #[error("failed to understand what `cue` printed: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A name breaks its rules.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The module's version is none.
+    #[error("metadata.version: {0}")]
+    Version(Box<ModuleFileError>),
+    /// The values cannot be recorded.
+    #[error("values: {0}")]
+    Values(#[from] opm_core::values::ValuesError),
+    /// A resource is no Kubernetes object.
+    #[error("#components.{component}.resources.{resource}: {source}")]
+    Manifest {
+        /// The component.
+        component: ComponentName,
+        /// The resource's id in the module.
+        resource: String,
+        /// What is wrong.
+        source: Box<ManifestError>,
+    },
+    /// The module was told another id than the release has: opm and `cue` disagree.
+    #[error("the release id {told} that the module was told should be {expected}")]
+    ReleaseId {
+        /// What the module was told.
+        told: String,
+        /// What it should have been told.
+        expected: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Metadata {
+    name: String,
+    version: Option<String>,
+    default_namespace: Option<String>,
+    description: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Release {
+    name: String,
+    namespace: String,
+    id: String,
+}
+
+#[derive(Deserialize)]
+struct Output<'a> {
+    metadata: Metadata,
+    release: Release,
+    #[serde(borrow)]
+    values: &'a RawValue,
+    components: Ordered<ComponentOutput>,
+}
+
+#[derive(Deserialize)]
+struct ComponentOutput {
+    resources: Ordered<serde_json::Value>,
+    #[serde(default)]
+    after: Vec<String>,
+    #[serde(default)]
+    optional: bool,
+}
+
+/// Reads the whole rendering.
+pub(super) fn read(stdout: &[u8], path: &str) -> Result<Loaded, OutputError> {
+    let output: Output<'_> = serde_json::from_slice(stdout)?;
+    let module = module(output.metadata, path)?;
+    let values = Value::from_json(output.values.get())?.to_cue();
+    let mut components = Vec::new();
+    for (name, component) in output.components.0 {
+        components.push(read_component(name, component)?);
+    }
+    let name = ReleaseName::new(output.release.name)?;
+    let namespace = NamespaceName::new(output.release.namespace)?;
+    let expected = ReleaseId::of(&module.path, &name, &namespace).to_string();
+    if output.release.id != expected {
+        return Err(OutputError::ReleaseId {
+            told: output.release.id,
+            expected,
+        });
+    }
+    Ok(Loaded {
+        name,
+        namespace,
+        rendered: Rendered {
+            module,
+            values,
+            components,
+        },
+    })
+}
+
+/// Reads the metadata alone.
+pub(super) fn read_metadata(stdout: &[u8], path: &str) -> Result<Module, OutputError> {
+    module(serde_json::from_slice(stdout)?, path)
+}
+
+fn module(metadata: Metadata, path: &str) -> Result<Module, OutputError> {
+    let version = metadata.version.map(checked_version).transpose();
+    Ok(Module {
+        path: ModulePath::new(path)?,
+        name: ModuleName::new(metadata.name)?,
+        version: version.map_err(|e| OutputError::Version(Box::new(e)))?,
+        default_namespace: metadata
+            .default_namespace
+            .map(NamespaceName::new)
+            .transpose()?,
+        description: metadata.description,
+    })
+}
+
+fn read_component(name: String, given: ComponentOutput) -> Result<Component, OutputError> {
+    let name = ComponentName::new(name)?;
+    let mut manifests: Vec<Manifest> = Vec::new();
+    for (resource, object) in given.resources.0 {
+        flatten(object, &mut manifests).map_err(|source| OutputError::Manifest {
+            component: name.clone(),
+            resource,
+            source: Box::new(source),
+        })?;
+    }
+    let after = given
+        .after
+        .into_iter()
+        .map(ComponentName::new)
+        .collect::<Result<_, _>>()?;
+    Ok(Component {
+        name,
+        after,
+        optional: given.optional,
+        manifests,
+    })
+}
+
+/// The fields of an object in the order in which they are written.
+struct Ordered<T>(Vec<(String, T)>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Ordered<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+            type Value = Ordered<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Ordered(fields))
+            }
+        }
+
+        deserializer.deserialize_map(Fields(PhantomData))
+    }
+}

@@ -1,0 +1,140 @@
+//! Where `cue` is, where it keeps its cache, and how much it may use.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::command::Limits;
+
+/// How CUE modules are evaluated. YAML modules need none of it.
+#[derive(Debug, Clone)]
+pub struct CueSettings {
+    /// The `cue` program: a path, or a name that is looked up in PATH.
+    pub program: PathBuf,
+    /// Where `cue` keeps downloaded modules; none when there is no home directory.
+    pub cache: Option<PathBuf>,
+    /// How much an evaluation may use.
+    pub limits: Limits,
+}
+
+impl Default for CueSettings {
+    fn default() -> Self {
+        Self {
+            program: PathBuf::from("cue"),
+            cache: None,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// A variable that cannot be understood.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("{variable} must be a whole number of {unit} above 0")]
+pub struct SettingsError {
+    /// The variable.
+    pub variable: &'static str,
+    /// What it counts.
+    pub unit: &'static str,
+}
+
+impl CueSettings {
+    /// Reads OPM_CUE, OPM_CUE_TIMEOUT (seconds), OPM_CUE_MEMORY (MiB) and, as `cue` does,
+    /// CUE_CACHE_DIR.
+    pub fn from_environment() -> Result<Self, SettingsError> {
+        Self::from_variables(|name| env::var_os(name).filter(|value| !value.is_empty()))
+    }
+
+    fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, SettingsError> {
+        let number = |name, unit| match variable(name) {
+            None => Ok(None),
+            Some(text) => match text.to_str().and_then(|t| t.parse::<u64>().ok()) {
+                Some(number) if number > 0 => Ok(Some(number)),
+                _ => Err(SettingsError {
+                    variable: name,
+                    unit,
+                }),
+            },
+        };
+        let mut limits = Limits::default();
+        if let Some(seconds) = number("OPM_CUE_TIMEOUT", "seconds")? {
+            limits.time = Duration::from_secs(seconds);
+        }
+        if let Some(mebibytes) = number("OPM_CUE_MEMORY", "MiB")? {
+            limits.memory = mebibytes.saturating_mul(1 << 20);
+        }
+        let program = variable("OPM_CUE").unwrap_or_else(|| "cue".into());
+        let cache =
+            variable("CUE_CACHE_DIR").map_or_else(|| user_cache(&variable), |p| Some(p.into()));
+        Ok(Self {
+            program: program.into(),
+            cache,
+            limits,
+        })
+    }
+}
+
+/// Where `cue` looks when CUE_CACHE_DIR is not set.
+fn user_cache(variable: &impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let home = || variable("HOME").map(PathBuf::from);
+    let base = match cfg!(target_os = "macos") {
+        true => home().map(|home| home.join("Library/Caches")),
+        false => variable("XDG_CACHE_HOME")
+            .map(PathBuf::from)
+            .or_else(|| home().map(|home| home.join(".cache"))),
+    };
+    base.map(|base| base.join("cue"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<CueSettings, SettingsError> {
+        CueSettings::from_variables(|name| {
+            pairs
+                .iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| value.into())
+        })
+    }
+
+    #[test]
+    fn variables_win_over_defaults() {
+        let settings = read(&[
+            ("OPM_CUE", "/opt/cue"),
+            ("OPM_CUE_TIMEOUT", "7"),
+            ("OPM_CUE_MEMORY", "256"),
+            ("CUE_CACHE_DIR", "/c"),
+            ("HOME", "/h"),
+        ])
+        .unwrap();
+        assert_eq!(settings.program, PathBuf::from("/opt/cue"));
+        assert_eq!(settings.limits.time, Duration::from_secs(7));
+        assert_eq!(settings.limits.memory, 256 << 20);
+        assert_eq!(settings.cache, Some(PathBuf::from("/c")));
+        let settings = read(&[]).unwrap();
+        assert_eq!(
+            (settings.program, settings.cache),
+            (PathBuf::from("cue"), None)
+        );
+        for bad in ["0", "-1", "many", ""] {
+            let error = read(&[("OPM_CUE_MEMORY", bad)]).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "OPM_CUE_MEMORY must be a whole number of MiB above 0"
+            );
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_cache_is_where_cue_looks() {
+        let settings = read(&[("HOME", "/h")]).unwrap();
+        assert_eq!(settings.cache, Some(PathBuf::from("/h/.cache/cue")));
+        let settings = read(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/x")]).unwrap();
+        assert_eq!(settings.cache, Some(PathBuf::from("/x/cue")));
+    }
+}

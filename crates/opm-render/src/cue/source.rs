@@ -1,0 +1,150 @@
+//! The CUE text that opm adds to a module to evaluate it.
+//!
+//! The module is imported by a package of opm's own and instantiated there. Done inside the
+//! module's package, either unknown values would pass or `#config.x` would not see given ones.
+
+use std::fmt::Write;
+
+use opm_core::name::{NamespaceName, ReleaseName};
+use opm_core::values::Value;
+
+use super::module_file::CueModule;
+use crate::values::{Assigned, Assignment, KeyPath, Segment};
+
+/// The namespace of release ids (DNS, "opmodel.dev").
+const RELEASE_IDS: &str = "c1cbe76d-5687-5a47-bfe6-83b081b15413";
+
+/// Makes the names that a module may leave out resolvable. Nothing here is open (`...`): that
+/// would open the module's `#config`.
+pub(super) fn defaults(package: &str) -> String {
+    format!(
+        "package {package}\n\n\
+         #release: {{name: string, namespace: string, id: string}}\n\
+         #config: {{}}\n\
+         #components: {{}}\n\
+         values: #config\n"
+    )
+}
+
+/// Instantiates the module and picks what is rendered. What `opm` is asked for is `opm`, or
+/// `described` where the values do not matter.
+pub(super) fn render(
+    module: &CueModule,
+    name: Option<&ReleaseName>,
+    namespace: Option<&NamespaceName>,
+) -> String {
+    let CueModule { path, package } = module;
+    let identity = path.split('@').next().unwrap_or(path);
+    let name = name.map_or("m.metadata.name".to_owned(), |name| quoted(name.as_str()));
+    let namespace = namespace.map_or(DEFAULT_NAMESPACE.to_owned(), |n| quoted(n.as_str()));
+    format!(
+        r#"package opm_render
+
+import (
+	"list"
+	"uuid"
+	m "{path}:{package}"
+)
+
+_known: ["name", "version", "defaultNamespace", "description"]
+_name: {name}
+_namespace: {namespace}
+
+_config: m.#config
+_in: {{}}
+_inst: m & {{
+	values: _in
+	#config: values
+	#release: {{
+		name: _name
+		namespace: _namespace
+		id: uuid.SHA1("{RELEASE_IDS}", "{identity}:\(_name):\(_namespace)")
+	}}
+	metadata: {{name!: string, version?: string, defaultNamespace?: string, description?: string, ...}}
+	#components: [string]: {{resources!: [string]: {{...}}, after?: [...string], optional?: bool, ...}}
+}}
+
+opm: {{
+	metadata: {{for k, v in _inst.metadata if list.Contains(_known, k) {{(k): v}}}}
+	release: _inst.#release
+	values: _inst.#config
+	components: {{for c, x in _inst.#components {{
+		(c): {{
+			resources: x.resources
+			for k, v in x if k == "after" || k == "optional" {{(k): v}}
+		}}
+	}}}}
+}}
+described: {{for k, v in m.metadata if list.Contains(_known, k) {{(k): v}}}}
+fetched: true
+"#
+    )
+}
+
+const DEFAULT_NAMESPACE: &str =
+    r#"[if m.metadata.defaultNamespace != _|_ {m.metadata.defaultNamespace}, "default"][0]"#;
+
+/// Takes a values file in, whether it holds the values themselves or has them under `values`.
+pub(super) fn values_file(number: usize) -> String {
+    let file = format!("_f{number}");
+    format!("_in: [if [for k, _ in {file} {{k}}] == [\"values\"] {{{file}.values}}, {file}][0]\n")
+}
+
+/// The module's `#config` for values files that mention it, as in `values: #config & {…}`.
+pub(super) fn config_for_values(module: &CueModule) -> String {
+    let CueModule { path, package } = module;
+    format!("package opm_values\n\nimport m \"{path}:{package}\"\n\n#config: m.#config\n")
+}
+
+/// The assignments, one per line, so that a position tells which it is.
+pub(super) fn assignments(assignments: &[Assignment]) -> String {
+    let mut text = String::from("package opm_render\n");
+    for Assignment { key, value, .. } in assignments {
+        let chosen = match value {
+            Assigned::Text(text) => quoted(text),
+            Assigned::Either { literal, text } => {
+                let text = quoted(text);
+                let fits = |value: &str| {
+                    format!(
+                        "if (_config & {}).{} != _|_ {{{value}}}",
+                        at(key, value),
+                        selector(key)
+                    )
+                };
+                // A literal that fits, else the text if that does, else an error for the literal.
+                format!("[{}, {}, {literal}][0]", fits(literal), fits(&text))
+            }
+        };
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "_in: {}", at(key, &chosen));
+    }
+    text
+}
+
+/// The line of the first assignment in [`assignments`].
+pub(super) const FIRST_ASSIGNMENT: usize = 2;
+
+/// `value` at a path: structs around it, and lists that leave other items open.
+fn at(key: &KeyPath, value: &str) -> String {
+    key.0
+        .iter()
+        .rev()
+        .fold(value.to_owned(), |inner, segment| match segment {
+            Segment::Field(field) => format!("{{{}: {inner}}}", quoted(field)),
+            Segment::Index(index) => format!("[{}{inner}, ...]", "_, ".repeat(*index)),
+        })
+}
+
+/// A path as a selector.
+fn selector(key: &KeyPath) -> String {
+    let parts = key.0.iter().map(|segment| match segment {
+        Segment::Field(field) => format!(".{}", quoted(field)),
+        Segment::Index(index) => format!("[{index}]"),
+    });
+    parts.collect::<String>().trim_start_matches('.').to_owned()
+}
+
+/// A text as a CUE string on one line.
+fn quoted(text: &str) -> String {
+    Value::String(text.to_owned()).to_cue()
+}

@@ -1,0 +1,230 @@
+//! The temporary directory in which `cue` sees a module and what opm adds to it.
+//!
+//! It holds a link to every entry of the module and generated files beside them, so that nothing
+//! is written into the module, which may be read-only. It also knows the way back: which of the
+//! user's files a position in it means.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use thiserror::Error;
+
+use super::module_file::{CueModule, CueModuleError, package_clause};
+use super::source;
+use crate::Inputs;
+use crate::module_dir::{DirError, ModuleDir};
+use crate::values::{ValuesFile, ValuesFormat};
+
+/// The generated package's directory, and the argument that names it.
+pub(super) const PACKAGE: &str = "opm_render";
+const DEFAULTS: &str = "opm_gen.cue";
+const ASSIGNMENTS: &str = "opm_set.cue";
+
+/// Why the temporary directory could not be made.
+#[derive(Debug, Error)]
+#[error("failed to write to a temporary directory: {0}")]
+pub struct WorkspaceError(#[from] std::io::Error);
+
+/// A module prepared for `cue`.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    dir: TempDir,
+    /// The module's directory as the user named it.
+    module: PathBuf,
+    /// Names of copied values files and what the user calls them.
+    values: Vec<(String, ValuesOrigin)>,
+    /// The assignments, in the order of their lines.
+    assignments: Vec<String>,
+}
+
+/// Where the text of a copied values file comes from.
+#[derive(Debug)]
+struct ValuesOrigin {
+    shown: String,
+    /// How many columns of the first line are not the user's.
+    shift: usize,
+}
+
+impl Workspace {
+    /// Links the module's files and writes opm's own.
+    pub(crate) fn create(
+        module: &ModuleDir,
+        cue: &CueModule,
+        inputs: &Inputs,
+    ) -> Result<Self, super::CueError> {
+        let dir = TempDir::with_prefix("opm-").map_err(WorkspaceError)?;
+        link_entries(module, dir.path(), !inputs.values.files.is_empty())?;
+        let mut workspace = Self {
+            dir,
+            module: module.given().to_owned(),
+            values: Vec::new(),
+            assignments: Vec::new(),
+        };
+        workspace.generate(cue, inputs)?;
+        Ok(workspace)
+    }
+
+    /// The directory to run `cue` in.
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// A path that does not exist, for what `cue` must not find.
+    pub(crate) fn nowhere(&self) -> PathBuf {
+        self.dir.path().join("opm_nowhere")
+    }
+
+    fn generate(&mut self, cue: &CueModule, inputs: &Inputs) -> Result<(), WorkspaceError> {
+        self.write(DEFAULTS, &source::defaults(&cue.package))?;
+        fs::create_dir(self.path().join(PACKAGE))?;
+        let render = source::render(cue, inputs.name.as_ref(), inputs.namespace.as_ref());
+        self.write(&format!("{PACKAGE}/render.cue"), &render)?;
+        let mut imports = String::new();
+        let mut fields = String::new();
+        for (number, file) in inputs
+            .values
+            .files
+            .iter()
+            .filter(|f| !f.is_blank())
+            .enumerate()
+        {
+            match file.format {
+                ValuesFormat::Cue => {
+                    self.add_package(number, file, cue)?;
+                    let path = cue.path.replacen('@', &format!("/{PACKAGE}/v{number}@"), 1);
+                    imports.push_str(&format!("import v{number} \"{path}:opm_values\"\n"));
+                    fields.push_str(&format!("_f{number}: v{number}\n"));
+                }
+                ValuesFormat::Yaml | ValuesFormat::Json => {
+                    let name = self.add_data(number, file)?;
+                    fields.push_str(&format!("_f{number}: _ @embed(file={name})\n"));
+                }
+            }
+            fields.push_str(&source::values_file(number));
+        }
+        let text = format!("@extern(embed)\n\npackage {PACKAGE}\n\n{imports}\n{fields}");
+        self.write(&format!("{PACKAGE}/values.cue"), &text)?;
+        let given = &inputs.values.assignments;
+        self.assignments = given
+            .iter()
+            .map(|assignment| assignment.shown.clone())
+            .collect();
+        self.write(
+            &format!("{PACKAGE}/{ASSIGNMENTS}"),
+            &source::assignments(given),
+        )
+    }
+
+    /// A CUE file becomes a package of its own, under a name that opm chooses.
+    fn add_package(
+        &mut self,
+        number: usize,
+        file: &ValuesFile,
+        cue: &CueModule,
+    ) -> Result<(), WorkspaceError> {
+        let (text, shift) = match package_clause(&file.text) {
+            Some((begin, end)) => (
+                format!("{}opm_values{}", &file.text[..begin], &file.text[end..]),
+                0,
+            ),
+            None => {
+                let clause = "package opm_values, ";
+                (format!("{clause}{}", file.text), clause.len())
+            }
+        };
+        let directory = format!("{PACKAGE}/v{number}");
+        let name = format!("opm_values_{number}.cue");
+        fs::create_dir(self.path().join(&directory))?;
+        if file.text.contains("#config") {
+            let text = source::config_for_values(cue);
+            self.write(&format!("{directory}/opm_config.cue"), &text)?;
+        }
+        self.write(&format!("{directory}/{name}"), &text)?;
+        self.values.push((
+            name,
+            ValuesOrigin {
+                shown: file.shown.clone(),
+                shift,
+            },
+        ));
+        Ok(())
+    }
+
+    fn add_data(&mut self, number: usize, file: &ValuesFile) -> Result<String, WorkspaceError> {
+        let ending = if file.format == ValuesFormat::Json {
+            "json"
+        } else {
+            "yaml"
+        };
+        let name = format!("opm_values_{number}.{ending}");
+        self.write(&format!("{PACKAGE}/{name}"), &file.text)?;
+        let origin = ValuesOrigin {
+            shown: file.shown.clone(),
+            shift: 0,
+        };
+        self.values.push((name.clone(), origin));
+        Ok(name)
+    }
+
+    fn write(&self, relative: &str, text: &str) -> Result<(), WorkspaceError> {
+        Ok(fs::write(self.path().join(relative), text)?)
+    }
+
+    /// What a position that `cue` names means to the user; none if it is opm's own business.
+    pub(crate) fn origin(&self, file: &str, line: usize, column: usize) -> Option<String> {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        if let Some((_, origin)) = self.values.iter().find(|(copy, _)| copy == name) {
+            let shift = if line == 1 { origin.shift } else { 0 };
+            return Some(format!(
+                "{}:{line}:{}",
+                origin.shown,
+                column.saturating_sub(shift).max(1)
+            ));
+        }
+        if name == ASSIGNMENTS {
+            return self
+                .assignments
+                .get(line.checked_sub(source::FIRST_ASSIGNMENT)?)
+                .cloned();
+        }
+        let relative = file.strip_prefix("./").unwrap_or(file);
+        if name == DEFAULTS || relative.starts_with(PACKAGE) {
+            return None;
+        }
+        if let Some((_, dependency)) = file.split_once("/mod/extract/") {
+            return Some(format!("{dependency}:{line}:{column}"));
+        }
+        let shown = match self.module.as_os_str() == "." {
+            true => PathBuf::from(relative),
+            false => self.module.join(relative),
+        };
+        Some(format!("{}:{line}:{column}", shown.display()))
+    }
+}
+
+/// Links every entry at the top of the module, except what must not take part: the repository's
+/// own data, and values that were not asked for.
+fn link_entries(
+    module: &ModuleDir,
+    target: &Path,
+    values_given: bool,
+) -> Result<(), super::CueError> {
+    for entry in module.list(Path::new("")).map_err(CueModuleError::Dir)? {
+        let name = entry.to_string_lossy();
+        if name == DEFAULTS || name == PACKAGE {
+            return Err(CueModuleError::Reserved(module.shown(&entry)).into());
+        }
+        let is_values = name.starts_with("values") && name.ends_with(".cue");
+        let unwanted = is_values && (values_given || name != "values.cue");
+        if name == ".git" || unwanted {
+            continue;
+        }
+        let resolved = module
+            .resolve(&entry)
+            .map_err(|e: DirError| CueModuleError::Dir(e))?;
+        symlink(resolved, target.join(&entry)).map_err(WorkspaceError)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,236 @@
+//! Values as the user gives them: files (`-f`) and assignments (`--set` and its kin).
+//!
+//! Read and checked for what needs no schema; what they mean to a module is the module's to say.
+
+mod assignment;
+mod key;
+mod literal;
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use opm_core::manifest::type_name;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::module_dir::{self, DirError};
+use crate::yaml;
+
+pub(crate) use assignment::{Assigned, Assignment};
+pub(crate) use key::{KeyPath, Segment};
+
+/// The largest values file.
+const MAX_FILE: u64 = 32 << 20;
+
+/// What is wrong with given values.
+#[derive(Debug, Error)]
+pub enum ValuesError {
+    /// A file could not be read.
+    #[error(transparent)]
+    File(#[from] DirError),
+    /// A file's name does not say what it is.
+    #[error("{0}: a values file must end in .cue, .yaml, .yml or .json")]
+    Format(String),
+    /// A file is not YAML or JSON.
+    #[error("{place}: {message}")]
+    Yaml {
+        /// File, line and column.
+        place: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A file holds a list or a scalar.
+    #[error("{file}: values must be a mapping, not {found}")]
+    NotAMapping {
+        /// The file.
+        file: String,
+        /// What it holds.
+        found: &'static str,
+    },
+    /// A file holds more than one document.
+    #[error("{0}: values must be a single document")]
+    Documents(String),
+    /// Standard input was asked for twice.
+    #[error("standard input (`-f -`) can be read only once")]
+    InputTwice,
+    /// An assignment that is none.
+    #[error("{flag} {given:?}: {why}")]
+    Assignment {
+        /// The flag.
+        flag: &'static str,
+        /// The key, or all that was given when there is none.
+        given: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Two assignments that cannot both hold.
+    #[error("{first} and {second} contradict each other")]
+    Conflict {
+        /// The first flag with its key.
+        first: String,
+        /// The other flag with its key.
+        second: String,
+    },
+}
+
+/// The value flags of a command line, as typed.
+#[derive(Debug, Clone, Default)]
+pub struct ValueFlags {
+    /// `-f FILE`; `-` is standard input.
+    pub files: Vec<String>,
+    /// `--set KEY=VALUE`.
+    pub set: Vec<String>,
+    /// `--set-string KEY=VALUE`.
+    pub set_string: Vec<String>,
+    /// `--set-file KEY=FILE`.
+    pub set_file: Vec<String>,
+}
+
+/// Values, read.
+#[derive(Debug, Clone, Default)]
+pub struct Values {
+    pub(crate) files: Vec<ValuesFile>,
+    pub(crate) assignments: Vec<Assignment>,
+}
+
+/// The text of a values file.
+#[derive(Debug, Clone)]
+pub(crate) struct ValuesFile {
+    /// What errors call it.
+    pub(crate) shown: String,
+    pub(crate) format: ValuesFormat,
+    pub(crate) text: String,
+}
+
+/// The language of a values file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ValuesFormat {
+    Cue,
+    Yaml,
+    Json,
+}
+
+impl Values {
+    /// Reads the files that the flags name and takes the assignments apart.
+    pub fn read(flags: &ValueFlags) -> Result<Self, ValuesError> {
+        if flags.files.iter().filter(|file| *file == "-").count() > 1 {
+            return Err(ValuesError::InputTwice);
+        }
+        let files = flags
+            .files
+            .iter()
+            .map(|file| read_file(file))
+            .collect::<Result<_, _>>()?;
+        let set = flags.set.iter().map(|given| Assignment::literal(given));
+        let strings = flags
+            .set_string
+            .iter()
+            .map(|given| Assignment::string(given));
+        let contents = flags.set_file.iter().map(|given| {
+            let (key, file) = assignment::split("--set-file", given)?;
+            Assignment::content(key, open_any(Path::new(file), file)?)
+        });
+        let assignments = set
+            .chain(strings)
+            .chain(contents)
+            .collect::<Result<Vec<_>, _>>()?;
+        assignment::check_conflicts(&assignments)?;
+        Ok(Self { files, assignments })
+    }
+
+    /// Whether no flag was given at all.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.assignments.is_empty()
+    }
+}
+
+fn read_file(given: &str) -> Result<ValuesFile, ValuesError> {
+    let (shown, text) = match given {
+        "-" => {
+            let shown = "standard input".to_owned();
+            let text = module_dir::read_capped(io::stdin().lock(), &shown, MAX_FILE)?;
+            (shown, text)
+        }
+        path => (path.to_owned(), open_any(Path::new(path), path)?),
+    };
+    let text = text
+        .strip_prefix('\u{feff}')
+        .map(str::to_owned)
+        .unwrap_or(text);
+    let format = format_of(given)?;
+    if format != ValuesFormat::Cue {
+        check_document(&shown, &text)?;
+    }
+    Ok(ValuesFile {
+        shown,
+        format,
+        text,
+    })
+}
+
+/// By the file's ending; a pipe has none and holds YAML, of which JSON is a part.
+fn format_of(given: &str) -> Result<ValuesFormat, ValuesError> {
+    match Path::new(given)
+        .extension()
+        .map(|e| e.to_string_lossy().to_lowercase())
+        .as_deref()
+    {
+        Some("cue") => Ok(ValuesFormat::Cue),
+        Some("yaml" | "yml") | None => Ok(ValuesFormat::Yaml),
+        Some("json") => Ok(ValuesFormat::Json),
+        Some(_) => Err(ValuesError::Format(given.to_owned())),
+    }
+}
+
+/// Unlike a module's files, one that the user names may be a pipe, as `-f <(command)` makes it.
+fn open_any(path: &Path, shown: &str) -> Result<String, DirError> {
+    let is_stream = path.metadata().is_ok_and(|m| {
+        let kind = m.file_type();
+        kind.is_fifo() || kind.is_char_device()
+    });
+    if !is_stream {
+        return module_dir::read_text(path, shown, MAX_FILE);
+    }
+    match File::open(path) {
+        Ok(stream) => module_dir::read_capped(stream, shown, MAX_FILE),
+        Err(source) => Err(DirError::Io {
+            path: shown.to_owned(),
+            source,
+        }),
+    }
+}
+
+/// One document at most, and that a mapping: errors about it are clearer from here.
+fn check_document(shown: &str, text: &str) -> Result<(), ValuesError> {
+    let documents = yaml::documents(text).map_err(|error| {
+        let place = match error.position() {
+            Some(at) => format!("{shown}:{}:{}", at.line, at.column),
+            None => shown.to_owned(),
+        };
+        ValuesError::Yaml {
+            place,
+            message: error.to_string(),
+        }
+    })?;
+    match documents.as_slice() {
+        [] => Ok(()),
+        [one] => match &one.value {
+            Value::Object(_) => Ok(()),
+            other => Err(ValuesError::NotAMapping {
+                file: shown.to_owned(),
+                found: type_name(other),
+            }),
+        },
+        _ => Err(ValuesError::Documents(shown.to_owned())),
+    }
+}
+
+impl ValuesFile {
+    /// Whether there is nothing in it. A CUE file always says something, if only its package.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.format != ValuesFormat::Cue
+            && yaml::documents(&self.text).is_ok_and(|documents| documents.is_empty())
+    }
+}
