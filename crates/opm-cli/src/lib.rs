@@ -25,7 +25,6 @@ mod error;
 mod nearest;
 mod settings;
 mod ui;
-mod yaml;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

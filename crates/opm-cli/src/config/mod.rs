@@ -11,11 +11,11 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use opm_render::yaml;
 use serde_json::Value;
 
 use crate::error::{CliError, ErrorKind};
 use crate::settings::Layer;
-use crate::yaml;
 
 /// The largest file that can be somebody's configuration.
 const MAX_BYTES: u64 = 1 << 20;
@@ -49,9 +49,25 @@ impl Language {
 
     fn parse(self, text: &str) -> Result<Value, String> {
         match self {
-            Self::Yaml => yaml::parse(text),
-            Self::Toml => toml::from_str(text).map_err(|error: toml::de::Error| error.to_string()),
+            Self::Yaml => yaml::document(text).map_err(|error| match error.position() {
+                Some(at) => format!("line {}, column {}: {error}", at.line, at.column),
+                None => error.to_string(),
+            }),
+            Self::Toml => toml::from_str(text).map_err(|error| toml_message(text, &error)),
         }
+    }
+}
+
+/// The error in one line: with its place, without quoting the text.
+fn toml_message(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    match before {
+        Some(before) => {
+            let line = before.matches('\n').count() + 1;
+            let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+            format!("line {line}, column {column}: {}", error.message())
+        }
+        None => error.message().to_owned(),
     }
 }
 
@@ -108,7 +124,7 @@ fn load(path: &Path) -> Result<Layer, CliError> {
     })?;
     let document = language.parse(&text).map_err(|error| {
         let message = format!(
-            "failed to parse the configuration file {}:\n{error}",
+            "failed to parse the configuration file {}: {error}",
             path.display()
         );
         CliError::new(ErrorKind::Config, message)

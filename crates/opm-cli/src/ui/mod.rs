@@ -13,10 +13,10 @@ use std::io::{self, Write};
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
+use opm_render::yaml;
 use serde::Serialize;
 
 use crate::error::{CliError, ErrorKind, Exit};
-use crate::yaml;
 
 pub(crate) use choice::{Color, Format, Verbosity};
 pub(crate) use table::Table;
@@ -69,8 +69,9 @@ impl Ui {
 
     /// Prints a document as YAML.
     pub(crate) fn yaml(&self, document: &impl Serialize) -> Result<(), CliError> {
-        let text = yaml::print(document).map_err(|error| unprintable("YAML", &error))?;
-        self.text(&text)
+        let value = serde_json::to_value(document).map_err(|error| unprintable("YAML", &error))?;
+        let text = yaml::write([&value]).map_err(|error| unprintable("YAML", &error))?;
+        self.text(text.strip_prefix("---\n").unwrap_or(&text))
     }
 
     /// Prints text that is itself the data, such as a completion script.

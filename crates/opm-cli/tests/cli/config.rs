@@ -300,11 +300,11 @@ fn a_value_of_the_wrong_sort_names_its_key() {
         ("- a", "opm-config.yaml does not hold keys and values"),
         (
             "a: b: c",
-            "failed to parse the configuration file opm-config.yaml",
+            "failed to parse the configuration file opm-config.yaml: line 1, column 5: mapping",
         ),
         (
             "namespace: a\nnamespace: b",
-            "failed to parse the configuration file opm-config.yaml",
+            "opm-config.yaml: line 2, column 1: the key `namespace` stands twice in one mapping",
         ),
     ];
     for (text, expected) in wrong {
@@ -314,6 +314,56 @@ fn a_value_of_the_wrong_sort_names_its_key() {
         assert_eq!(ran.code, 2, "{text}");
         assert!(ran.stderr.contains(expected), "{text}: {}", ran.stderr);
     }
+}
+
+#[test]
+fn a_broken_toml_file_is_named_with_the_place() {
+    let ran = World::new()
+        .file("opm-config.toml", "color = 'never'\na = = 3\n")
+        .opm("version");
+    assert_snapshot!(ran, @r"
+    exit 2
+    --- stderr
+    error: failed to parse the configuration file opm-config.toml: line 2, column 5: extra `=`, expected nothing
+    ");
+    let ran = World::new()
+        .file("opm-config.toml", "quiet = true\nquiet = true\n")
+        .opm("version");
+    assert_snapshot!(ran, @r"
+    exit 2
+    --- stderr
+    error: failed to parse the configuration file opm-config.toml: line 2, column 1: duplicate key
+    ");
+}
+
+#[test]
+fn a_relative_path_is_meant_from_where_the_file_is() {
+    let text = "kubeconfig: kube/config\nsandbox-dir: /absolute\n";
+    let world = World::new().file("../home/.config/opm/opm-config.yaml", text);
+    let words = world.opm("config view").words();
+    assert!(
+        words.contains("kubeconfig TEMP/home/.config/opm/kube/config TEMP"),
+        "{words}"
+    );
+    assert!(words.contains("sandbox-dir /absolute "), "{words}");
+}
+
+#[test]
+fn the_xdg_directories_are_honoured() {
+    let world = World::new().file("../xdg/opm/opm-config.yaml", "namespace: xdg\n");
+    let home = world.path("../xdg").canonicalize().unwrap();
+    let world = world.with("XDG_CONFIG_HOME", home.to_str().unwrap());
+    assert_eq!(
+        namespace(&world, "config view -o json"),
+        pair("xdg", "file")
+    );
+    let relative = World::new()
+        .file("xdg/opm/opm-config.yaml", "namespace: xdg\n")
+        .with("XDG_CONFIG_HOME", "xdg");
+    assert_eq!(
+        namespace(&relative, "config view -o json"),
+        pair("", "default")
+    );
 }
 
 #[test]
