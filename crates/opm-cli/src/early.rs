@@ -6,20 +6,19 @@ use std::fmt::Write;
 
 use clap::error::ErrorKind as ClapKind;
 use clap::{CommandFactory, ValueEnum};
-use opm_core::feature::FeatureSet;
+use opm_core::feature::{Choices, FeatureSet};
 
 use crate::args::{Cli, GlobalArgs};
-use crate::env::Environment;
 use crate::error::{CliError, ErrorKind, Exit};
-use crate::settings::{ConfigFile, Key, resolve};
+use crate::settings::{ConfigFile, Key, Surroundings, resolve};
 use crate::ui::{Color, Format, Ui, Verbosity};
 
 /// Prints what clap has to say instead of a parsed command line.
-pub(crate) fn answer(answer: &clap::Error, arguments: &[OsString], env: &Environment) -> Exit {
+pub(crate) fn answer(answer: &clap::Error, arguments: &[OsString], given: &Surroundings) -> Exit {
     let typed = scan(arguments);
-    let ui = ui(&typed, env);
+    let ui = ui(&typed, given);
     match answer.kind() {
-        ClapKind::DisplayHelp => print(&ui, &help(arguments, &typed, env)),
+        ClapKind::DisplayHelp => print(&ui, &help(arguments, &typed, given)),
         ClapKind::DisplayVersion => print(&ui, &answer.render().ansi().to_string()),
         _ => {
             let text = answer.render().ansi().to_string();
@@ -38,10 +37,10 @@ fn print(ui: &Ui, text: &str) -> Exit {
 
 /// The help that was asked for. Its long form ends with the features as they hold for this very
 /// command line, as far as that can be told.
-fn help(arguments: &[OsString], typed: &GlobalArgs, env: &Environment) -> String {
-    let features = match resolve(typed, env, ConfigFile::Read) {
+fn help(arguments: &[OsString], typed: &GlobalArgs, given: &Surroundings) -> String {
+    let features = match resolve(typed, given, ConfigFile::Read) {
         Ok(settings) => settings.features,
-        Err(_) => FeatureSet::shipped(),
+        Err(_) => FeatureSet::new(given.declared.clone(), Choices::default()),
     };
     let command = Cli::command().after_long_help(feature_help(&features));
     match command.try_get_matches_from(arguments) {
@@ -66,20 +65,22 @@ fn feature_help(features: &FeatureSet) -> String {
 }
 
 /// How to print while there are no settings yet, or none that can be used.
-pub(crate) fn ui(typed: &GlobalArgs, env: &Environment) -> Ui {
-    if let Ok(settings) = resolve(typed, env, ConfigFile::Read) {
+pub(crate) fn ui(typed: &GlobalArgs, given: &Surroundings) -> Ui {
+    if let Ok(settings) = resolve(typed, given, ConfigFile::Read) {
         return Ui::new(settings.output, settings.verbosity, settings.color);
     }
-    let output = typed.output.or_else(|| word(env, Key::Output));
+    let output = typed.output.or_else(|| word(given, Key::Output));
     let color = typed
         .color
-        .or_else(|| word(env, Key::Color))
+        .or_else(|| word(given, Key::Color))
         .unwrap_or_default();
     Ui::new(output, Verbosity::default(), color)
 }
 
-fn word<T: ValueEnum>(env: &Environment, key: Key) -> Option<T> {
-    env.get(key.variable())?
+fn word<T: ValueEnum>(given: &Surroundings, key: Key) -> Option<T> {
+    given
+        .env
+        .get(key.variable())?
         .to_str()
         .and_then(|given| T::from_str(given, false).ok())
 }

@@ -32,24 +32,32 @@ use std::process::ExitCode;
 use args::Cli;
 use clap::Parser;
 use env::Environment;
+use opm_core::feature::Defaults;
+use settings::Surroundings;
 use ui::Ui;
 
 pub use error::{CliError, ErrorKind, ErrorObject, Exit};
 
 /// Runs `opm` with the given arguments, the first of which is the name of the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    run_with(arguments, Defaults::shipped())
+}
+
+/// Runs `opm` as a version that declares other features.
+pub fn run_with(arguments: impl IntoIterator<Item = OsString>, declared: Defaults) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let env = Environment::of_this_process();
+    let given = Surroundings { env, declared };
     match Cli::try_parse_from(&arguments) {
-        Ok(cli) => execute(&cli.with_lists_of(&arguments), &env).into(),
-        Err(answer) => early::answer(&answer, &arguments, &env).into(),
+        Ok(cli) => execute(&cli.with_lists_of(&arguments), &given).into(),
+        Err(answer) => early::answer(&answer, &arguments, &given).into(),
     }
 }
 
-fn execute(cli: &Cli, env: &Environment) -> Exit {
-    let settings = match settings::resolve(&cli.global, env, cli.command.config_file()) {
+fn execute(cli: &Cli, given: &Surroundings) -> Exit {
+    let settings = match settings::resolve(&cli.global, given, cli.command.config_file()) {
         Ok(settings) => settings,
-        Err(error) => return early::ui(&cli.global, env).fail(&error),
+        Err(error) => return early::ui(&cli.global, given).fail(&error),
     };
     let ui = Ui::new(settings.output, settings.verbosity, settings.color);
     if let Some(path) = &settings.config_read {

@@ -23,6 +23,15 @@ use crate::ui::{Color, Format, Verbosity};
 pub(crate) use key::Key;
 pub(crate) use layer::{Layer, Origin, choice, namespace, verbosity};
 
+/// What is there before anything is typed.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    /// The environment.
+    pub(crate) env: Environment,
+    /// The features of this version.
+    pub(crate) declared: Defaults,
+}
+
 /// What every command may want to know.
 #[derive(Debug)]
 pub(crate) struct Settings {
@@ -101,9 +110,10 @@ pub(crate) enum ConfigFile {
 /// Puts the three levels together.
 pub(crate) fn resolve(
     args: &GlobalArgs,
-    env: &Environment,
+    given: &Surroundings,
     file: ConfigFile,
 ) -> Result<Settings, CliError> {
+    let env = &given.env;
     let named = config_named(args, env);
     let config_dir = directories::config(env);
     let read = match file {
@@ -119,7 +129,7 @@ pub(crate) fn resolve(
     ];
     layers.extend(read.map(|(path, layer)| (Origin::File(path), layer)));
 
-    let chosen = features::resolve(Defaults::shipped(), &layers)?;
+    let chosen = features::resolve(given.declared.clone(), &layers)?;
     let mut pick = Picker {
         layers: &layers,
         origins: BTreeMap::new(),
