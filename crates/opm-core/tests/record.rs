@@ -172,7 +172,7 @@ fn additions_are_read() {
         (
             "pending",
             r#"{"objects":[{"kind":"Pod","name":"b","v":"v1","why":"prune-failed",
-            "reason":"forbidden","late":true,"until":"2026-02-11T14:00:00Z"}]}"#,
+            "reason":"forbidden","late":true}],"until":"2026-02-11T14:00:00Z"}"#,
         ),
         (
             "log",

@@ -14,7 +14,7 @@ use std::fmt;
 
 use super::Live;
 use crate::ids::ReleaseId;
-use crate::labels::COMPONENT_RECORD;
+use crate::labels::{COMPONENT_INVENTORY, COMPONENT_RECORD};
 
 /// Another release, as an object's labels name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,9 +96,7 @@ impl Ownership {
 /// Whether an object that was found by this release's label is one that `opm` applied. Endpoints
 /// and EndpointSlices inherit a Service's labels, and the record's own Secrets carry them too.
 pub fn counts_as_discovered(live: &Live, component_label: Option<&str>) -> bool {
-    live.applied_by_opm && !component_label.is_some_and(is_record)
-}
-
-fn is_record(component: &str) -> bool {
-    component == crate::labels::COMPONENT_INVENTORY || component == COMPONENT_RECORD
+    let is_record = component_label
+        .is_some_and(|label| [COMPONENT_INVENTORY, COMPONENT_RECORD].contains(&label));
+    live.applied_by_opm && !is_record
 }

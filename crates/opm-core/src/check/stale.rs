@@ -1,13 +1,15 @@
 //! What happens to each stale object: it goes, or it stays for a reason that is written down.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::{
     Checking, Gone, Keep, Live, Observed, Ownership, PruneHow, PruneStep, Refusal, Release, Seen,
     StaleDecisions, Transferred, Unsettled, Why,
 };
 use crate::identity::Identity;
-use crate::plan::{Guard, Occupants, Origin, Plan, Stale, ignored_in_namespace};
+use crate::plan::{
+    Guard, Occupant, Occupants, Origin, Plan, Stale, ignored_in_namespace, lives_in,
+};
 use crate::record::{KeptObject, KeptWhy};
 
 /// Decides about everything that should go.
@@ -27,7 +29,7 @@ pub(super) fn decide(
             &mut decisions,
         );
     }
-    look_into(&decisions, checking, refusals);
+    look_into(plan, &decisions, checking, refusals);
     decisions
 }
 
@@ -144,8 +146,13 @@ fn stands(stale: &Stale, plan: &Plan, live: &Live, shared: bool) -> Option<(Kept
 }
 
 /// A Namespace or CustomResourceDefinition takes everything inside along, so everything inside
-/// has to be going anyway.
-fn look_into(decisions: &StaleDecisions, checking: &Checking<'_>, refusals: &mut Vec<Refusal>) {
+/// has to be going anyway: other people's objects and this release's own alike.
+fn look_into(
+    plan: &Plan,
+    decisions: &StaleDecisions,
+    checking: &Checking<'_>,
+    refusals: &mut Vec<Refusal>,
+) {
     let going: HashSet<&Identity> = decisions
         .prune
         .iter()
@@ -156,32 +163,56 @@ fn look_into(decisions: &StaleDecisions, checking: &Checking<'_>, refusals: &mut
         .iter()
         .filter(|step| step.how == PruneHow::Delete)
     {
-        let identity = &step.entry.identity;
-        let Some(guard) = Guard::of(&identity.group_kind).filter(|guard| guard.holds_others())
-        else {
+        let holder = &step.entry.identity;
+        let Some(guard) = Guard::of(&holder.group_kind).filter(|guard| guard.holds_others()) else {
             continue;
         };
-        let why = match checking.occupants.get(identity) {
+        let why = match checking.occupants.get(holder) {
+            None => Why::OccupantsUnknown("nobody has looked".to_owned()),
+            Some(Occupants::Unknown(cause)) => Why::OccupantsUnknown(cause.clone()),
             Some(Occupants::Known(occupants)) => {
-                let ignored = |occupant: &_| {
+                let ignored = |occupant: &Occupant| {
                     guard == Guard::Namespace && ignored_in_namespace(occupant, &checking.release)
                 };
-                let staying = occupants.iter().filter(|o| !going.contains(&o.identity));
-                let staying = staying.filter(|occupant| !ignored(occupant));
-                let staying: Vec<Identity> = staying.map(|o| o.identity.clone()).collect();
-                if staying.is_empty() {
-                    continue;
+                let found = occupants.iter().filter(|occupant| !ignored(occupant));
+                let found = found.map(|occupant| &occupant.identity);
+                let own = staying(plan, decisions).filter(|identity| lives_in(identity, holder));
+                let stays = found
+                    .chain(own)
+                    .filter(|identity| !going.contains(identity));
+                match stays.cloned().collect::<BTreeSet<_>>() {
+                    stays if stays.is_empty() => continue,
+                    stays => Why::Occupied(stays.into_iter().collect()),
                 }
-                Why::Occupied(staying)
             }
-            Some(Occupants::Unknown(cause)) => Why::OccupantsUnknown(cause.clone()),
-            None => Why::OccupantsUnknown("nobody has looked".to_owned()),
         };
         refusals.push(Refusal {
-            object: Some(identity.clone()),
+            object: Some(holder.clone()),
             why,
         });
     }
+}
+
+/// This release's objects that are there when the run has ended.
+fn staying<'a>(
+    plan: &'a Plan,
+    decisions: &'a StaleDecisions,
+) -> impl Iterator<Item = &'a Identity> {
+    let applied = plan.applies().map(|planned| &planned.object.entry.identity);
+    applied
+        .chain(
+            plan.remaining
+                .iter()
+                .map(|recorded| &recorded.entry.identity),
+        )
+        .chain(plan.carried.iter().map(|kept| &kept.entry.identity))
+        .chain(decisions.keep.iter().map(|keep| &keep.entry.identity))
+        .chain(
+            decisions
+                .unsettled
+                .iter()
+                .map(|unsettled| &unsettled.entry.identity),
+        )
 }
 
 /// What of the kept objects is still there and still this release's business.

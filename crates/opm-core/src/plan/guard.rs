@@ -93,6 +93,21 @@ pub enum Occupants {
     Unknown(String),
 }
 
+/// Whether an object lives in a Namespace, or is of a CustomResourceDefinition's kind, as far as
+/// names tell: a definition is named `<plural>.<group>`, and plurals begin like their kinds.
+pub fn lives_in(identity: &Identity, holder: &Identity) -> bool {
+    match Guard::of(&holder.group_kind) {
+        Some(Guard::Namespace) => identity.namespace.as_deref() == Some(holder.name.as_str()),
+        Some(Guard::Crd) => {
+            let (plural, group) = holder.name.split_once('.').unwrap_or((&holder.name, ""));
+            let kind = identity.kind().to_lowercase();
+            let stem = kind.strip_suffix('y').unwrap_or(&kind);
+            identity.group() == group && plural.starts_with(stem)
+        }
+        _ => false,
+    }
+}
+
 /// Whether an occupant of a Namespace does not count: it is made by Kubernetes itself, goes with
 /// its owner, or is this release's own record.
 pub fn ignored_in_namespace(occupant: &Occupant, release: &ReleaseId) -> bool {

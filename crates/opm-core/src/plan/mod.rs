@@ -16,7 +16,7 @@ use thiserror::Error;
 
 pub use components::{ComponentOrder, stages};
 pub use delete::{plan_delete, plan_delete_component};
-pub use guard::{Guard, GuardFlags, Occupant, Occupants, ignored_in_namespace};
+pub use guard::{Guard, GuardFlags, Occupant, Occupants, ignored_in_namespace, lives_in};
 pub use order::prune_order;
 
 use crate::entry::Entry;
@@ -167,8 +167,6 @@ pub enum Origin {
         why: PendingWhy,
         /// Whether it was pending under a lock that was taken over.
         late: bool,
-        /// Until when a request may still create it.
-        until: Option<String>,
     },
     /// The kept objects: only a delete reaches for those.
     Kept,

@@ -78,7 +78,6 @@ pub(super) fn origin(object: &PendingObject) -> Origin {
     Origin::Pending {
         why: object.why,
         late: object.late,
-        until: object.until.clone(),
     }
 }
 

@@ -203,10 +203,14 @@ pub(super) fn pending(pending: &Pending) -> Value {
         places
     };
     let objects = objects.unwrap_or(Value::Null);
-    let count = json!(pending.count);
     with(
         &pending.extra,
-        [("objects", objects), ("record", places), ("count", count)],
+        [
+            ("objects", objects),
+            ("record", places),
+            ("until", json!(pending.until)),
+            ("count", json!(pending.count)),
+        ],
     )
 }
 
@@ -226,7 +230,6 @@ fn pending_object(object: &PendingObject) -> Value {
             Value::Null
         },
     );
-    put(&mut map, "until", json!(object.until));
     Value::Object(map)
 }
 

@@ -93,9 +93,6 @@ pub struct PendingObject {
     /// Pending under a lock that was taken over: cleaned up like the others, not counted as
     /// pending, and looked at once more by the next run.
     pub late: bool,
-    /// Until when a request of an earlier run may still create it. Before that, not finding it
-    /// does not mean that it is gone for good.
-    pub until: Option<String>,
     /// Fields that this version does not know.
     pub extra: Extra,
 }
@@ -107,6 +104,9 @@ pub struct Pending {
     pub objects: Body<Vec<PendingObject>>,
     /// The ring places that hold the objects when they are not here.
     pub places: BTreeSet<u8>,
+    /// Until when requests of earlier runs may still land: before that, not finding an object
+    /// does not mean that it is gone for good.
+    pub until: Option<String>,
     /// How many of them count as pending, when they are not here.
     pub count: Option<u64>,
     /// Fields that this version does not know.
@@ -121,10 +121,12 @@ impl Default for Pending {
 
 impl From<Vec<PendingObject>> for Pending {
     fn from(objects: Vec<PendingObject>) -> Self {
-        let (places, count, extra) = (BTreeSet::new(), None, Extra::default());
+        let (places, until, count) = (BTreeSet::new(), None, None);
+        let extra = Extra::default();
         Self {
             objects: Body::Here(objects),
             places,
+            until,
             count,
             extra,
         }

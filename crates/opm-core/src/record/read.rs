@@ -175,11 +175,11 @@ pub(super) fn pending(mut fields: Fields<'_>) -> Read<Pending> {
         None if !places.is_empty() => Body::InRecord,
         objects => Body::Here(objects.unwrap_or_default()),
     };
-    let count = fields.number("count")?;
     Ok(Pending {
         objects,
         places: places.into_iter().collect(),
-        count,
+        until: fields.text("until")?,
+        count: fields.number("count")?,
         extra: fields.rest(),
     })
 }
@@ -194,7 +194,6 @@ pub(super) fn pending_object(key: &str, value: Value) -> Read<PendingObject> {
         since: fields.text_or_empty("since")?,
         reason: fields.text("reason")?,
         late: fields.flag("late")?,
-        until: fields.text("until")?,
         extra: fields.rest(),
     })
 }

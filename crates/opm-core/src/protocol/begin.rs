@@ -1,0 +1,218 @@
+//! The first write of a run: lock and intent, before anything else is touched.
+
+use thiserror::Error;
+
+use super::{Applied, Expired, Opening, Partial, SendOutcome};
+use crate::check::{CheckedPlan, Intent};
+use crate::entry::Entry;
+use crate::identity::Identity;
+use crate::record::{
+    Body, Counts, Extra, Lock, LogEntry, LogResult, MAX_LOG, PendingObject, Record,
+};
+use crate::time::Timestamp;
+use std::collections::HashMap;
+
+/// Who runs what, and when it started.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// A lock with an id that nobody else has; its `since` is set here.
+    pub lock: Lock,
+    /// Who, for the log.
+    pub who: String,
+    /// The version of `opm`.
+    pub opm: String,
+    /// What the person said about it.
+    pub message: Option<String>,
+    /// The change it is about.
+    pub change: Option<String>,
+    /// The server's time.
+    pub now: Timestamp,
+}
+
+/// Why a run cannot begin.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BeginError {
+    /// The lock is not the one that was judged.
+    #[error("somebody else took the lock meanwhile")]
+    LockChanged,
+    /// Parts of the record are still in record Secrets.
+    #[error("the record has not been read completely")]
+    IncompleteRecord,
+}
+
+/// A run that holds the lock and has written down what it is about to do.
+#[derive(Debug, Clone)]
+pub struct Locked {
+    pub(super) record: Record,
+    pub(super) checked: CheckedPlan,
+    pub(super) started: Timestamp,
+    pub(super) lock_id: String,
+    pub(super) took_over: bool,
+}
+
+/// Takes the lock and writes down the intent. The record of a release that has none yet is
+/// [`Record::new`].
+pub fn begin(
+    mut record: Record,
+    opening: Opening,
+    checked: CheckedPlan,
+    run: Run,
+) -> Result<Locked, BeginError> {
+    if record.needs_bodies() {
+        return Err(BeginError::IncompleteRecord);
+    }
+    let held = record.lock.as_ref().map(|lock| &lock.id);
+    let took_over = match &opening {
+        Opening::Free if held.is_none() => false,
+        Opening::TakeOver(expired) if held == Some(&expired.lock.id) => true,
+        _ => return Err(BeginError::LockChanged),
+    };
+    if let Opening::TakeOver(expired) = opening {
+        take_over(&mut record, &expired);
+    }
+    intend(&mut record, &checked.intents, &run);
+    let lock_id = run.lock.id.clone();
+    push_log(&mut record, started(&run));
+    record.lock = Some(Lock {
+        since: run.now.to_string(),
+        ..run.lock
+    });
+    Ok(Locked {
+        record,
+        checked,
+        started: run.now,
+        lock_id,
+        took_over,
+    })
+}
+
+impl Locked {
+    /// The record to write before anything is sent.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// What to do.
+    pub fn plan(&self) -> &CheckedPlan {
+        &self.checked
+    }
+
+    /// The id of the lock that is held.
+    pub fn lock_id(&self) -> &str {
+        &self.lock_id
+    }
+
+    /// Judges what became of the apply: everything was applied, or not.
+    ///
+    /// An object without an outcome counts as sent with its answer lost.
+    pub fn finish(
+        self,
+        outcomes: &HashMap<Identity, SendOutcome>,
+    ) -> Result<Applied, Box<Partial>> {
+        super::settle::finish(self, outcomes)
+    }
+}
+
+/// What the old holder had written down may still come true: all of it is late.
+fn take_over(record: &mut Record, expired: &Expired) {
+    if let Body::Here(objects) = &mut record.pending.objects {
+        for object in objects {
+            object.late = true;
+        }
+    }
+    if let Some(rest) = expired.rest_until {
+        hold_until(record, rest);
+    }
+    for entry in &mut record.log {
+        if entry.id == expired.lock.id && entry.result == LogResult::Started {
+            entry.result = LogResult::Lost;
+            entry.reason = Some("its lock expired and was taken over".to_owned());
+        }
+    }
+}
+
+/// Nothing that is not found before `until` may be forgotten.
+pub(super) fn hold_until(record: &mut Record, until: Timestamp) {
+    let before = record
+        .pending
+        .until
+        .as_deref()
+        .and_then(|text| text.parse().ok());
+    if before.is_none_or(|before: Timestamp| before < until) {
+        record.pending.until = Some(until.to_string());
+    }
+}
+
+fn intend(record: &mut Record, intents: &[Intent], run: &Run) {
+    let Body::Here(pending) = &mut record.pending.objects else {
+        return;
+    };
+    let change = run.change.clone().unwrap_or_default();
+    let at: HashMap<Identity, usize> = pending
+        .iter()
+        .enumerate()
+        .map(|(at, o)| (o.entry.identity.clone(), at))
+        .collect();
+    for intent in intents {
+        match at
+            .get(&intent.entry.identity)
+            .and_then(|at| pending.get_mut(*at))
+        {
+            Some(object) => {
+                object.why = intent.why;
+                object.late = false;
+            }
+            None => pending.push(PendingObject {
+                entry: Entry {
+                    hash: None,
+                    ..intent.entry.clone()
+                },
+                why: intent.why,
+                change: change.clone(),
+                since: run.now.to_string(),
+                reason: None,
+                late: false,
+                extra: Extra::default(),
+            }),
+        }
+    }
+    let pending: std::collections::HashSet<&Identity> = intents
+        .iter()
+        .map(|intent| &intent.entry.identity)
+        .collect();
+    record
+        .kept
+        .objects
+        .retain(|kept| !pending.contains(&kept.entry.identity));
+}
+
+fn started(run: &Run) -> LogEntry {
+    LogEntry {
+        id: run.lock.id.clone(),
+        command: run.lock.command.clone(),
+        time: run.now.to_string(),
+        seconds: 0,
+        who: run.who.clone(),
+        from: run.lock.host.clone(),
+        opm: run.opm.clone(),
+        message: run.message.as_deref().map(shorten),
+        change: run.change.clone(),
+        result: LogResult::Started,
+        reason: None,
+        counts: Counts::new(),
+        extra: Extra::default(),
+    }
+}
+
+fn push_log(record: &mut Record, entry: LogEntry) {
+    record.log.insert(0, entry);
+    record.log.truncate(MAX_LOG);
+}
+
+/// The log is part of a Secret of limited size.
+pub(super) fn shorten(text: &str) -> String {
+    match text.char_indices().nth(500) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,215 @@
+//! The last write of a run: the change and the end of the lock, or only the latter.
+
+use std::collections::BTreeMap;
+
+use super::begin::shorten;
+use super::{Locked, Partial, Settled, Timing};
+use crate::check::CheckedPlan;
+use crate::plan::Purpose;
+use crate::record::history::Dropped;
+use crate::record::{
+    Body, Change, Counts, Extra, Inventory, LogResult, ModuleRef, Record, RecordRef, Values,
+};
+use crate::time::Timestamp;
+
+/// What a new change says about itself; its inventory is what was settled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewChange {
+    /// Its id.
+    pub id: String,
+    /// The module.
+    pub module: ModuleRef,
+    /// The resolved values.
+    pub values: Values,
+    /// The digest of the rendered manifests.
+    pub manifest_digest: String,
+    /// The selected optional components.
+    pub components: Vec<String>,
+    /// The feature flags it was rendered with.
+    pub features: BTreeMap<String, bool>,
+    /// Where its manifests are, if they are recorded.
+    pub record: Option<RecordRef>,
+}
+
+/// How a run ended, for the log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// How it ended.
+    pub result: LogResult,
+    /// Why it ended that way.
+    pub reason: Option<String>,
+    /// What it did.
+    pub counts: Counts,
+    /// The server's time.
+    pub now: Timestamp,
+}
+
+/// A run whose change is recorded, once this record is written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    /// The record to write.
+    pub record: Record,
+    /// What fell off the end of the history.
+    pub dropped: Dropped,
+    /// Whether something stale could not be removed and stays pending.
+    pub unpruned: bool,
+}
+
+/// How a delete goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Conclusion {
+    /// Nothing is left that the release could be needed for: remove its Secrets, records first.
+    Remove,
+    /// Something of an earlier run may still land: look once more at this time, then conclude.
+    Rest {
+        /// What to go on with then.
+        resume: Box<Resume>,
+        /// When to look again.
+        until: Timestamp,
+    },
+    /// Something could not be deleted: the record stays and has to be written.
+    Stays(Box<Record>),
+}
+
+/// A delete that still holds the lock and waits for the last requests of others to land.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resume {
+    record: Record,
+    lock_id: String,
+    started: Timestamp,
+}
+
+impl Resume {
+    /// The record to plan from again.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Goes on with a plan that was checked after the rest.
+    pub fn go_on(self, checked: CheckedPlan) -> Locked {
+        let Self {
+            record,
+            lock_id,
+            started,
+        } = self;
+        Locked {
+            record,
+            checked,
+            started,
+            lock_id,
+            took_over: false,
+        }
+    }
+}
+
+impl Settled {
+    /// Records the change and lets go of the lock.
+    pub fn record(self, change: NewChange, max_history: usize, ended: &Ended) -> Recorded {
+        let Self {
+            mut record,
+            inventory,
+            lock_id,
+            started,
+            unpruned,
+            ..
+        } = self;
+        let time = ended.now.to_string();
+        let inventory = Inventory {
+            entries: inventory,
+            extra: Extra::default(),
+        };
+        let former = record.change(&change.id).map(|former| former.extra.clone());
+        let id = change.id.clone();
+        let change = Change {
+            id: change.id,
+            module: change.module,
+            values: Body::Here(change.values),
+            manifest_digest: change.manifest_digest,
+            timestamp: time.clone(),
+            inventory: Body::Here(inventory),
+            components: Some(change.components),
+            features: Some(change.features),
+            parent: None,
+            record: change.record,
+            extra: former.unwrap_or_default(),
+        };
+        let dropped = record.push_change(change, max_history);
+        record.metadata.last_transition_time = Some(time);
+        close(&mut record, &lock_id, started, ended);
+        if let Some(entry) = record.log.iter_mut().find(|entry| entry.id == lock_id) {
+            entry.change = Some(id);
+        }
+        Recorded {
+            record,
+            dropped,
+            unpruned,
+        }
+    }
+
+    /// Concludes a delete.
+    pub fn conclude(self, ended: &Ended) -> Conclusion {
+        debug_assert!(
+            self.purpose == Purpose::Delete,
+            "only a delete has no change to record"
+        );
+        match self.rest_until {
+            _ if self.unpruned => {
+                let mut record = self.record;
+                close(&mut record, &self.lock_id, self.started, ended);
+                Conclusion::Stays(Box::new(record))
+            }
+            Some(until) => {
+                let Self {
+                    record,
+                    lock_id,
+                    started,
+                    ..
+                } = self;
+                Conclusion::Rest {
+                    resume: Box::new(Resume {
+                        record,
+                        lock_id,
+                        started,
+                    }),
+                    until,
+                }
+            }
+            None => Conclusion::Remove,
+        }
+    }
+
+    /// The record as it will be, without the change: what is pending and kept from now on.
+    pub fn preview(&self) -> &Record {
+        &self.record
+    }
+
+    /// Whether something stale could not be removed and stays pending.
+    pub fn unpruned(&self) -> bool {
+        self.unpruned
+    }
+}
+
+impl Partial {
+    /// Lets go of the lock and records nothing but that: what was pending stays pending.
+    pub fn release(mut self, ended: &Ended, timing: &Timing) -> Record {
+        self.rest(ended.now, timing.request);
+        let Self {
+            mut record,
+            lock_id,
+            started,
+            ..
+        } = self;
+        close(&mut record, &lock_id, started, ended);
+        record
+    }
+}
+
+fn close(record: &mut Record, lock_id: &str, started: Timestamp, ended: &Ended) {
+    record.lock = None;
+    if let Some(entry) = record.log.iter_mut().find(|entry| entry.id == lock_id) {
+        entry.result = ended.result.clone();
+        entry.reason = ended.reason.as_deref().map(shorten);
+        entry.counts = ended.counts.clone();
+        entry.seconds = ended.now.since(started).as_secs();
+    }
+}

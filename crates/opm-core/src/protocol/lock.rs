@@ -1,0 +1,128 @@
+//! Whether a lock is alive, reckoned from the server's clocks only, and when a holder must stop.
+
+use std::time::Duration;
+
+use crate::record::{Lock, Record};
+use crate::time::Timestamp;
+
+/// Server times have a granularity of one second, at either end.
+const SKEW: Duration = Duration::from_secs(2);
+
+/// How long things are good for. Settable, so that tests need not wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// After this long without renewal a lock has expired.
+    pub ttl: Duration,
+    /// How often the holder renews.
+    pub renew: Duration,
+    /// How long after sending its last successful renewal the holder still acts.
+    pub hold: Duration,
+    /// How long after the last write of a lock that was taken over requests of its holder may
+    /// still land.
+    pub take_over_rest: Duration,
+    /// How long a request whose answer was lost may still land.
+    pub request: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            ttl: Duration::from_secs(30),
+            renew: Duration::from_secs(10),
+            hold: Duration::from_secs(20),
+            take_over_rest: Duration::from_secs(90),
+            request: Duration::from_secs(60),
+        }
+    }
+}
+
+/// A lock as it was seen.
+#[derive(Debug, Clone, Copy)]
+pub struct LockSight {
+    /// The newest managedFields time of an entry that owns `data.lock`, if there is one.
+    pub written: Option<Timestamp>,
+    /// The Date of the same answer.
+    pub server_time: Timestamp,
+    /// For how long the caller has seen the lock unchanged.
+    pub unchanged_for: Duration,
+    /// Whether the holder ran on this machine, in this boot and pid namespace, and is dead.
+    pub holder_dead: bool,
+}
+
+/// A lock whose holder has stopped renewing it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expired {
+    /// The lock.
+    pub lock: Lock,
+    /// Until when requests of the old holder may still land; none if it is known to be dead.
+    pub rest_until: Option<Timestamp>,
+}
+
+/// How a record may be opened for writing.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Opening {
+    /// Nobody holds it.
+    Free,
+    /// Somebody held it and has stopped renewing.
+    TakeOver(Box<Expired>),
+}
+
+/// What a look at the lock says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LockState {
+    /// The record may be opened.
+    Open(Opening),
+    /// Somebody is at work; the lock expires after this long if nothing more is heard.
+    Held {
+        /// The lock.
+        lock: Box<Lock>,
+        /// How long until it expires.
+        expires_in: Duration,
+    },
+}
+
+impl LockState {
+    /// Judges the lock of a record.
+    pub fn of(record: Option<&Record>, sight: &LockSight, timing: &Timing) -> Self {
+        let Some(lock) = record.and_then(|record| record.lock.as_ref()) else {
+            return Self::Open(Opening::Free);
+        };
+        let (age, limit) = match sight.written {
+            Some(written) => (sight.server_time.since(written), timing.ttl + SKEW),
+            // Somebody wiped managedFields: only watching tells.
+            None => (sight.unchanged_for, timing.ttl),
+        };
+        if !sight.holder_dead && age < limit {
+            return Self::Held {
+                lock: Box::new(lock.clone()),
+                expires_in: limit - age,
+            };
+        }
+        let last_write = sight.written.unwrap_or(sight.server_time);
+        let rest = (!sight.holder_dead).then(|| last_write + timing.take_over_rest);
+        Self::Open(Opening::TakeOver(Box::new(Expired {
+            lock: lock.clone(),
+            rest_until: rest,
+        })))
+    }
+}
+
+/// Whether a holder must stop: too long ago it *sent* the renewal that was answered last. Elapsed
+/// time is the larger of both clocks: one stands still while the machine sleeps, the other may
+/// be set back.
+pub fn must_stop(monotonic: Duration, wall: Duration, timing: &Timing) -> bool {
+    monotonic.max(wall) >= timing.hold
+}
+
+/// The lock for the next renewal. The beat moves, because an identical write would move no time.
+pub fn renewed(lock: &Lock) -> Lock {
+    Lock {
+        beat: lock.beat.saturating_add(1),
+        ..lock.clone()
+    }
+}
+
+/// Whether a record is still held under this lock id.
+pub fn still_held(record: &Record, id: &str) -> bool {
+    record.lock.as_ref().is_some_and(|lock| lock.id == id)
+}

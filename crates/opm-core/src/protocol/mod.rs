@@ -1,0 +1,23 @@
+//! How a record is written so that no object is ever forgotten: the protocol, without the I/O.
+//!
+//! ```text
+//! load → plan → check ─▶ begin ─▶ Locked ─▶ finish ─▶ Applied ─▶ settle ─▶ Settled ─▶ record
+//!                                               └───▶ Partial ─▶ release
+//! ```
+//!
+//! Each step consumes the one before it, so that pruning or recording after a partial apply
+//! cannot be written. Every step that changes the record hands it back to be written; whoever
+//! writes it sends its resourceVersion along, and losing that race means starting over from
+//! load. Times are the server's.
+
+mod begin;
+mod conclude;
+mod lock;
+mod outcome;
+mod settle;
+
+pub use begin::{BeginError, Locked, Run, begin};
+pub use conclude::{Conclusion, Ended, NewChange, Recorded, Resume};
+pub use lock::{Expired, LockSight, LockState, Opening, Timing, must_stop, renewed, still_held};
+pub use outcome::{Facts, Outcome};
+pub use settle::{Applied, Partial, PruneOutcome, SendOutcome, Settled};

@@ -1,0 +1,368 @@
+//! From what became of the requests to what the record has to say about every object.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use super::Locked;
+use super::begin::hold_until;
+use crate::check::{CheckedPlan, How, PruneStep};
+use crate::entry::Entry;
+use crate::identity::Identity;
+use crate::plan::{Origin, Purpose};
+use crate::record::{
+    Body, Extra, KeptObject, KeptWhy, PendingObject, PendingWhy, Record, RecordedEntry,
+};
+use crate::time::Timestamp;
+
+/// What became of sending one object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SendOutcome {
+    /// It is as rendered, sent or not; its uid, if it is there.
+    Done {
+        /// The uid.
+        uid: Option<String>,
+    },
+    /// The server refused it.
+    Failed,
+    /// It may or may not have reached the server.
+    Uncertain,
+    /// It was not sent.
+    NotSent,
+}
+
+/// What became of pruning one object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PruneOutcome {
+    /// The server accepted it, or the object was gone.
+    Done,
+    /// The object turned out to be somebody else's by now: it has another uid, or another
+    /// release has joined or taken it.
+    NotMine(String),
+    /// It did not work, for this reason.
+    Failed(String),
+}
+
+/// A run whose objects have all been applied. Only this one may prune.
+#[derive(Debug, Clone)]
+pub struct Applied {
+    locked: Locked,
+    uids: HashMap<Identity, String>,
+}
+
+/// A run that did not apply everything. It can only let go of the lock.
+#[derive(Debug, Clone)]
+pub struct Partial {
+    pub(super) record: Record,
+    pub(super) lock_id: String,
+    pub(super) started: Timestamp,
+    uncertain: bool,
+}
+
+/// A run that has done all it could: every object is applied, and every stale one is gone, kept
+/// or pending.
+#[derive(Debug, Clone)]
+pub struct Settled {
+    pub(super) purpose: Purpose,
+    pub(super) record: Record,
+    pub(super) lock_id: String,
+    pub(super) started: Timestamp,
+    pub(super) inventory: Vec<RecordedEntry>,
+    /// Whether something stale could not be removed.
+    pub(super) unpruned: bool,
+    /// Until when something may still land that this run has not seen.
+    pub(super) rest_until: Option<Timestamp>,
+}
+
+pub(super) fn finish(
+    locked: Locked,
+    outcomes: &HashMap<Identity, SendOutcome>,
+) -> Result<Applied, Box<Partial>> {
+    let mut uids = HashMap::new();
+    let (mut complete, mut uncertain) = (true, false);
+    for step in locked.checked.applies() {
+        match outcomes.get(&step.entry.identity) {
+            Some(SendOutcome::Done { uid }) => {
+                uids.extend(uid.clone().map(|uid| (step.entry.identity.clone(), uid)));
+            }
+            _ if step.how == How::Completed => {}
+            Some(SendOutcome::Failed | SendOutcome::NotSent) => complete = false,
+            Some(SendOutcome::Uncertain) | None => (complete, uncertain) = (false, true),
+        }
+    }
+    let applied = Applied { locked, uids };
+    if complete {
+        Ok(applied)
+    } else {
+        Err(Box::new(applied.into_partial(uncertain)))
+    }
+}
+
+impl Applied {
+    /// What to prune, in order.
+    pub fn prune(&self) -> &[PruneStep] {
+        &self.locked.checked.stale.prune
+    }
+
+    /// What to do.
+    pub fn plan(&self) -> &CheckedPlan {
+        &self.locked.checked
+    }
+
+    /// Gives up before pruning or recording, because somebody interrupted the run.
+    pub fn stop(self) -> Partial {
+        self.into_partial(true)
+    }
+
+    /// What the objects of a failed run turned out to be is worth knowing: a uid makes them
+    /// recognisable without their labels.
+    fn into_partial(self, uncertain: bool) -> Partial {
+        let Locked {
+            mut record,
+            lock_id,
+            started,
+            ..
+        } = self.locked;
+        if let Body::Here(objects) = &mut record.pending.objects {
+            for object in objects {
+                if let Some(uid) = self.uids.get(&object.entry.identity) {
+                    object.entry.uid = Some(uid.clone());
+                }
+            }
+        }
+        Partial {
+            record,
+            lock_id,
+            started,
+            uncertain,
+        }
+    }
+
+    /// Says what became of pruning. A step without an outcome counts as failed.
+    pub fn settle(self, outcomes: &HashMap<Identity, PruneOutcome>, now: Timestamp) -> Settled {
+        let Applied { locked, uids } = self;
+        let Locked {
+            mut record,
+            checked,
+            started,
+            lock_id,
+            took_over,
+        } = locked;
+        let rest = record
+            .pending
+            .until
+            .as_deref()
+            .and_then(|text| text.parse().ok());
+        let rest_until = rest.filter(|until: &Timestamp| now < *until);
+        let mut ledger = Ledger::new(&checked, &record, now);
+        ledger.hold = took_over || rest_until.is_some();
+        ledger.settle(&checked, outcomes);
+        let Ledger {
+            pending,
+            kept,
+            unpruned,
+            ..
+        } = ledger;
+        // A delete either removes the record or leaves it as it is: the inventory still has
+        // everything in it.
+        if checked.purpose != Purpose::Delete {
+            record.pending.objects = Body::Here(pending);
+            record.pending.until = rest_until.map(|until| until.to_string());
+            record.kept.objects = kept;
+        }
+        let inventory = inventory(&checked, &record, &uids);
+        Settled {
+            purpose: checked.purpose,
+            record,
+            lock_id,
+            started,
+            inventory,
+            unpruned,
+            rest_until,
+        }
+    }
+}
+
+impl Partial {
+    /// Marks what may still land, once the caller knows what time it is.
+    pub(super) fn rest(&mut self, now: Timestamp, request: Duration) {
+        if self.uncertain {
+            hold_until(&mut self.record, now + request);
+        }
+    }
+}
+
+/// The entries of the new inventory, in apply order, with uid and hash.
+fn inventory(
+    checked: &CheckedPlan,
+    before: &Record,
+    uids: &HashMap<Identity, String>,
+) -> Vec<RecordedEntry> {
+    let known: HashMap<&Identity, &RecordedEntry> = before
+        .inventory()
+        .iter()
+        .map(|recorded| (&recorded.entry.identity, recorded))
+        .collect();
+    let applied = checked.applies().map(|step| {
+        let former = known.get(&step.entry.identity);
+        let former_uid = former.and_then(|recorded| recorded.entry.uid.clone());
+        let uid = uids.get(&step.entry.identity).cloned().or(former_uid);
+        let extra = former
+            .map(|recorded| recorded.extra.clone())
+            .unwrap_or_default();
+        RecordedEntry {
+            entry: Entry {
+                uid,
+                ..step.entry.clone()
+            },
+            extra,
+        }
+    });
+    applied.chain(checked.remaining.iter().cloned()).collect()
+}
+
+/// Where every object outside the inventory ends up.
+struct Ledger<'a> {
+    before: HashMap<&'a Identity, &'a PendingObject>,
+    change: String,
+    now: Timestamp,
+    hold: bool,
+    unpruned: bool,
+    pending: Vec<PendingObject>,
+    kept: Vec<KeptObject>,
+}
+
+impl<'a> Ledger<'a> {
+    fn new(checked: &'a CheckedPlan, record: &'a Record, now: Timestamp) -> Self {
+        let objects = record.pending.objects();
+        let mut ledger = Self {
+            before: objects
+                .iter()
+                .map(|object| (&object.entry.identity, object))
+                .collect(),
+            change: record
+                .log
+                .first()
+                .and_then(|entry| entry.change.clone())
+                .unwrap_or_default(),
+            now,
+            hold: false,
+            unpruned: false,
+            pending: Vec::new(),
+            kept: checked.carried.clone(),
+        };
+        // Pending objects that this plan neither applies nor removes stay as they are.
+        let decided = decided(checked);
+        let untouched = objects
+            .iter()
+            .filter(|o| !decided.contains(&o.entry.identity));
+        ledger.pending.extend(untouched.cloned());
+        ledger
+    }
+
+    fn settle(&mut self, checked: &CheckedPlan, outcomes: &HashMap<Identity, PruneOutcome>) {
+        for gone in &checked.stale.gone {
+            self.gone(&gone.entry, &gone.origin);
+        }
+        for keep in &checked.stale.keep {
+            self.keep(&keep.entry, keep.why, &keep.reason);
+        }
+        for unsettled in &checked.stale.unsettled {
+            self.failed(&unsettled.entry, &unsettled.origin, &unsettled.reason);
+        }
+        for step in &checked.stale.prune {
+            match outcomes.get(&step.entry.identity) {
+                Some(PruneOutcome::Done) => self.gone(&step.entry, &step.origin),
+                Some(PruneOutcome::NotMine(reason)) => {
+                    self.keep(&step.entry, KeptWhy::NotMine, reason);
+                }
+                Some(PruneOutcome::Failed(reason)) => {
+                    self.failed(&step.entry, &step.origin, reason);
+                }
+                None => self.failed(&step.entry, &step.origin, "it was not tried"),
+            }
+        }
+    }
+
+    /// Gone for good, unless a request of an earlier run may still bring it back.
+    fn gone(&mut self, entry: &Entry, origin: &Origin) {
+        if self.hold {
+            let why = match origin {
+                Origin::Pending { why, .. } => *why,
+                Origin::Inventory | Origin::Kept => PendingWhy::Create,
+            };
+            let object = self.object(entry, why, None, true);
+            self.pending.push(object);
+        }
+    }
+
+    fn failed(&mut self, entry: &Entry, origin: &Origin, reason: &str) {
+        self.unpruned = true;
+        let why = match origin {
+            // What was there before must not be deleted by a later run either.
+            Origin::Pending { why, .. } if why.was_there_before() => *why,
+            _ => PendingWhy::PruneFailed,
+        };
+        let object = self.object(entry, why, Some(reason.to_owned()), false);
+        self.pending.push(object);
+    }
+
+    fn object(
+        &self,
+        entry: &Entry,
+        why: PendingWhy,
+        reason: Option<String>,
+        late: bool,
+    ) -> PendingObject {
+        let before = self.before.get(&entry.identity);
+        PendingObject {
+            entry: Entry {
+                hash: None,
+                ..entry.clone()
+            },
+            why,
+            change: before.map_or_else(|| self.change.clone(), |object| object.change.clone()),
+            since: before.map_or_else(|| self.now.to_string(), |object| object.since.clone()),
+            reason,
+            late,
+            extra: before
+                .map(|object| object.extra.clone())
+                .unwrap_or_default(),
+        }
+    }
+
+    fn keep(&mut self, entry: &Entry, why: KeptWhy, reason: &str) {
+        self.kept.push(KeptObject {
+            entry: Entry {
+                hash: None,
+                ..entry.clone()
+            },
+            why,
+            change: self.change.clone(),
+            since: self.now.to_string(),
+            reason: Some(reason.to_owned()),
+            extra: Extra::default(),
+        });
+    }
+}
+
+fn decided(checked: &CheckedPlan) -> HashSet<&Identity> {
+    let stale = &checked.stale;
+    let applies = checked.applies().map(|step| &step.entry.identity);
+    applies
+        .chain(stale.prune.iter().map(|step| &step.entry.identity))
+        .chain(stale.keep.iter().map(|keep| &keep.entry.identity))
+        .chain(
+            stale
+                .unsettled
+                .iter()
+                .map(|unsettled| &unsettled.entry.identity),
+        )
+        .chain(stale.gone.iter().map(|gone| &gone.entry.identity))
+        .chain(
+            stale
+                .transferred
+                .iter()
+                .map(|transferred| &transferred.entry.identity),
+        )
+        .collect()
+}
