@@ -13,9 +13,10 @@ mod selection;
 use crate::digest::{ManifestDigest, ObjectHash};
 use crate::entry::Entry;
 use crate::ids::{ChangeId, ReleaseId};
-use crate::labels::Owner;
+use crate::labels::{Owner, is_shared};
 use crate::manifest::Manifest;
 use crate::name::{ComponentName, NamespaceName, ReleaseName};
+use crate::plan::{ComponentOrder, Desired, DesiredObject};
 use crate::rendered::{Module, Rendered};
 use crate::scope::{Scope, Scopes};
 use crate::weight::apply_order;
@@ -47,13 +48,15 @@ impl CandidateObject {
     }
 }
 
-/// A component that is part of a candidate.
+/// A component of the module that a candidate is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateComponent {
     /// Its name.
     pub name: ComponentName,
-    /// The components of this candidate that come before it.
+    /// The components that come before it, whether they are included or not.
     pub after: Vec<ComponentName>,
+    /// Whether its objects are part of the candidate.
+    pub included: bool,
 }
 
 /// What a release is about to be.
@@ -68,7 +71,8 @@ pub struct Candidate {
     /// The optional components that are part of it, sorted: what a release remembers of its
     /// selection.
     pub selected: Vec<ComponentName>,
-    /// All components that are part of it, in the module's order, those without objects too.
+    /// All components of the module, in its order: order passes through those that are not
+    /// included.
     pub components: Vec<CandidateComponent>,
     /// All objects, in apply order.
     pub objects: Vec<CandidateObject>,
@@ -137,10 +141,40 @@ impl Candidate {
         })
     }
 
+    /// What the release should consist of, as a plan takes it.
+    pub fn desired(&self) -> Desired {
+        let names = |names: &[ComponentName]| names.iter().map(ToString::to_string).collect();
+        let component = |component: &CandidateComponent| ComponentOrder {
+            name: component.name.to_string(),
+            after: names(&component.after),
+        };
+        let object = |object: &CandidateObject| DesiredObject {
+            entry: object.entry(),
+            shared: is_shared(&object.manifest),
+            expires: expires(&object.manifest),
+        };
+        Desired {
+            components: self.components.iter().map(component).collect(),
+            objects: self.objects.iter().map(object).collect(),
+        }
+    }
+
     /// All objects as an inventory names them, in apply order.
     pub fn entries(&self) -> Vec<Entry> {
         self.objects.iter().map(CandidateObject::entry).collect()
     }
+}
+
+/// Whether an object removes itself when it is done.
+fn expires(manifest: &Manifest) -> bool {
+    let lifetime = || {
+        manifest
+            .object()
+            .get("spec")?
+            .get("ttlSecondsAfterFinished")?
+            .as_i64()
+    };
+    manifest.identity().group_kind.is("batch", "Job") && lifetime().is_some()
 }
 
 /// Gives an object the namespace that its kind calls for.

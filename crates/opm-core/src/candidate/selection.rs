@@ -64,10 +64,14 @@ pub(super) fn choose(
             }
         }
     }
-    let rendered: Vec<Component> = all
-        .into_iter()
-        .filter(|component| !component.optional || asked.contains(component.name.as_str()))
-        .collect();
+    let included = |c: &Component| !c.optional || asked.contains(c.name.as_str());
+    let component = |c: &Component| CandidateComponent {
+        name: c.name.clone(),
+        after: c.after.clone(),
+        included: included(c),
+    };
+    let components = all.iter().map(component).collect();
+    let rendered: Vec<Component> = all.into_iter().filter(included).collect();
     let mut selected: Vec<ComponentName> = rendered
         .iter()
         .filter(|c| c.optional)
@@ -76,24 +80,9 @@ pub(super) fn choose(
     selected.sort();
     Ok(Chosen {
         selected,
-        components: ordered(&rendered),
+        components,
         rendered,
     })
-}
-
-/// The components with what comes before each, as far as that is part of the release.
-fn ordered(rendered: &[Component]) -> Vec<CandidateComponent> {
-    let present: BTreeSet<&ComponentName> = rendered.iter().map(|c| &c.name).collect();
-    let component = |c: &Component| CandidateComponent {
-        name: c.name.clone(),
-        after: c
-            .after
-            .iter()
-            .filter(|name| present.contains(name))
-            .cloned()
-            .collect(),
-    };
-    rendered.iter().map(component).collect()
 }
 
 fn check_names(all: &[Component]) -> Result<(), CandidateError> {

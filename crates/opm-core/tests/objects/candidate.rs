@@ -7,6 +7,7 @@ use opm_core::digest::ManifestDigest;
 use opm_core::identity::GroupKind;
 use opm_core::manifest::Manifest;
 use opm_core::name::{ComponentName, ModuleName, ModulePath, NamespaceName, ReleaseName};
+use opm_core::plan::{PlanOptions, plan};
 use opm_core::rendered::{Component, Module, Rendered};
 use opm_core::scope::{Scope, Scopes};
 use proptest::prelude::{Just, Strategy as _, prop_assert_eq, proptest};
@@ -190,7 +191,7 @@ fn optional_components_are_off_unless_selected() {
         (
             names(&made).len(),
             selected.join(","),
-            made.components.len(),
+            made.components.iter().filter(|c| c.included).count(),
             warnings(&made),
         )
     };
@@ -233,21 +234,22 @@ fn a_selection_of_what_is_not_there_suggests_what_is() {
 }
 
 #[test]
-fn components_keep_the_order_between_those_that_are_there() {
-    let mut app = component("app", vec![]);
-    app.after = vec![
-        ComponentName::new("db").unwrap(),
-        ComponentName::new("cache").unwrap(),
-    ];
-    let made = candidate(vec![
-        app.clone(),
-        component("db", vec![]),
-        optional("cache", vec![]),
-    ]);
-    assert_eq!(
-        made.components[0].after,
-        [ComponentName::new("db").unwrap()]
-    );
+fn components_keep_their_order_through_those_that_are_not_included() {
+    let mut app = component("app", vec![bare("v1", "ConfigMap", "", "app")]);
+    app.after = vec![ComponentName::new("cache").unwrap()];
+    let mut cache = optional("cache", vec![]);
+    cache.after = vec![ComponentName::new("db").unwrap()];
+    let db = component("db", vec![bare("v1", "ConfigMap", "", "db")]);
+    let made = candidate(vec![app.clone(), cache, db]);
+    let included: Vec<bool> = made.components.iter().map(|c| c.included).collect();
+    assert_eq!(included, [true, false, true]);
+    let plan = plan(&made.desired(), None, PlanOptions::default()).unwrap();
+    let phases: Vec<&[String]> = plan
+        .phases
+        .iter()
+        .map(|p| p.components.as_slice())
+        .collect();
+    assert_eq!(phases, [["db"], ["app"]]);
 
     let error = try_candidate(
         vec![app, component("store", vec![])],
@@ -256,7 +258,7 @@ fn components_keep_the_order_between_those_that_are_there() {
     );
     assert_eq!(
         error.unwrap_err().to_string(),
-        "component app comes after a component that the module does not have: \"db\""
+        "component app comes after a component that the module does not have: \"cache\""
     );
     let twice = vec![component("app", vec![]), component("app", vec![])];
     let error = try_candidate(twice, &Selection::default(), Scopes::default()).unwrap_err();
@@ -443,6 +445,36 @@ fn labels_of_another_owner_do_not_survive() {
         (labels.len(), labels.contains_key("shared.opmodel.dev/x")),
         (7, false)
     );
+}
+
+#[test]
+fn a_plan_is_told_what_is_shared_and_what_removes_itself() {
+    let job = |spec: Value| {
+        manifest(
+            json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": spec}),
+        )
+    };
+    let shared = manifest(json!({
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": "n", "annotations": {"opmodel.dev/shared": "true"}},
+    }));
+    let table = [
+        (job(json!({"ttlSecondsAfterFinished": 0})), (false, true)),
+        (job(json!({})), (false, false)),
+        (shared, (true, false)),
+    ];
+    for (object, expected) in table {
+        let made = candidate(vec![component("app", vec![object])]);
+        let desired = made.desired();
+        assert_eq!(
+            (desired.objects[0].shared, desired.objects[0].expires),
+            expected
+        );
+        assert_eq!(
+            desired.objects[0].entry.hash.as_ref(),
+            Some(&made.objects[0].hash)
+        );
+    }
 }
 
 fn many() -> Vec<Manifest> {
