@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+
+pub use opm_core::protocol::Timing;
 
 use crate::ports::Gate;
 
@@ -24,31 +25,6 @@ pub struct Actor {
     /// Whether a process of this machine is alive. Asked only of pids that belong to the same
     /// host and `machine`.
     pub is_alive: fn(u32) -> bool,
-}
-
-/// How long a lock is good for. Settable, so that tests need not wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timing {
-    /// After this long without renewal a lock has expired.
-    pub ttl: Duration,
-    /// How often the holder renews.
-    pub renew: Duration,
-    /// How long after sending its last successful renewal the holder still acts.
-    pub hold: Duration,
-    /// How long after the old lock's last write a delete that took over waits before it removes
-    /// the record, unless the old holder is known to be dead.
-    pub take_over_rest: Duration,
-}
-
-impl Default for Timing {
-    fn default() -> Self {
-        Self {
-            ttl: Duration::from_secs(30),
-            renew: Duration::from_secs(10),
-            hold: Duration::from_secs(20),
-            take_over_rest: Duration::from_secs(90),
-        }
-    }
 }
 
 /// What holds for every use case of one run.
