@@ -8,7 +8,7 @@ use std::process::Command;
 use opm_testkit::programs::BuildError;
 use opm_testkit::{ControlPlane, PlaneError};
 
-use crate::{Outcome, block_on};
+use crate::{Outcome, block_on, docs};
 
 /// Runs all checks: format, lints, tests (on a real control plane when Go is there)
 #[derive(Debug, clap::Args)]
@@ -20,6 +20,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     cargo(&["fmt", "--all", "--check"], &[])?;
+    docs::check()?;
     cargo(
         &[
             "clippy",

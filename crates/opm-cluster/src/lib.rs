@@ -1,1 +1,37 @@
-//! The engine's ports over a Kubernetes API.
+//! The engine's ports over a Kubernetes API, by way of `kube`.
+//!
+//! `connect` finds the server, `request` builds requests, `send` sends them (again, where
+//! `retry` says so), `errors` makes sense of answers, and one file per verb puts these
+//! together. Nothing here decides what ought to happen to an object.
+
+#![deny(missing_docs)]
+
+mod apply;
+mod client;
+mod clock;
+mod connect;
+mod delete;
+mod discovery;
+mod errors;
+mod json;
+mod kubeconfig;
+mod list;
+mod look;
+mod ports;
+mod proxy;
+mod redact;
+mod request;
+mod retry;
+mod secret_object;
+mod secrets;
+mod send;
+mod warnings;
+mod watch;
+mod watch_stream;
+mod workload;
+
+pub use client::{ClusterClient, Settings};
+pub use clock::SystemClock;
+pub use connect::{ConnectError, ConnectOptions, Connected, connect};
+pub use kubeconfig::{Environment, KubeconfigError};
+pub use retry::RetryPolicy;

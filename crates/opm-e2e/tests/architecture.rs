@@ -1,5 +1,11 @@
 //! The invariants of ARCHITECTURE.md that a machine can check.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "tests say what they expect by failing loudly"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -152,6 +158,25 @@ fn the_core_has_no_way_out() {
     for (path, text) in sources(&root().join("crates/opm-core/src")) {
         for (way, why) in WAYS_OUT {
             assert!(!text.contains(way), "{} uses {way}: {why}", path.display());
+        }
+    }
+}
+
+/// Feature flags are arguments. The process-wide ones are for programs that use us.
+#[test]
+fn nobody_reads_the_global_features() {
+    let own = root().join("crates/opm-core/src/feature");
+    let shipped = |path: &Path| path.components().any(|c| c.as_os_str() == "src");
+    for (path, text) in sources(&root().join("crates")) {
+        if path.starts_with(&own) || !shipped(&path) {
+            continue;
+        }
+        for way in ["global::", "feature::global", "FeatureStore"] {
+            assert!(
+                !text.contains(way),
+                "{} uses {way}: feature flags arrive as arguments",
+                path.display()
+            );
         }
     }
 }

@@ -1,0 +1,246 @@
+//! One delete, guarded by uid, with everything in its body.
+
+use opm_engine::ports::{
+    ApiError, DeleteObject, Deleted, ErrorKind, Gate, Propagation, RemoveOutcome,
+};
+use serde_json::{Value, json};
+
+use crate::client::ClusterClient;
+use crate::discovery::{Resolved, not_reachable, place, resolve};
+use crate::json;
+use crate::request::{Call, secrets};
+use crate::send::{Answer, Exchange, Sending};
+
+impl ClusterClient {
+    pub(crate) async fn delete_one(
+        &self,
+        request: &DeleteObject<'_>,
+        gate: &Gate,
+    ) -> Result<Deleted, ApiError> {
+        let kind = &request.identity.group_kind;
+        let served = match resolve(&*self.served_with([kind]).await?, kind) {
+            Resolved::Served(served) => served,
+            // Nothing of this kind can be left.
+            Resolved::NotServed => return Ok(Deleted::WasGone),
+            silent => return Err(not_reachable(kind, &silent)),
+        };
+        let place = place(kind, &served, request.identity.namespace.as_deref());
+        let call = place.delete(&request.identity.name, &body(request))?;
+        let done = self.exchange(&call, Sending::writing(self, gate)).await;
+        if matches!(&done.result, Err(error) if error.kind == ErrorKind::KindNotServed) {
+            return self.deleted_with_its_kind(request).await;
+        }
+        outcome(done)
+    }
+
+    /// The kind went away between discovery and the delete: gone, if the server says so itself.
+    async fn deleted_with_its_kind(&self, request: &DeleteObject<'_>) -> Result<Deleted, ApiError> {
+        let kind = &request.identity.group_kind;
+        match resolve(&*self.discover().await?, kind) {
+            Resolved::NotServed => Ok(Deleted::WasGone),
+            resolved => Err(not_reachable(kind, &resolved)),
+        }
+    }
+
+    /// Removes a Secret with this uid and, if given, at this resourceVersion.
+    pub(crate) async fn remove_secret(
+        &self,
+        (namespace, name): (&str, &str),
+        uid: &str,
+        resource_version: Option<&str>,
+        gate: &Gate,
+    ) -> Result<RemoveOutcome, ApiError> {
+        let options = options(uid, resource_version, Propagation::Background, false);
+        let call: Call = secrets(Some(namespace)).delete(name, &options)?;
+        let done = self.exchange(&call, Sending::writing(self, gate)).await;
+        match &done.result {
+            Err(error) if error.kind == ErrorKind::Stale => Ok(RemoveOutcome::Lost),
+            _ => outcome(done).map(|_| RemoveOutcome::Gone),
+        }
+    }
+}
+
+/// What the answers to a delete mean.
+fn outcome(done: Exchange) -> Result<Deleted, ApiError> {
+    let error = match done.result {
+        Ok(answer) => return Ok(accepted(&answer)),
+        Err(error) => error,
+    };
+    match error.kind {
+        // After an attempt that was not answered, it is that one which succeeded.
+        ErrorKind::NotFound if done.in_doubt => Ok(Deleted::Gone),
+        ErrorKind::NotFound | ErrorKind::NamespaceMissing => Ok(Deleted::WasGone),
+        ErrorKind::Stale if another_uid(&error) => Ok(Deleted::WasGone),
+        ErrorKind::Stale if already_terminating(&error) => Ok(Deleted::Accepted),
+        _ => Err(error),
+    }
+}
+
+fn another_uid(error: &ApiError) -> bool {
+    error.message.contains("the UID in the precondition")
+}
+
+/// How the server answers the second delete of a Namespace that is on its way out.
+fn already_terminating(error: &ApiError) -> bool {
+    error
+        .message
+        .contains("The system is ensuring all content is removed from this namespace")
+}
+
+/// Whether an accepted delete has removed the object or only marked it. The answer is a
+/// `Status` or the object as it last was.
+fn accepted(answer: &Answer) -> Deleted {
+    let Ok(object) = json::object(&answer.body) else {
+        return Deleted::Accepted;
+    };
+    if object.get("kind").and_then(Value::as_str) == Some("Status") {
+        return match answer.status {
+            202 => Deleted::Accepted,
+            _ => Deleted::Gone,
+        };
+    }
+    let metadata = object.get("metadata");
+    let list = |value: Option<&Value>| {
+        value
+            .and_then(Value::as_array)
+            .is_some_and(|list| !list.is_empty())
+    };
+    let finalizers = list(metadata.and_then(|metadata| metadata.get("finalizers")))
+        || list(object.get("spec").and_then(|spec| spec.get("finalizers")));
+    let grace = metadata
+        .and_then(|metadata| metadata.get("deletionGracePeriodSeconds"))
+        .and_then(Value::as_i64)
+        .unwrap_or(0);
+    let marked = json::metadata(&object, "deletionTimestamp").is_some();
+    if marked && (finalizers || grace > 0) {
+        Deleted::Accepted
+    } else {
+        Deleted::Gone
+    }
+}
+
+fn body(request: &DeleteObject<'_>) -> Value {
+    options(
+        request.uid,
+        request.resource_version,
+        request.propagation,
+        request.dry_run,
+    )
+}
+
+fn options(
+    uid: &str,
+    resource_version: Option<&str>,
+    propagation: Propagation,
+    dry_run: bool,
+) -> Value {
+    let mut options = json!({
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "preconditions": {"uid": uid},
+        "propagationPolicy": match propagation {
+            Propagation::Background => "Background",
+            Propagation::Foreground => "Foreground",
+            Propagation::Orphan => "Orphan",
+        },
+    });
+    if let Some(version) = resource_version {
+        options["preconditions"]["resourceVersion"] = json!(version);
+    }
+    if dry_run {
+        options["dryRun"] = json!(["All"]);
+    }
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::send::local_error;
+
+    fn answer(status: u16, body: &Value) -> Answer {
+        Answer {
+            status,
+            date: opm_engine::ports::Timestamp(std::time::Duration::ZERO),
+            body: Bytes::from(body.to_string()),
+        }
+    }
+
+    #[test]
+    fn marked_is_not_gone() {
+        let metadata = |metadata: Value| json!({"kind": "Pod", "metadata": metadata});
+        let at = "2026-11-15T09:30:00Z";
+        for (status, body, expected) in [
+            (
+                200,
+                json!({"kind": "Status", "status": "Success"}),
+                Deleted::Gone,
+            ),
+            (
+                202,
+                json!({"kind": "Status", "status": "Success"}),
+                Deleted::Accepted,
+            ),
+            (200, metadata(json!({"name": "x"})), Deleted::Gone),
+            (
+                200,
+                metadata(json!({"deletionTimestamp": at, "deletionGracePeriodSeconds": 30})),
+                Deleted::Accepted,
+            ),
+            (
+                200,
+                metadata(json!({"deletionTimestamp": at, "deletionGracePeriodSeconds": 0})),
+                Deleted::Gone,
+            ),
+            (
+                200,
+                metadata(json!({"deletionTimestamp": at, "finalizers": ["a/b"]})),
+                Deleted::Accepted,
+            ),
+            (
+                200,
+                json!({"kind": "Namespace", "metadata": {"deletionTimestamp": at}, "spec": {"finalizers": ["kubernetes"]}}),
+                Deleted::Accepted,
+            ),
+        ] {
+            assert_eq!(accepted(&answer(status, &body)), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_a_refusal_means() {
+        let says = |kind, message: &str, in_doubt| Exchange {
+            result: Err(local_error(kind, message.to_owned())),
+            in_doubt,
+        };
+        let uid = "the UID in the precondition (A) does not match the UID in record (B)";
+        let version = "the ResourceVersion in the precondition (1) does not match";
+        assert_eq!(
+            outcome(says(ErrorKind::NotFound, "", false)).unwrap(),
+            Deleted::WasGone
+        );
+        assert_eq!(
+            outcome(says(ErrorKind::NotFound, "", true)).unwrap(),
+            Deleted::Gone
+        );
+        assert_eq!(
+            outcome(says(ErrorKind::Stale, uid, false)).unwrap(),
+            Deleted::WasGone
+        );
+        assert!(outcome(says(ErrorKind::Stale, version, false)).is_err());
+        assert!(outcome(says(ErrorKind::KindNotServed, "", false)).is_err());
+        assert!(outcome(says(ErrorKind::Forbidden, "", true)).is_err());
+    }
+
+    #[test]
+    fn everything_is_in_the_body() {
+        assert_eq!(
+            options("u", Some("7"), Propagation::Orphan, true),
+            json!({"apiVersion": "v1", "kind": "DeleteOptions", "dryRun": ["All"],
+                   "preconditions": {"uid": "u", "resourceVersion": "7"},
+                   "propagationPolicy": "Orphan"})
+        );
+    }
+}

@@ -1,0 +1,322 @@
+//! What the server serves: two requests where it aggregates, one per group version where not.
+//!
+//! A group whose own server is down is recorded as silent and fails nothing: whether that
+//! matters depends on what is asked about it later.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use opm_core::identity::GroupKind;
+use opm_core::scope::Scope;
+use opm_engine::ports::{ApiError, ErrorKind, ServedKind, ServedKinds};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::client::ClusterClient;
+use crate::request::{Call, Place};
+use crate::send::local_error;
+
+/// One kind, as far as discovery can tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Resolved {
+    Served(ServedKind),
+    NotServed,
+    /// The group's server did not answer, so nobody knows.
+    Silent(String),
+}
+
+/// The plural and so on that requests about a kind need.
+pub(crate) fn resolve(served: &ServedKinds, kind: &GroupKind) -> Resolved {
+    if let Some(found) = served.kinds.get(kind) {
+        return Resolved::Served(found.clone());
+    }
+    match served.silent_groups.get(&kind.group) {
+        Some(cause) => Resolved::Silent(cause.clone()),
+        None => Resolved::NotServed,
+    }
+}
+
+/// The error for a kind that cannot be reached.
+pub(crate) fn not_reachable(kind: &GroupKind, resolved: &Resolved) -> ApiError {
+    match resolved {
+        Resolved::Silent(cause) => local_error(
+            ErrorKind::Unreachable,
+            format!("the API group {} does not answer: {cause}", kind.group),
+        ),
+        _ => local_error(
+            ErrorKind::KindNotServed,
+            format!("the server does not serve the kind {kind}"),
+        ),
+    }
+}
+
+impl ClusterClient {
+    /// Asks anew, and remembers.
+    pub(crate) async fn discover(&self) -> Result<Arc<ServedKinds>, ApiError> {
+        let core = Call::discovery("/api");
+        let groups = Call::discovery("/apis");
+        let (core, groups) = futures::join!(self.read(&core), self.read(&groups));
+        let mut found = ServedKinds::default();
+        let mut versions = Vec::new();
+        for answer in [core?, groups?] {
+            match document(&answer.body)? {
+                Document::Aggregated(list) => add_aggregated(&mut found, list),
+                Document::Classic(list) => versions.extend(list),
+            }
+        }
+        self.ask_each(&mut found, versions).await;
+        let found = Arc::new(found);
+        *self.served_cache() = Some(Arc::clone(&found));
+        Ok(found)
+    }
+
+    /// What was found last, or is found now if some of these kinds are not in it: a kind may
+    /// have come since.
+    pub(crate) async fn served_with(
+        &self,
+        kinds: impl IntoIterator<Item = &GroupKind> + Send,
+    ) -> Result<Arc<ServedKinds>, ApiError> {
+        let cached = self.served_cache().clone();
+        match cached {
+            Some(served)
+                if kinds
+                    .into_iter()
+                    .all(|kind| served.kinds.contains_key(kind)) =>
+            {
+                Ok(served)
+            }
+            _ => self.discover().await,
+        }
+    }
+
+    /// One kind, or why it cannot be reached.
+    pub(crate) async fn served_kind(&self, kind: &GroupKind) -> Result<ServedKind, ApiError> {
+        match resolve(&*self.served_with([kind]).await?, kind) {
+            Resolved::Served(found) => Ok(found),
+            other => Err(not_reachable(kind, &other)),
+        }
+    }
+
+    async fn ask_each(&self, found: &mut ServedKinds, versions: Vec<GroupVersion>) {
+        let answers = futures::stream::iter(versions)
+            .map(|version| async {
+                let answer = self.read(&Call::discovery(&version.path())).await;
+                (version, answer)
+            })
+            // In order: the preferred version of a group must be seen first.
+            .buffered(self.settings.concurrent_reads);
+        let mut answers = std::pin::pin!(answers);
+        while let Some((version, answer)) = answers.next().await {
+            let list = answer
+                .map_err(|error| error.message)
+                .and_then(|answer| resource_list(&answer.body));
+            match list {
+                Ok(resources) => resources
+                    .iter()
+                    .for_each(|resource| add(found, &version, resource)),
+                Err(cause) => {
+                    found.silent_groups.insert(version.group, cause);
+                }
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct GroupVersion {
+    group: String,
+    version: String,
+}
+
+impl GroupVersion {
+    fn path(&self) -> String {
+        match self.group.as_str() {
+            "" => format!("/api/{}", self.version),
+            group => format!("/apis/{group}/{}", self.version),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Resource {
+    kind: String,
+    plural: String,
+    namespaced: bool,
+    verbs: Vec<String>,
+}
+
+enum Document {
+    Aggregated(AggregatedList),
+    Classic(Vec<GroupVersion>),
+}
+
+fn document(body: &[u8]) -> Result<Document, ApiError> {
+    let unreadable = |error: serde_json::Error| {
+        local_error(
+            ErrorKind::Rejected,
+            format!("failed to read what the server serves: {error}"),
+        )
+    };
+    let value: Value = serde_json::from_slice(body).map_err(unreadable)?;
+    match value["kind"].as_str() {
+        Some("APIGroupDiscoveryList") => serde_json::from_value(value)
+            .map(Document::Aggregated)
+            .map_err(unreadable),
+        _ => Ok(Document::Classic(classic_versions(&value))),
+    }
+}
+
+/// The group versions of an `APIVersions` or `APIGroupList`, each group's preferred one first.
+fn classic_versions(value: &Value) -> Vec<GroupVersion> {
+    let texts = |list: &Value, field: &str| -> Vec<String> {
+        let items = list.as_array().into_iter().flatten();
+        items
+            .filter_map(|item| match field {
+                "" => item.as_str(),
+                field => item[field].as_str(),
+            })
+            .map(str::to_owned)
+            .collect()
+    };
+    let version = |group: &str, version: String| GroupVersion {
+        group: group.to_owned(),
+        version,
+    };
+    let mut found: Vec<GroupVersion> = texts(&value["versions"], "")
+        .into_iter()
+        .map(|name| version("", name))
+        .collect();
+    for group in value["groups"].as_array().into_iter().flatten() {
+        let name = group["name"].as_str().unwrap_or_default();
+        let preferred = group["preferredVersion"]["version"].as_str();
+        let mut versions = texts(&group["versions"], "version");
+        versions.sort_by_key(|version| Some(version.as_str()) != preferred);
+        found.extend(versions.into_iter().map(|text| version(name, text)));
+    }
+    found
+}
+
+fn resource_list(body: &[u8]) -> Result<Vec<Resource>, String> {
+    #[derive(Deserialize)]
+    struct List {
+        #[serde(default)]
+        resources: Vec<Item>,
+    }
+    #[derive(Deserialize)]
+    struct Item {
+        name: String,
+        kind: String,
+        namespaced: bool,
+        #[serde(default)]
+        verbs: Vec<String>,
+    }
+    let list: List = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let resources = list.resources.into_iter();
+    Ok(resources
+        .filter(|item| !item.name.contains('/'))
+        .map(|item| Resource {
+            kind: item.kind,
+            plural: item.name,
+            namespaced: item.namespaced,
+            verbs: item.verbs,
+        })
+        .collect())
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct AggregatedList {
+    items: Vec<AggregatedGroup>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct AggregatedGroup {
+    metadata: BTreeMap<String, Value>,
+    versions: Vec<AggregatedVersion>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct AggregatedVersion {
+    version: String,
+    freshness: String,
+    resources: Vec<AggregatedResource>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct AggregatedResource {
+    resource: String,
+    response_kind: BTreeMap<String, String>,
+    scope: String,
+    verbs: Vec<String>,
+}
+
+fn add_aggregated(found: &mut ServedKinds, list: AggregatedList) {
+    for group in list.items {
+        let name = group.metadata.get("name").and_then(Value::as_str);
+        let name = name.unwrap_or_default().to_owned();
+        for listed in group.versions {
+            if listed.freshness == "Stale" {
+                let cause = format!("the server of {name}/{} is not available", listed.version);
+                found.silent_groups.insert(name.clone(), cause);
+            }
+            let version = GroupVersion {
+                group: name.clone(),
+                version: listed.version,
+            };
+            for resource in listed.resources {
+                let kind = resource.response_kind.get("kind").cloned();
+                let resource = Resource {
+                    kind: kind.unwrap_or_default(),
+                    plural: resource.resource,
+                    namespaced: resource.scope == "Namespaced",
+                    verbs: resource.verbs,
+                };
+                add(found, &version, &resource);
+            }
+        }
+    }
+}
+
+fn add(found: &mut ServedKinds, at: &GroupVersion, resource: &Resource) {
+    if resource.kind.is_empty() {
+        return;
+    }
+    let can = |verb: &str| resource.verbs.iter().any(|known| known == verb);
+    let kind = GroupKind::new(at.group.as_str(), resource.kind.as_str());
+    let known = found.kinds.entry(kind).or_insert_with(|| ServedKind {
+        preferred: at.version.clone(),
+        versions: Vec::new(),
+        plural: resource.plural.clone(),
+        scope: match resource.namespaced {
+            true => Scope::Namespaced,
+            false => Scope::Cluster,
+        },
+        listable: can("list"),
+        deletable: can("delete"),
+    });
+    if !known.versions.contains(&at.version) {
+        known.versions.push(at.version.clone());
+    }
+}
+
+/// Where objects of a kind are read and deleted: at the version the server prefers.
+pub(crate) fn place<'a>(
+    kind: &'a GroupKind,
+    served: &'a ServedKind,
+    namespace: Option<&'a str>,
+) -> Place<'a> {
+    Place {
+        group: &kind.group,
+        version: &served.preferred,
+        plural: &served.plural,
+        namespace,
+    }
+}
+
+#[cfg(test)]
+#[path = "discovery_tests.rs"]
+mod tests;

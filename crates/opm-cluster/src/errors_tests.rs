@@ -1,0 +1,516 @@
+//! Real answers of kube-apiserver 1.34, and what is made of them.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+type Said = (u16, Vec<u8>);
+
+fn status(code: u16, reason: &str, message: &str, details: Value) -> Said {
+    let mut body = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": message, "code": code,
+    });
+    body["details"] = details;
+    if !reason.is_empty() {
+        body["reason"] = json!(reason);
+    }
+    (code, body.to_string().into_bytes())
+}
+
+fn read(answer: &Said, plural: &str) -> ApiError {
+    let asked = Asked {
+        plural,
+        secret: plural == "secrets",
+    };
+    classify(answer.0, &answer.1, asked, &KnownValues::default())
+}
+
+fn cause(reason: &str, field: &str, message: &str) -> Value {
+    json!({"causes": [{"reason": reason, "field": field, "message": message}]})
+}
+
+#[test]
+fn each_answer_is_told_apart() {
+    let plain = |code: u16, text: &str| (code, text.as_bytes().to_vec());
+    let table: Vec<(&str, Said, ErrorKind)> = vec![
+        (
+            "configmaps",
+            plain(404, "404 page not found\n"),
+            ErrorKind::KindNotServed,
+        ),
+        (
+            "nonsenses",
+            status(
+                404,
+                "NotFound",
+                "the server could not find the requested resource",
+                json!({}),
+            ),
+            ErrorKind::KindNotServed,
+        ),
+        (
+            "configmaps",
+            status(
+                404,
+                "NotFound",
+                r#"configmaps "x" not found"#,
+                json!({"name": "x", "kind": "configmaps"}),
+            ),
+            ErrorKind::NotFound,
+        ),
+        (
+            "configmaps",
+            status(
+                404,
+                "NotFound",
+                r#"namespaces "x" not found"#,
+                json!({"name": "x", "kind": "namespaces"}),
+            ),
+            ErrorKind::NamespaceMissing,
+        ),
+        (
+            "namespaces",
+            status(
+                404,
+                "NotFound",
+                r#"namespaces "x" not found"#,
+                json!({"name": "x", "kind": "namespaces"}),
+            ),
+            ErrorKind::NotFound,
+        ),
+        (
+            "configmaps",
+            status(
+                403,
+                "Forbidden",
+                r#"configmaps "x" is forbidden: unable to create new content in namespace n because it is being terminated"#,
+                cause(
+                    "NamespaceTerminating",
+                    "metadata.namespace",
+                    "namespace n is being terminated",
+                ),
+            ),
+            ErrorKind::NamespaceTerminating,
+        ),
+        (
+            "things",
+            status(
+                403,
+                "Forbidden",
+                "create not allowed while custom resource definition is terminating",
+                json!({}),
+            ),
+            ErrorKind::Denied,
+        ),
+        (
+            "configmaps",
+            status(
+                403,
+                "Forbidden",
+                r#"configmaps "x" is forbidden: User "eve" cannot patch resource "configmaps" in API group "" in the namespace "n""#,
+                json!({"name": "x", "kind": "configmaps"}),
+            ),
+            ErrorKind::Forbidden,
+        ),
+        (
+            "clusterroles",
+            status(
+                403,
+                "Forbidden",
+                r#"clusterroles.rbac.authorization.k8s.io "x" is forbidden: user "eve" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held"#,
+                json!({}),
+            ),
+            ErrorKind::Forbidden,
+        ),
+        (
+            "configmaps",
+            status(401, "Unauthorized", "Unauthorized", json!({})),
+            ErrorKind::Forbidden,
+        ),
+        (
+            "pods",
+            status(
+                403,
+                "Forbidden",
+                r#"pods "x" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1"#,
+                json!({}),
+            ),
+            ErrorKind::Denied,
+        ),
+        (
+            "pods",
+            status(
+                403,
+                "Forbidden",
+                r#"pods "x" is forbidden: violates PodSecurity "restricted:latest": privileged"#,
+                json!({}),
+            ),
+            ErrorKind::Denied,
+        ),
+        (
+            "pods",
+            status(
+                403,
+                "Forbidden",
+                r#"pods "x" is forbidden: maximum cpu usage per Container is 1, but limit is 2"#,
+                json!({}),
+            ),
+            ErrorKind::Denied,
+        ),
+        (
+            "configmaps",
+            status(
+                403,
+                "",
+                r#"admission webhook "x.example.org" denied the request: no"#,
+                json!({}),
+            ),
+            ErrorKind::Denied,
+        ),
+        (
+            "configmaps",
+            status(
+                400,
+                "BadRequest",
+                r#"admission webhook "x.example.org" denied the request: no"#,
+                json!({}),
+            ),
+            ErrorKind::Denied,
+        ),
+        (
+            "configmaps",
+            status(
+                422,
+                "Invalid",
+                r#"configmaps "x" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"#,
+                json!({}),
+            ),
+            ErrorKind::Denied,
+        ),
+        (
+            "configmaps",
+            status(
+                409,
+                "Conflict",
+                r#"Operation cannot be fulfilled on configmaps "x": the object has been modified; please apply your changes to the latest version and try again"#,
+                json!({"name": "x", "kind": "configmaps"}),
+            ),
+            ErrorKind::Stale,
+        ),
+        (
+            "configmaps",
+            status(
+                409,
+                "AlreadyExists",
+                r#"configmaps "x" already exists"#,
+                json!({}),
+            ),
+            ErrorKind::AlreadyExists,
+        ),
+        (
+            "configmaps",
+            status(
+                409,
+                "Conflict",
+                r#"Apply failed with 1 conflict: conflict with "opm": .data.x"#,
+                cause("FieldManagerConflict", ".data.x", r#"conflict with "opm""#),
+            ),
+            ErrorKind::FieldConflict,
+        ),
+        (
+            "configmaps",
+            status(
+                422,
+                "Invalid",
+                r#"ConfigMap "x" is invalid: metadata.uid: Invalid value: "a": field is immutable"#,
+                cause(
+                    "FieldValueInvalid",
+                    "metadata.uid",
+                    r#"Invalid value: "a": field is immutable"#,
+                ),
+            ),
+            ErrorKind::Stale,
+        ),
+        (
+            "deployments",
+            status(
+                422,
+                "Invalid",
+                r#"Deployment.apps "x" is invalid: spec.selector: Invalid value: {}: field is immutable"#,
+                cause(
+                    "FieldValueInvalid",
+                    "spec.selector",
+                    "Invalid value: {}: field is immutable",
+                ),
+            ),
+            ErrorKind::Invalid,
+        ),
+        (
+            "configmaps",
+            status(
+                413,
+                "RequestEntityTooLarge",
+                "Request entity too large: limit is 3145728",
+                json!({}),
+            ),
+            ErrorKind::TooLarge,
+        ),
+        (
+            "configmaps",
+            status(
+                422,
+                "Invalid",
+                r#"ConfigMap "x" is invalid: []: Too long: may not be more than 1048576 bytes"#,
+                cause(
+                    "FieldValueTooLong",
+                    "[]",
+                    "Too long: may not be more than 1048576 bytes",
+                ),
+            ),
+            ErrorKind::TooLarge,
+        ),
+        (
+            "configmaps",
+            status(
+                422,
+                "Invalid",
+                r#"ConfigMap "x" is invalid: metadata.labels: Too long: may not be more than 63 bytes"#,
+                cause(
+                    "FieldValueTooLong",
+                    "metadata.labels",
+                    "Too long: may not be more than 63 bytes",
+                ),
+            ),
+            ErrorKind::Invalid,
+        ),
+        (
+            "configmaps",
+            status(500, "", "etcdserver: request is too large", json!({})),
+            ErrorKind::TooLarge,
+        ),
+        (
+            "deployments",
+            status(
+                500,
+                "",
+                "failed to create typed patch object (ns/name; apps/v1, Kind=Deployment): .foo: field not declared in schema",
+                json!({}),
+            ),
+            ErrorKind::Rejected,
+        ),
+        (
+            "configmaps",
+            status(
+                500,
+                "InternalError",
+                r#"Internal error occurred: failed calling webhook "x": connection refused"#,
+                json!({}),
+            ),
+            ErrorKind::Rejected,
+        ),
+        (
+            "configmaps",
+            status(
+                504,
+                "Timeout",
+                "Timeout: request did not complete within requested timeout",
+                json!({}),
+            ),
+            ErrorKind::Unreachable,
+        ),
+        (
+            "configmaps",
+            status(
+                500,
+                "ServerTimeout",
+                "The operation could not be completed",
+                json!({}),
+            ),
+            ErrorKind::Unreachable,
+        ),
+        (
+            "configmaps",
+            status(429, "TooManyRequests", "too many requests", json!({})),
+            ErrorKind::Unreachable,
+        ),
+        (
+            "configmaps",
+            plain(502, "<html>bad gateway</html>"),
+            ErrorKind::Unreachable,
+        ),
+        (
+            "configmaps",
+            status(
+                415,
+                "UnsupportedMediaType",
+                "the body of the request was in an unknown format",
+                json!({}),
+            ),
+            ErrorKind::Rejected,
+        ),
+    ];
+    for (plural, answer, expected) in &table {
+        let error = read(answer, plural);
+        assert_eq!(error.kind, *expected, "{error:?}");
+        assert_eq!(error.status, Some(answer.0));
+        assert!(!error.message.is_empty());
+    }
+}
+
+#[test]
+fn a_conflict_names_fields_and_managers() {
+    let message =
+        "Apply failed with 2 conflicts: conflicts with \"kubectl\" using v1:\n- .data.x\n- .data.y";
+    let listed = json!({"causes": [
+        {"reason": "FieldManagerConflict", "message": "conflict with \"kubectl\" using v1", "field": ".data.x"},
+        {"reason": "FieldManagerConflict", "message": "conflict with \"kubectl\" using v1", "field": ".data.y"},
+    ]});
+    for details in [listed, json!({})] {
+        let error = read(&status(409, "Conflict", message, details), "configmaps");
+        assert_eq!(error.kind, ErrorKind::FieldConflict);
+        let found: Vec<_> = error
+            .causes
+            .iter()
+            .map(|cause| (cause.manager().unwrap(), cause.field.as_str()))
+            .collect();
+        assert_eq!(found, [("kubectl", ".data.x"), ("kubectl", ".data.y")]);
+    }
+    let one = r#"Apply failed with 1 conflict: conflict with "kube-controller-manager" with subresource "scale" using apps/v1: .spec.replicas"#;
+    let error = read(&status(409, "Conflict", one, json!({})), "deployments");
+    assert_eq!(error.causes[0].manager(), Some("kube-controller-manager"));
+    assert_eq!(error.causes[0].field, ".spec.replicas");
+    let list = r#"Apply failed with 1 conflict: conflict with "a": .spec.template.spec.containers[name="c"].image"#;
+    let error = read(&status(409, "Conflict", list, json!({})), "deployments");
+    assert_eq!(
+        error.causes[0].field,
+        r#".spec.template.spec.containers[name="c"].image"#
+    );
+}
+
+#[test]
+fn long_messages_keep_what_decides() {
+    let value = "x".repeat(9000);
+    let said = format!("Invalid value: {value}: field is immutable");
+    let answer = status(
+        422,
+        "Invalid",
+        &format!(r#"Job.batch "j" is invalid: spec.template: {said}"#),
+        cause("FieldValueInvalid", "spec.template", &said),
+    );
+    let error = read(&answer, "jobs");
+    assert!(error.message.len() < 1200 && error.message.starts_with("Job.batch"));
+    assert!(error.causes[0].message.ends_with("field is immutable"));
+    assert!(error.causes[0].message.len() < 1200);
+}
+
+/// A value that must not come out, in every text about a Secret that may quote it.
+#[test]
+fn nothing_of_a_secret_comes_through() {
+    let canary = "c4n4ry-v4lue";
+    let quoted = format!(r#"Invalid value: "{canary}": field is immutable"#);
+    let table = vec![
+        (
+            status(
+                422,
+                "Invalid",
+                &format!(r#"Secret "s" is invalid: data[k]: {quoted}"#),
+                cause("FieldValueInvalid", "data[k]", &quoted),
+            ),
+            vec!["data[k]", "field is immutable", "Invalid"],
+        ),
+        (
+            status(
+                500,
+                "",
+                &format!(
+                    "failed to create typed patch object (n/s; /v1, Kind=Secret): .data.k: expected string, got &value.valueUnstructured{{Value:{canary}}}"
+                ),
+                json!({}),
+            ),
+            vec![".data.k", "expected string"],
+        ),
+        (
+            status(
+                500,
+                "",
+                &format!(
+                    "failed to convert new object (n/s; /v1, Kind=Secret) to smd typed: illegal base64 data at input byte 4: {canary}"
+                ),
+                json!({}),
+            ),
+            vec!["illegal base64 data"],
+        ),
+        (
+            status(
+                403,
+                "Forbidden",
+                &format!(
+                    r#"admission webhook "guard.example.org" denied the request: password {canary} is weak"#
+                ),
+                json!({}),
+            ),
+            vec!["guard.example.org", "denied the request"],
+        ),
+        (
+            status(
+                422,
+                "Invalid",
+                &format!(
+                    r#"secrets "s" is forbidden: ValidatingAdmissionPolicy 'weak' with binding 'b' denied request: {canary}"#
+                ),
+                json!({}),
+            ),
+            vec!["'weak'", "denied request"],
+        ),
+        (
+            status(
+                400,
+                "BadRequest",
+                &format!("error decoding YAML: {canary}"),
+                json!({}),
+            ),
+            vec!["BadRequest"],
+        ),
+        (
+            (502, format!("upstream said {canary}").into_bytes()),
+            vec!["502"],
+        ),
+        (
+            status(503, "ServiceUnavailable", canary, json!({})),
+            vec!["ServiceUnavailable"],
+        ),
+    ];
+    for (answer, expected) in &table {
+        let error = read(answer, "secrets");
+        let all = format!("{error:?}");
+        assert!(!all.contains(canary), "{all}");
+        for word in expected {
+            assert!(error.message.contains(word), "{word} in {}", error.message);
+        }
+    }
+    let rbac = r#"secrets "s" is forbidden: User "eve" cannot get resource "secrets" in API group "" in the namespace "n""#;
+    let error = read(&status(403, "Forbidden", rbac, json!({})), "secrets");
+    assert_eq!(error.message, rbac, "what quotes nothing is kept");
+}
+
+#[test]
+fn a_known_value_is_taken_out_of_other_kinds_too() {
+    let mut known = KnownValues::default();
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "stringData": {"k": "c4n4ry"}});
+    known.learn(secret.as_object().unwrap());
+    let said = r#"Invalid value: "c4n4ry": must be a number"#;
+    let answer = status(
+        422,
+        "Invalid",
+        said,
+        cause("FieldValueInvalid", "spec.x", said),
+    );
+    let asked = Asked {
+        plural: "deployments",
+        secret: false,
+    };
+    let error = classify(answer.0, &answer.1, asked, &known);
+    assert!(!format!("{error:?}").contains("c4n4ry"));
+    assert!(error.message.contains("must be a number"));
+}

@@ -1,0 +1,298 @@
+//! Looking at many objects with few requests: a list where it is cheaper, GETs otherwise.
+//!
+//! A failed look is never "absent". Absent is what the server says of one object by name, or
+//! what an unfiltered, consistent, complete list does not have; or of a kind that is not served
+//! by a server that told all it serves.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::future::join_all;
+use opm_core::identity::{GroupKind, Identity};
+use opm_core::scope::Scope;
+use opm_engine::ports::{ApiError, Detail, ErrorKind, Found, ServedKinds};
+use tokio::sync::Semaphore;
+
+use crate::client::ClusterClient;
+use crate::discovery::{Resolved, not_reachable, resolve};
+use crate::json::{self, Object};
+use crate::list::{Kind, page_size, unreadable};
+use crate::request::ListPage;
+use crate::send::{Answer, local_error};
+
+/// From this many objects of a kind in a namespace on, a list is tried first.
+const LIST_FROM: usize = 4;
+
+/// One page of a list costs about as much as this many GETs.
+const PAGE_COST: usize = 25;
+
+/// A page larger than this is full of somebody else's large objects.
+const LARGEST_PAGE: usize = 64 << 20;
+
+type Looks = BTreeMap<Identity, Found>;
+
+/// Objects of one kind in one namespace.
+struct Batch<'a> {
+    kind: Kind<'a>,
+    wanted: BTreeMap<&'a str, &'a Identity>,
+}
+
+/// Whether a list is worth trying. Whole Secrets are never listed: that would read the data of
+/// everybody's.
+fn worth_a_list(kind: &GroupKind, count: usize, detail: Detail) -> bool {
+    count >= LIST_FROM && !(detail == Detail::Whole && kind.is("", "Secret"))
+}
+
+/// Whether to read on after `read` pages, or to ask for the rest one by one.
+fn worth_reading_on(missing: usize, remaining: Option<usize>, page: usize, read: usize) -> bool {
+    // Where the server does not say how much is left: as much again as was read so far.
+    let pages = remaining.map_or(read, |items| items.div_ceil(page));
+    missing > 0 && pages * PAGE_COST <= missing.max(PAGE_COST)
+}
+
+impl ClusterClient {
+    pub(crate) async fn look_at(&self, wanted: &[Identity], detail: Detail) -> Looks {
+        let kinds: BTreeSet<&GroupKind> = wanted.iter().map(|id| &id.group_kind).collect();
+        if kinds.is_empty() {
+            return Looks::new();
+        }
+        let served = match self.served_with(kinds).await {
+            Ok(served) => served,
+            Err(error) => return all_failed(wanted, &error),
+        };
+        let (batches, mut looks) = batches(wanted, &served);
+        let permits = Semaphore::new(self.settings.concurrent_reads.max(1));
+        let found = join_all(
+            batches
+                .iter()
+                .map(|batch| self.look_at_batch(batch, detail, &permits)),
+        );
+        looks.extend(found.await.into_iter().flatten());
+        self.settle_unserved(&mut looks).await;
+        looks
+    }
+
+    async fn look_at_batch(&self, batch: &Batch<'_>, detail: Detail, permits: &Semaphore) -> Looks {
+        let mut missing = batch.wanted.clone();
+        let mut looks = Looks::new();
+        if worth_a_list(batch.kind.group_kind, missing.len(), detail) {
+            match self
+                .look_through_list(batch, detail, permits, &mut missing)
+                .await
+            {
+                Ok((found, complete)) => {
+                    looks = found;
+                    if complete {
+                        let absent = missing.values().map(|id| ((*id).clone(), Found::Absent));
+                        looks.extend(absent);
+                        return looks;
+                    }
+                }
+                Err(error) if may_be_read_one_by_one(&error) => {}
+                Err(error) => {
+                    let failed = missing.into_values().cloned();
+                    return failed
+                        .map(|id| (id, Found::Failed(error.clone())))
+                        .collect();
+                }
+            }
+        }
+        let singles = missing
+            .values()
+            .map(|id| self.look_at_one(batch.kind, id, detail, permits));
+        looks.extend(join_all(singles).await);
+        looks
+    }
+
+    /// Reads a list as far as that is worth it; takes what it finds out of `missing`, and says
+    /// whether it has read everything.
+    async fn look_through_list(
+        &self,
+        batch: &Batch<'_>,
+        detail: Detail,
+        permits: &Semaphore,
+        missing: &mut BTreeMap<&str, &Identity>,
+    ) -> Result<(Looks, bool), ApiError> {
+        let mut looks = Looks::new();
+        let mut token = None;
+        for read in 1.. {
+            let ask = ListPage {
+                detail,
+                limit: page_size(detail),
+                labels: None,
+                fields: None,
+                token: token.as_deref(),
+            };
+            let page = {
+                let _permit = permits.acquire().await;
+                self.page(batch.kind.place(), &ask, Some(LARGEST_PAGE))
+                    .await
+            };
+            let page = match page {
+                Ok(page) => page,
+                // Something was found already; the rest is asked for one by one.
+                Err(error) if token.is_some() && may_be_read_one_by_one(&error) => {
+                    return Ok((looks, false));
+                }
+                Err(error) => return Err(error),
+            };
+            token = page.next();
+            let remaining = page.metadata.remaining_item_count;
+            for mut object in page.items {
+                let name = json::metadata(&object, "name").unwrap_or_default();
+                if let Some(id) = missing.remove(name) {
+                    batch.kind.name_kind(&mut object);
+                    looks.insert(id.clone(), Found::Present(object));
+                }
+            }
+            if token.is_none() {
+                return Ok((looks, true));
+            }
+            if !worth_reading_on(missing.len(), remaining, page_size(detail), read) {
+                break;
+            }
+        }
+        Ok((looks, false))
+    }
+
+    async fn look_at_one(
+        &self,
+        kind: Kind<'_>,
+        id: &Identity,
+        detail: Detail,
+        permits: &Semaphore,
+    ) -> (Identity, Found) {
+        let _permit = permits.acquire().await;
+        let answer = match kind.place().get(&id.name, detail) {
+            Ok(call) => self.read(&call).await,
+            Err(error) => Err(error),
+        };
+        let found = match answer.and_then(|answer| present(&answer, kind, id)) {
+            Ok(object) => Found::Present(object),
+            Err(error) => match error.kind {
+                ErrorKind::NotFound | ErrorKind::NamespaceMissing => Found::Absent,
+                _ => Found::Failed(error),
+            },
+        };
+        (id.clone(), found)
+    }
+
+    /// A kind that discovery knew and the server then did not: asked once more, so that the
+    /// objects of a definition that was just removed are absent, and others are not.
+    async fn settle_unserved(&self, looks: &mut Looks) {
+        let unserved = |found: &Found| matches!(found, Found::Failed(error) if error.kind == ErrorKind::KindNotServed);
+        if !looks.values().any(unserved) {
+            return;
+        }
+        let Ok(served) = self.discover().await else {
+            return;
+        };
+        for (id, found) in looks.iter_mut().filter(|(_, found)| unserved(found)) {
+            if resolve(&served, &id.group_kind) == Resolved::NotServed {
+                *found = Found::Absent;
+            }
+        }
+    }
+}
+
+/// A list that may not be made, or not in full, says nothing about single objects.
+fn may_be_read_one_by_one(error: &ApiError) -> bool {
+    matches!(error.kind, ErrorKind::Forbidden | ErrorKind::TooLarge)
+        || matches!(error.status, Some(405 | 410))
+}
+
+fn present(answer: &Answer, kind: Kind<'_>, id: &Identity) -> Result<Object, ApiError> {
+    let mut object =
+        json::object(&answer.body).map_err(|error| unreadable(&id.to_string(), &error))?;
+    kind.name_kind(&mut object);
+    Ok(object)
+}
+
+fn all_failed(wanted: &[Identity], error: &ApiError) -> Looks {
+    let failed = wanted.iter().cloned();
+    failed
+        .map(|id| (id, Found::Failed(error.clone())))
+        .collect()
+}
+
+/// What can be asked for, by kind and namespace, and what is clear without asking.
+fn batches<'a>(wanted: &'a [Identity], served: &'a ServedKinds) -> (Vec<Batch<'a>>, Looks) {
+    let mut batches: BTreeMap<(&GroupKind, Option<&str>), Batch<'a>> = BTreeMap::new();
+    let mut looks = Looks::new();
+    for id in wanted {
+        let kind = &id.group_kind;
+        let Some(known) = served.kinds.get(kind) else {
+            looks.insert(id.clone(), unserved(kind, &resolve(served, kind)));
+            continue;
+        };
+        let namespace = id.namespace.as_deref();
+        if (known.scope == Scope::Namespaced) != namespace.is_some() {
+            looks.insert(id.clone(), Found::Failed(wrong_scope(id, known.scope)));
+            continue;
+        }
+        let batch = batches.entry((kind, namespace)).or_insert_with(|| Batch {
+            kind: Kind {
+                group_kind: kind,
+                served: known,
+                namespace,
+            },
+            wanted: BTreeMap::new(),
+        });
+        batch.wanted.insert(&id.name, id);
+    }
+    (batches.into_values().collect(), looks)
+}
+
+fn unserved(kind: &GroupKind, resolved: &Resolved) -> Found {
+    match resolved {
+        Resolved::NotServed => Found::Absent,
+        other => Found::Failed(not_reachable(kind, other)),
+    }
+}
+
+/// Such an object cannot exist, but neither can "absent" be said of a question that makes no
+/// sense.
+fn wrong_scope(id: &Identity, scope: Scope) -> ApiError {
+    let lives = match scope {
+        Scope::Namespaced => "in namespaces, and none is given",
+        Scope::Cluster => "outside of namespaces",
+    };
+    local_error(
+        ErrorKind::Rejected,
+        format!("{id}: objects of this kind live {lives}"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn when_a_list_is_worth_it() {
+        let (map, secret) = (
+            GroupKind::new("", "ConfigMap"),
+            GroupKind::new("", "Secret"),
+        );
+        assert!(!worth_a_list(&map, 3, Detail::Metadata));
+        assert!(worth_a_list(&map, 4, Detail::Metadata));
+        assert!(worth_a_list(&map, 4, Detail::Whole));
+        assert!(worth_a_list(&secret, 4, Detail::Metadata));
+        assert!(!worth_a_list(&secret, 400, Detail::Whole));
+    }
+
+    #[test]
+    fn a_crowded_namespace_is_not_read_whole_for_a_few_objects() {
+        for (missing, remaining, read, expected) in [
+            (5, Some(99_500), 1, false),
+            (5, Some(500), 1, true),
+            (5, Some(501), 1, false),
+            (400, Some(2000), 1, true),
+            (400, Some(99_500), 1, false),
+            (5, None, 1, true),
+            (5, None, 2, false),
+            (0, Some(10), 1, false),
+        ] {
+            let decided = worth_reading_on(missing, remaining, 500, read);
+            assert_eq!(decided, expected, "{missing} missing, {remaining:?} left");
+        }
+    }
+}

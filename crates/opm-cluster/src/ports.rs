@@ -1,0 +1,76 @@
+//! The cluster port: one line per verb, the work is in the files of that name.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use opm_core::identity::{GroupKind, Identity};
+use opm_engine::ports::{
+    ApiError, ApplyObject, Cluster, DeleteObject, Deleted, Detail, Found, Gate, Sent, ServedKinds,
+    WatchEvent,
+};
+use serde_json::{Map, Value};
+
+use crate::client::ClusterClient;
+use crate::list::Selectors;
+use crate::request::Call;
+
+impl Cluster for ClusterClient {
+    async fn served(&self) -> Result<ServedKinds, ApiError> {
+        self.discover().await.map(|served| (*served).clone())
+    }
+
+    async fn look(&self, wanted: &[Identity], detail: Detail) -> BTreeMap<Identity, Found> {
+        self.look_at(wanted, detail).await
+    }
+
+    async fn list(
+        &self,
+        kind: &GroupKind,
+        namespace: Option<&str>,
+        label: Option<(&str, &str)>,
+        detail: Detail,
+    ) -> Result<Vec<Map<String, Value>>, ApiError> {
+        let label = label.map(|(name, value)| format!("{name}={value}"));
+        let selectors = Selectors {
+            detail,
+            labels: label.as_deref(),
+            fields: None,
+        };
+        self.list_kind(kind, namespace, selectors).await
+    }
+
+    async fn apply(&self, request: ApplyObject<'_>, gate: &Gate) -> Result<Sent, ApiError> {
+        self.apply_one(&request, gate).await
+    }
+
+    async fn delete(&self, request: DeleteObject<'_>, gate: &Gate) -> Result<Deleted, ApiError> {
+        self.delete_one(&request, gate).await
+    }
+
+    async fn watch(
+        &self,
+        wanted: &[Identity],
+        timeout: Duration,
+        on_event: &mut (dyn FnMut(WatchEvent) -> bool + Send),
+    ) -> Result<bool, ApiError> {
+        self.watch_all(wanted, timeout, on_event).await
+    }
+
+    async fn pods_of(
+        &self,
+        workload: &Map<String, Value>,
+    ) -> Result<Vec<Map<String, Value>>, ApiError> {
+        self.pods_by_selector(workload).await
+    }
+
+    fn take_warnings(&self) -> Vec<String> {
+        self.warnings().take()
+    }
+
+    async fn user(&self) -> Option<String> {
+        let answer = self.read(&Call::who_am_i()).await.ok()?;
+        let review: Value = serde_json::from_slice(&answer.body).ok()?;
+        let name = review["status"]["userInfo"]["username"].as_str()?;
+        Some(name.to_owned())
+    }
+}

@@ -1,0 +1,180 @@
+//! Records in Secrets: every write carries what it was based on, and an answer that got lost is
+//! looked up rather than guessed.
+
+use opm_engine::ports::{
+    ApiError, Detail, ErrorKind, Gate, RemoveOutcome, SecretContent, SecretStore, SecretVersion,
+    StoredSecret, Timestamp, WriteOutcome,
+};
+
+use crate::apply::create_body;
+use crate::client::ClusterClient;
+use crate::json::{self, Object};
+use crate::list::{Selectors, unreadable};
+use crate::request::{ApplyOptions, Call, secrets};
+use crate::secret_object::{from_object, to_lock, to_object, to_replacement};
+use crate::send::{Answer, Exchange, Sending};
+
+/// Who writes records.
+const RECORD_MANAGER: &str = "opm";
+
+/// Who renews locks: a manager of its own, so that other writes leave the lock's time alone.
+const LOCK_MANAGER: &str = "opm-lock";
+
+impl SecretStore for ClusterClient {
+    fn server_time(&self) -> Option<Timestamp> {
+        self.server_clock()
+    }
+
+    async fn get(&self, namespace: &str, name: &str) -> Result<Option<StoredSecret>, ApiError> {
+        let call = secrets(Some(namespace)).get(name, Detail::Whole)?;
+        match self.read(&call).await {
+            Ok(answer) => self.stored(&answer).map(Some),
+            Err(error) if is_gone(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn list(
+        &self,
+        namespace: Option<&str>,
+        labels: &[(&str, &str)],
+    ) -> Result<Vec<StoredSecret>, ApiError> {
+        let labels: Vec<String> = labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        let selectors = Selectors {
+            detail: Detail::Whole,
+            labels: Some(&labels.join(",")),
+            fields: None,
+        };
+        let list = self.list_all(secrets(namespace), selectors).await?;
+        let time = list.date.unwrap_or_else(|| (self.now)().1);
+        let mut carried = self.carried();
+        list.items
+            .iter()
+            .map(|object| from_object(object, time, &mut carried))
+            .collect()
+    }
+
+    async fn create(&self, content: &SecretContent, gate: &Gate) -> Result<WriteOutcome, ApiError> {
+        let options = ApplyOptions {
+            field_manager: RECORD_MANAGER,
+            force: false,
+            dry_run: false,
+        };
+        let place = secrets(Some(&content.namespace));
+        let call = place.apply(&content.name, &create_body(&to_object(content)), &options)?;
+        let wrote = |stored: &StoredSecret| stored.content == *content;
+        let at = (content.namespace.as_str(), content.name.as_str());
+        self.write(&call, Sending::writing(self, gate), at, wrote)
+            .await
+    }
+
+    async fn replace(
+        &self,
+        content: &SecretContent,
+        resource_version: &str,
+        gate: &Gate,
+    ) -> Result<WriteOutcome, ApiError> {
+        let body = to_replacement(content, resource_version, &self.carried());
+        let place = secrets(Some(&content.namespace));
+        let call = place.replace(&content.name, &body, RECORD_MANAGER)?;
+        let wrote = |stored: &StoredSecret| stored.content == *content;
+        let at = (content.namespace.as_str(), content.name.as_str());
+        self.write(&call, Sending::writing(self, gate), at, wrote)
+            .await
+    }
+
+    async fn write_lock(
+        &self,
+        at: SecretVersion<'_>,
+        lock: &[u8],
+        gate: &Gate,
+    ) -> Result<WriteOutcome, ApiError> {
+        let options = ApplyOptions {
+            field_manager: LOCK_MANAGER,
+            force: true,
+            dry_run: false,
+        };
+        let place = secrets(Some(at.namespace));
+        let call = place.apply(at.name, &to_lock(at, lock), &options)?;
+        let sending = Sending::writing(self, gate).within(self.settings.lock_timeout);
+        let wrote = |stored: &StoredSecret| {
+            stored.uid == at.uid
+                && stored
+                    .content
+                    .data
+                    .get("lock")
+                    .is_some_and(|now| now == lock)
+        };
+        self.write(&call, sending, (at.namespace, at.name), wrote)
+            .await
+    }
+
+    async fn remove(
+        &self,
+        namespace: &str,
+        name: &str,
+        uid: &str,
+        resource_version: Option<&str>,
+        gate: &Gate,
+    ) -> Result<RemoveOutcome, ApiError> {
+        self.remove_secret((namespace, name), uid, resource_version, gate)
+            .await
+    }
+}
+
+impl ClusterClient {
+    /// Sends a write that is bound to a version. A 409 after an attempt that was not answered
+    /// may be our own write's doing: what is there decides, by `wrote`.
+    async fn write(
+        &self,
+        call: &Call,
+        sending: Sending<'_>,
+        (namespace, name): (&str, &str),
+        wrote: impl Fn(&StoredSecret) -> bool + Send,
+    ) -> Result<WriteOutcome, ApiError> {
+        let Exchange { result, in_doubt } = self.exchange(call, sending).await;
+        let error = match result {
+            Ok(answer) => return self.stored(&answer).map(written),
+            Err(error) => error,
+        };
+        if !is_lost(&error) {
+            return Err(error);
+        }
+        if in_doubt
+            && let Some(stored) = self.get(namespace, name).await?
+            && wrote(&stored)
+        {
+            return Ok(written(stored));
+        }
+        Ok(WriteOutcome::Lost)
+    }
+
+    fn stored(&self, answer: &Answer) -> Result<StoredSecret, ApiError> {
+        let object: Object =
+            json::object(&answer.body).map_err(|error| unreadable("a Secret", &error))?;
+        from_object(&object, answer.date, &mut self.carried())
+    }
+}
+
+/// The server said that this Secret does not exist.
+fn is_gone(error: &ApiError) -> bool {
+    matches!(
+        error.kind,
+        ErrorKind::NotFound | ErrorKind::NamespaceMissing
+    )
+}
+
+/// Somebody else wrote, created or removed it.
+fn is_lost(error: &ApiError) -> bool {
+    matches!(
+        error.kind,
+        ErrorKind::Stale
+            | ErrorKind::AlreadyExists
+            | ErrorKind::FieldConflict
+            | ErrorKind::NotFound
+    )
+}
+
+fn written(stored: StoredSecret) -> WriteOutcome {
+    WriteOutcome::Written(Box::new(stored))
+}

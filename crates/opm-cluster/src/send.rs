@@ -1,0 +1,317 @@
+//! Sending a request, again where `retry` says so, and never past a closed gate.
+
+use std::error::Error as StdError;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, DATE, RETRY_AFTER};
+use http::{HeaderMap, Request};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use kube::client::Body;
+use opm_engine::ports::{ApiError, ErrorKind, Gate, Stopped, Timestamp};
+
+use crate::client::ClusterClient;
+use crate::errors::{Asked, StatusBody, classify};
+use crate::json;
+use crate::request::Call;
+use crate::retry::{Failure, Progress, RetryPolicy};
+
+/// More than any answer that makes sense to hold in memory.
+const LARGEST_ANSWER: usize = 256 << 20;
+
+/// How often a wait between attempts looks at the gate.
+const GATE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// An answer with a status below 400.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// The server's clock when it answered.
+    pub(crate) date: Timestamp,
+    pub(crate) body: Bytes,
+}
+
+/// What all attempts of a request came to.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) result: Result<Answer, ApiError>,
+    /// Whether an earlier attempt may have been carried out although it was not answered: what
+    /// the last answer says may then be our own doing.
+    pub(crate) in_doubt: bool,
+}
+
+/// How a request is sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sending<'a> {
+    gate: Option<&'a Gate>,
+    retry: RetryPolicy,
+    attempt_timeout: Duration,
+    largest: usize,
+}
+
+impl<'a> Sending<'a> {
+    /// A read: no gate.
+    pub(crate) fn reading(client: &ClusterClient) -> Self {
+        Self {
+            gate: None,
+            retry: client.settings.retry,
+            attempt_timeout: client.settings.attempt_timeout,
+            largest: LARGEST_ANSWER,
+        }
+    }
+
+    /// A write: every attempt asks the gate first.
+    pub(crate) fn writing(client: &ClusterClient, gate: &'a Gate) -> Self {
+        Self {
+            gate: Some(gate),
+            ..Sending::reading(client)
+        }
+    }
+
+    /// A write that is of no use later than this.
+    pub(crate) fn within(mut self, limit: Duration) -> Self {
+        self.retry.budget = self.retry.budget.min(limit);
+        self.attempt_timeout = self.attempt_timeout.min(limit);
+        self
+    }
+
+    /// An answer that is given up beyond this size.
+    pub(crate) fn at_most(mut self, bytes: usize) -> Self {
+        self.largest = bytes;
+        self
+    }
+}
+
+/// One failed attempt.
+struct Broken {
+    failure: Failure,
+    error: ApiError,
+}
+
+impl ClusterClient {
+    /// Sends a request until it is answered for good. The last cause is what is reported.
+    pub(crate) async fn exchange(&self, call: &Call, sending: Sending<'_>) -> Exchange {
+        let begun = tokio::time::Instant::now();
+        let mut in_doubt = false;
+        let mut attempts = 0;
+        loop {
+            if let Err(stopped) = self.pass(sending.gate) {
+                let result = Err(ApiError::stopped(stopped));
+                return Exchange { result, in_doubt };
+            }
+            attempts += 1;
+            let broken = match self.attempt(call, sending).await {
+                Ok(answer) => {
+                    let result = Ok(answer);
+                    return Exchange { result, in_doubt };
+                }
+                Err(broken) => broken,
+            };
+            let progress = Progress {
+                attempts,
+                elapsed: begun.elapsed(),
+                contacted: self.contacted().load(Ordering::Relaxed),
+            };
+            let Some(wait) = sending.retry.next(broken.failure, progress, random()) else {
+                let result = Err(broken.error);
+                return Exchange { result, in_doubt };
+            };
+            in_doubt |= broken.failure.in_doubt();
+            tracing::debug!(target: "opm_cluster", method = %call.method, path = call.target,
+                cause = %broken.error, wait_ms = wait.as_millis(), "sending again");
+            self.wait(wait, sending.gate).await;
+        }
+    }
+
+    /// The same for reads, where doubt does not matter.
+    pub(crate) async fn read(&self, call: &Call) -> Result<Answer, ApiError> {
+        self.exchange(call, Sending::reading(self)).await.result
+    }
+
+    fn pass(&self, gate: Option<&Gate>) -> Result<(), Stopped> {
+        gate.map_or(Ok(()), |gate| gate.check((self.now)()))
+    }
+
+    async fn wait(&self, wait: Duration, gate: Option<&Gate>) {
+        let until = tokio::time::Instant::now() + wait;
+        while self.pass(gate).is_ok() {
+            let left = until.saturating_duration_since(tokio::time::Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left.min(GATE_INTERVAL)).await;
+        }
+    }
+
+    async fn attempt(&self, call: &Call, sending: Sending<'_>) -> Result<Answer, Broken> {
+        let request = http_request(call)?;
+        let talk = async {
+            let response = self.kube.send(request).await.map_err(|e| no_answer(&e))?;
+            let (head, body) = response.into_parts();
+            self.contacted().store(true, Ordering::Relaxed);
+            let date = header(&head.headers, &DATE).and_then(json::header_time);
+            let date = self.note_server_time(date);
+            self.warnings().note(&head.headers, &self.known());
+            let body = Limited::new(body, sending.largest)
+                .collect()
+                .await
+                .map_err(|error| broken_body(error.as_ref()))?;
+            Ok((head, date, body.to_bytes()))
+        };
+        let (head, date, body) = tokio::time::timeout(sending.attempt_timeout, talk)
+            .await
+            .map_err(|_| timed_out(sending.attempt_timeout))??;
+        let status = head.status.as_u16();
+        if status < 400 {
+            return Ok(Answer { status, date, body });
+        }
+        Err(self.refused(call, status, &head.headers, &body))
+    }
+
+    fn refused(&self, call: &Call, status: u16, headers: &HeaderMap, body: &[u8]) -> Broken {
+        let asked = Asked {
+            plural: &call.plural,
+            secret: call.secret,
+        };
+        let error = classify(status, body, asked, &self.known());
+        let told = header(headers, &RETRY_AFTER).and_then(|text| text.parse().ok());
+        let in_body = StatusBody::read(body)
+            .map(|answer| answer.details.retry_after_seconds)
+            .filter(|seconds| *seconds > 0);
+        let failure = Failure::Status {
+            status,
+            reason: !error.reason.is_empty(),
+            retry_after: told.or(in_body).map(Duration::from_secs),
+        };
+        Broken { failure, error }
+    }
+}
+
+/// The request as `kube` takes it.
+pub(crate) fn to_http(call: &Call) -> Result<Request<Body>, http::Error> {
+    let mut request = Request::builder()
+        .method(&call.method)
+        .uri(&call.target)
+        .header(ACCEPT, call.accept);
+    if let Some(content_type) = call.content_type {
+        request = request.header(CONTENT_TYPE, content_type);
+    }
+    request.body(Body::from(call.body.clone()))
+}
+
+fn http_request(call: &Call) -> Result<Request<Body>, Broken> {
+    to_http(call).map_err(|error| Broken {
+        failure: Failure::Permanent,
+        error: local_error(ErrorKind::Rejected, format!("no such request: {error}")),
+    })
+}
+
+fn no_answer(error: &kube::Error) -> Broken {
+    let failure = match error {
+        kube::Error::Auth(_) => Failure::Permanent,
+        _ if is_connect(error) => Failure::NotConnected,
+        _ => Failure::NoAnswer,
+    };
+    Broken {
+        failure,
+        error: unreachable_error(error),
+    }
+}
+
+fn broken_body(error: &(dyn StdError + Send + Sync + 'static)) -> Broken {
+    if error.is::<LengthLimitError>() {
+        let message = "the server's answer is too large to be read".to_owned();
+        return Broken {
+            failure: Failure::Permanent,
+            error: local_error(ErrorKind::TooLarge, message),
+        };
+    }
+    Broken {
+        failure: Failure::NoAnswer,
+        error: local_error(ErrorKind::Unreachable, chain(error)),
+    }
+}
+
+fn timed_out(after: Duration) -> Broken {
+    let message = format!("no answer within {} s", after.as_secs_f32());
+    Broken {
+        failure: Failure::NoAnswer,
+        error: local_error(ErrorKind::Unreachable, message),
+    }
+}
+
+/// What kept a request from being answered.
+pub(crate) fn unreachable_error(error: &kube::Error) -> ApiError {
+    local_error(ErrorKind::Unreachable, network_message(error))
+}
+
+/// An error that is not an answer of the server.
+pub(crate) fn local_error(kind: ErrorKind, message: String) -> ApiError {
+    ApiError {
+        kind,
+        status: None,
+        reason: String::new(),
+        message,
+        causes: Vec::new(),
+    }
+}
+
+/// Says what happened to the network, without the wrapping that says it happened in a client.
+/// A credential plugin's output is left out, for it may hold the credential.
+pub(crate) fn network_message(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Auth(kube::client::AuthError::AuthExecRun { cmd, out }) => {
+            let stderr = String::from_utf8_lossy(&out.stderr);
+            format!(
+                "the credential plugin `{cmd}` failed with {}: {}",
+                out.status,
+                stderr.trim()
+            )
+        }
+        kube::Error::Auth(error) => format!("no credentials: {error}"),
+        kube::Error::Service(error) => chain(error.as_ref()),
+        other => chain(other),
+    }
+}
+
+/// An error and what is behind it, each said once.
+pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let text = error.to_string();
+        if !parts.iter().any(|part| part.contains(&text)) {
+            parts.push(text);
+        }
+        next = error.source();
+    }
+    parts.join(": ")
+}
+
+fn is_connect(error: &kube::Error) -> bool {
+    let mut next: Option<&(dyn StdError + 'static)> = match error {
+        kube::Error::Service(inner) => Some(inner.as_ref()),
+        other => Some(other),
+    };
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<hyper_util::client::legacy::Error>() {
+            return error.is_connect();
+        }
+        next = error.source();
+    }
+    false
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &http::HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Between 0 and 1, different every time. Enough to spread clients out.
+pub(crate) fn random() -> f64 {
+    let bits = RandomState::new().hash_one(0_u8) >> 11;
+    #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
+    let fraction = bits as f64 / (1_u64 << 53) as f64;
+    fraction
+}

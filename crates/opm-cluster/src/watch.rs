@@ -1,0 +1,310 @@
+//! Watching objects: how they are now, then every change, through disconnects and expired
+//! versions, until enough was seen or the time is over.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::time::Duration;
+
+use futures::future::try_join_all;
+use opm_core::identity::{GroupKind, Identity};
+use opm_engine::ports::{ApiError, Detail, ErrorKind, Found, ServedKind, WatchEvent};
+use tokio::sync::mpsc::{Sender, channel};
+
+use crate::client::ClusterClient;
+use crate::discovery::{Resolved, not_reachable, resolve};
+use crate::json::{self, Object};
+use crate::list::{Kind, Selectors};
+use crate::request::WatchFrom;
+use crate::send::random;
+use crate::watch_stream::{Change, Ended, LASTS};
+
+/// Up to this many objects of a kind in a namespace are watched by name each, so that a crowd
+/// of others beside them costs nothing.
+const BY_NAME: usize = 8;
+
+/// How often objects are asked for that may be read but not listed or watched.
+const POLL: Duration = Duration::from_secs(1);
+
+/// About how long to wait before a watch that ended is asked for again.
+const AGAIN: Duration = Duration::from_millis(300);
+
+/// Objects of one kind in one namespace that share a watch.
+struct Watched {
+    group_kind: GroupKind,
+    namespace: Option<String>,
+    names: BTreeSet<String>,
+}
+
+impl Watched {
+    fn identity(&self, name: &str) -> Identity {
+        Identity::new(self.group_kind.clone(), self.namespace.as_deref(), name)
+    }
+
+    fn identities(&self) -> Vec<Identity> {
+        self.names.iter().map(|name| self.identity(name)).collect()
+    }
+
+    fn fields(&self) -> Option<String> {
+        match (self.names.len(), self.names.first()) {
+            (1, Some(name)) => Some(format!("metadata.name={name}")),
+            _ => None,
+        }
+    }
+
+    /// Nobody waits for the content of a Secret.
+    fn detail(&self) -> Detail {
+        match self.group_kind.is("", "Secret") {
+            true => Detail::Metadata,
+            false => Detail::Whole,
+        }
+    }
+}
+
+fn split(wanted: &[Identity]) -> Vec<Watched> {
+    let mut groups: BTreeMap<(&GroupKind, &Option<String>), BTreeSet<String>> = BTreeMap::new();
+    for id in wanted {
+        let names = groups.entry((&id.group_kind, &id.namespace)).or_default();
+        names.insert(id.name.clone());
+    }
+    let mut all = Vec::new();
+    for ((kind, namespace), names) in groups {
+        let watched = |names| Watched {
+            group_kind: kind.clone(),
+            namespace: namespace.clone(),
+            names,
+        };
+        if names.len() <= BY_NAME {
+            all.extend(
+                names
+                    .into_iter()
+                    .map(|name| watched(BTreeSet::from([name]))),
+            );
+        } else {
+            all.push(watched(names));
+        }
+    }
+    all
+}
+
+impl ClusterClient {
+    pub(crate) async fn watch_all(
+        &self,
+        wanted: &[Identity],
+        timeout: Duration,
+        on_event: &mut (dyn FnMut(WatchEvent) -> bool + Send),
+    ) -> Result<bool, ApiError> {
+        let groups = split(wanted);
+        let (events, mut arrived) = channel(64);
+        let follow = try_join_all(groups.iter().map(|group| self.follow(group, &events)));
+        let enough = async {
+            while let Some(event) = arrived.recv().await {
+                if on_event(event) {
+                    return;
+                }
+            }
+            std::future::pending().await
+        };
+        tokio::select! {
+            biased;
+            () = enough => Ok(true),
+            failed = follow => match failed {
+                Err(error) => Err(error),
+                // Nothing to watch: nothing will come.
+                Ok(_) => {
+                    tokio::time::sleep(timeout).await;
+                    Ok(false)
+                }
+            },
+            () = tokio::time::sleep(timeout) => Ok(false),
+        }
+    }
+
+    /// Follows one group for as long as somebody listens.
+    async fn follow(
+        &self,
+        group: &Watched,
+        events: &Sender<WatchEvent>,
+    ) -> Result<Infallible, ApiError> {
+        loop {
+            let served = self.served_with([&group.group_kind]).await?;
+            let served = match resolve(&served, &group.group_kind) {
+                Resolved::Served(served) => served,
+                Resolved::NotServed => {
+                    self.all_gone(group, events).await;
+                    tokio::time::sleep(POLL).await;
+                    continue;
+                }
+                silent => return Err(not_reachable(&group.group_kind, &silent)),
+            };
+            match self.list_and_watch(group, &served, events).await {
+                Ok(()) => {}
+                Err(error) if error.kind == ErrorKind::Forbidden => {
+                    return self.poll(group, events).await;
+                }
+                Err(error) if error.kind == ErrorKind::KindNotServed => {
+                    self.discover().await?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Reports how things are, then what changes, until the version it knows has expired.
+    async fn list_and_watch(
+        &self,
+        group: &Watched,
+        served: &ServedKind,
+        events: &Sender<WatchEvent>,
+    ) -> Result<(), ApiError> {
+        let kind = Kind {
+            group_kind: &group.group_kind,
+            served,
+            namespace: group.namespace.as_deref(),
+        };
+        let fields = group.fields();
+        let selectors = Selectors {
+            detail: group.detail(),
+            labels: None,
+            fields: fields.as_deref(),
+        };
+        let list = self.list_all(kind.place(), selectors).await?;
+        let mut missing = group.names.clone();
+        for object in list.items {
+            let name = json::metadata(&object, "name").unwrap_or_default();
+            if missing.remove(name) {
+                self.report(group, kind, Change::Is(object), events).await;
+            }
+        }
+        for name in missing {
+            let _ = events.send(WatchEvent::Gone(group.identity(&name))).await;
+        }
+        let mut version = list.metadata.resource_version;
+        let mut failing_since = None;
+        loop {
+            let from = WatchFrom {
+                detail: group.detail(),
+                resource_version: &version,
+                fields: fields.as_deref(),
+                seconds: LASTS.as_secs(),
+            };
+            let call = kind.place().watch(&from)?;
+            let ended = match self.open(&call).await {
+                Err(ended) => ended,
+                Ok(mut stream) => loop {
+                    failing_since = None;
+                    match stream.next().await {
+                        Err(ended) => break ended,
+                        Ok(change) => {
+                            if let Some(now) = change.version() {
+                                now.clone_into(&mut version);
+                            }
+                            self.report(group, kind, change, events).await;
+                        }
+                    }
+                },
+            };
+            match ended {
+                Ended::Expired => return Ok(()),
+                Ended::Failed(error) if !is_passing(&error) => return Err(error),
+                Ended::Failed(error) => {
+                    let now = tokio::time::Instant::now();
+                    if now - *failing_since.get_or_insert(now) > self.settings.retry.budget {
+                        return Err(error);
+                    }
+                }
+                Ended::Disconnected => {}
+            }
+            // A server that ends every watch at once must not be asked in a tight loop.
+            tokio::time::sleep(AGAIN.mul_f64(0.5 + random() / 2.0)).await;
+        }
+    }
+
+    async fn report(
+        &self,
+        group: &Watched,
+        kind: Kind<'_>,
+        change: Change,
+        events: &Sender<WatchEvent>,
+    ) {
+        let event = match change {
+            Change::Is(mut object) => {
+                let Some(id) = wanted(group, &object) else {
+                    return;
+                };
+                kind.name_kind(&mut object);
+                WatchEvent::Seen(id, object)
+            }
+            Change::Gone(object) => match wanted(group, &object) {
+                Some(id) => WatchEvent::Gone(id),
+                None => return,
+            },
+            Change::Bookmark(_) => return,
+        };
+        // Nobody listening any more means that the watch is about to end.
+        let _ = events.send(event).await;
+    }
+
+    async fn all_gone(&self, group: &Watched, events: &Sender<WatchEvent>) {
+        for id in group.identities() {
+            let _ = events.send(WatchEvent::Gone(id)).await;
+        }
+    }
+
+    /// For those who may read an object but not watch it.
+    async fn poll(
+        &self,
+        group: &Watched,
+        events: &Sender<WatchEvent>,
+    ) -> Result<Infallible, ApiError> {
+        let wanted = group.identities();
+        let mut known: BTreeMap<Identity, Option<String>> = BTreeMap::new();
+        loop {
+            for (id, found) in self.look_at(&wanted, group.detail()).await {
+                let (version, event) = match found {
+                    Found::Absent => (None, WatchEvent::Gone(id.clone())),
+                    Found::Present(object) => (
+                        json::metadata(&object, "resourceVersion").map(str::to_owned),
+                        WatchEvent::Seen(id.clone(), object),
+                    ),
+                    Found::Failed(error) => return Err(error),
+                };
+                if known.insert(id, version.clone()) != Some(version) {
+                    let _ = events.send(event).await;
+                }
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+}
+
+fn wanted(group: &Watched, object: &Object) -> Option<Identity> {
+    let name = json::metadata(object, "name")?;
+    group.names.contains(name).then(|| group.identity(name))
+}
+
+/// Worth another try.
+fn is_passing(error: &ApiError) -> bool {
+    error.kind == ErrorKind::Unreachable || error.status.is_some_and(|status| status >= 500)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_objects_are_watched_by_name_and_many_together() {
+        let ids = |kind: &str, count: usize| -> Vec<Identity> {
+            (0..count)
+                .map(|n| Identity::new(GroupKind::new("", kind), Some("n"), format!("x{n}")))
+                .collect()
+        };
+        let few = split(&ids("Pod", BY_NAME));
+        assert_eq!(few.len(), BY_NAME);
+        assert_eq!(few[0].fields().as_deref(), Some("metadata.name=x0"));
+        let many = split(&ids("Pod", BY_NAME + 1));
+        assert_eq!(many.len(), 1);
+        assert_eq!(many[0].fields(), None);
+        let twice = [ids("Pod", 1), ids("Pod", 1), ids("Secret", 1)].concat();
+        assert_eq!(split(&twice).len(), 2);
+    }
+}
