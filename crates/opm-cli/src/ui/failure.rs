@@ -4,22 +4,51 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use super::HINT;
+use super::{HINT, printable};
 use crate::error::{CliError, ErrorObject};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 
 /// The lines that people read, without the last newline.
 pub(super) fn for_people(error: &CliError) -> String {
-    let mut text = format!("{ERROR}error:{ERROR:#} {}", error.message);
+    let mut text = format!(
+        "{ERROR}error:{ERROR:#} {}",
+        printable::lines(&error.message)
+    );
     for ErrorObject { identity, reason } in &error.objects {
-        let _ = match reason {
-            Some(reason) => write!(text, "\n  {identity}: {reason}"),
-            None => write!(text, "\n  {identity}"),
+        let line = match reason {
+            Some(reason) => format!("{identity}: {reason}"),
+            None => identity.to_string(),
         };
+        let _ = write!(text, "\n  {}", printable::line(&line));
     }
     for hint in &error.hints {
-        let _ = write!(text, "\n{HINT}hint:{HINT:#} {hint}");
+        let _ = write!(text, "\n{HINT}hint:{HINT:#} {}", printable::lines(hint));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use opm_core::identity::{GroupKind, Identity};
+
+    use super::for_people;
+    use crate::error::{CliError, ErrorKind};
+
+    #[test]
+    fn names_objects_and_hints_and_lets_nobody_write_to_the_terminal() {
+        let object = Identity::new(GroupKind::new("", "Service"), Some("games"), "web\x1b[2J");
+        let error = CliError::new(ErrorKind::Refused, "refused:\x1b]0;title\x07 twice")
+            .object(object, Some("it is\nanother's".to_owned()))
+            .object(
+                Identity::new(GroupKind::new("", "Namespace"), None, "x"),
+                None,
+            )
+            .hint("do this");
+        let text = anstream::adapter::strip_str(&for_people(&error)).to_string();
+        let expected = "error: refused:\\u{1b}]0;title\\u{7} twice\n  \
+            Service/web\\u{1b}[2J in namespace games: it is\\nanother's\n  \
+            Namespace/x\nhint: do this";
+        assert_eq!(text, expected);
+    }
 }

@@ -7,6 +7,7 @@
 
 mod choice;
 mod failure;
+mod printable;
 mod table;
 
 use std::io::{self, Write};
@@ -92,6 +93,7 @@ impl Ui {
 
     /// Says what the user should know and could overlook.
     pub(crate) fn warn(&self, message: &str) {
+        let message = printable::lines(message);
         self.say(
             Verbosity::Quiet,
             &format!("{WARNING}warning:{WARNING:#} {message}"),
@@ -100,17 +102,18 @@ impl Ui {
 
     /// Says what could be done next.
     pub(crate) fn hint(&self, message: &str) {
+        let message = printable::lines(message);
         self.say(Verbosity::Normal, &format!("{HINT}hint:{HINT:#} {message}"));
     }
 
     /// Says what was done, unless `--quiet`.
     pub(crate) fn info(&self, message: &str) {
-        self.say(Verbosity::Normal, message);
+        self.say(Verbosity::Normal, &printable::lines(message));
     }
 
     /// Says how it was done, with `--verbose`.
     pub(crate) fn detail(&self, message: &str) {
-        self.say(Verbosity::Verbose, message);
+        self.say(Verbosity::Verbose, &printable::lines(message));
     }
 
     /// Shows a failure, to people on standard error and to scripts as the one document, and

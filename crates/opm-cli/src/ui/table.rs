@@ -1,9 +1,12 @@
 //! Tables as `kubectl` users know them: upper-case headers, columns apart by spaces, no lines,
 //! never wrapped, so that they can be cut and grepped.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use comfy_table::{ContentArrangement, presets};
+
+use super::printable;
 
 /// A table, built row by row.
 pub(crate) struct Table(comfy_table::Table);
@@ -24,8 +27,15 @@ impl Table {
 
     /// Adds a row. An empty cell is shown as a dash.
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
-        self.0
-            .add_row(cells.map(|cell| if cell.is_empty() { "-" } else { cell }));
+        self.0.add_row(cells.map(shown));
+    }
+}
+
+/// A cell as it is shown.
+fn shown(cell: &str) -> Cow<'_, str> {
+    match cell {
+        "" => Cow::Borrowed("-"),
+        text => printable::line(text),
     }
 }
 
