@@ -147,6 +147,15 @@ fn lists_can_be_written_in_many_ways() {
             (&Value::Bool(false), &Value::Bool(false))
         );
     }
+    let off = World::new()
+        .file("opm-config.yaml", &file(false, "", ON))
+        .with("OPM_FEATURE_DISABLE", "sandbox");
+    let line = format!("--feature-enable {ON} version -o json --feature-enable sandbox");
+    let features = off.opm(&line).json()["features"].clone();
+    assert_eq!(
+        (&features[ON], &features["sandbox"]),
+        (&Value::Bool(true), &Value::Bool(true))
+    );
     let blanks = World::new().with("OPM_FEATURE_DISABLE", &format!(" {ON} , sandbox, "));
     let features = blanks.opm("version -o json").json()["features"].clone();
     assert_eq!(
