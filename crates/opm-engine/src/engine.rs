@@ -17,14 +17,16 @@ pub struct Actor {
     /// The name of this machine.
     pub host: String,
     /// The id of this process.
-    pub pid: u32,
-    /// The boot and pid namespace in which that pid means something, if the machine says so.
-    pub machine: Option<String>,
+    pub pid: u64,
+    /// What this machine calls its current boot, if it says so.
+    pub boot: Option<String>,
+    /// Which pid namespace the pid belongs to, if the machine says so.
+    pub pid_namespace: Option<String>,
     /// The version of `opm`.
     pub version: String,
     /// Whether a process of this machine is alive. Asked only of pids that belong to the same
-    /// host and `machine`.
-    pub is_alive: fn(u32) -> bool,
+    /// machine, boot and pid namespace.
+    pub is_alive: fn(u64) -> bool,
 }
 
 /// What holds for every use case of one run.

@@ -11,6 +11,7 @@
     reason = "the use cases are being put together"
 )]
 
+mod apply;
 pub mod engine;
 pub mod failure;
 mod observe;
@@ -19,6 +20,7 @@ mod record;
 mod removal;
 pub mod report;
 pub mod request;
+mod run;
 mod wait;
 
 pub use engine::{Actor, Engine, Settings, Timing};

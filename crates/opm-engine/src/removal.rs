@@ -25,6 +25,8 @@ pub(crate) enum Removed {
         /// Whether finalizers or a grace period still hold it.
         lingering: bool,
     },
+    /// It is another object by now, or another release has joined it: it was left alone.
+    NotMine(String),
     /// It could not be removed.
     Failed(String),
     /// It was not tried: the gate is closed.
@@ -77,6 +79,7 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
                 ErrorKind::NotFound | ErrorKind::NamespaceMissing | ErrorKind::KindNotServed => {
                     Removed::Gone { lingering: false }
                 }
+                ErrorKind::Stale => Removed::NotMine(error.to_string()),
                 _ => Removed::Failed(error.to_string()),
             },
         }

@@ -3,6 +3,7 @@
 //! How it is printed, and which JSON it becomes, is the caller's business.
 
 pub use opm_core::event::Action;
+use opm_core::event::Event;
 use opm_core::identity::Identity;
 use opm_core::ids::{ChangeId, ReleaseId};
 use opm_core::name::{NamespaceName, ReleaseName};
@@ -31,6 +32,18 @@ pub struct Outcome {
     pub action: Action,
     /// Why: always there when it was kept, failed or skipped.
     pub reason: Option<String>,
+}
+
+impl Outcome {
+    /// The same, as an event.
+    pub fn event(&self) -> Event {
+        Event::Object {
+            identity: self.identity.clone(),
+            component: self.component.clone(),
+            action: self.action,
+            reason: self.reason.clone(),
+        }
+    }
 }
 
 /// An object outside the inventory that the record still knows.

@@ -3,17 +3,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use opm_core::candidate::{Candidate, CandidateObject, Selection};
+use opm_core::candidate::{Candidate, Selection};
 use opm_core::check::{CheckedPlan, Checking, Live, Observed, Refusals, Seen, Why, check};
+use opm_core::event::Wait;
 use opm_core::identity::Identity;
-use opm_core::plan::{
-    ComponentOrder, Desired, DesiredObject, Occupants, Plan, PlanOptions, plan,
-};
+use opm_core::plan::{ComponentOrder, Desired, DesiredObject, Occupants, Plan, PlanOptions, plan};
 use opm_core::reach::{self, OwnNamespace};
 use opm_core::record::Record;
 use serde_json::{Map, Value};
 
 use super::Apply;
+use super::send::Taken;
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::scopes;
@@ -21,18 +21,34 @@ use crate::ports::{Clock, Cluster, Detail, ErrorKind, Found, SecretStore, Served
 use crate::record::Loaded;
 use crate::request::ApplyRequest;
 
-/// A checked plan with everything that carrying it out needs.
+/// A checked plan, and what carrying it out needs.
 pub(super) struct Prepared {
     pub(super) checked: CheckedPlan,
+    pub(super) scene: Scene,
+    pub(super) loaded: Option<Loaded>,
+}
+
+/// What the steps after the check have to know.
+pub(super) struct Scene {
     pub(super) own_namespace: OwnNamespace,
+    pub(super) first_apply: bool,
     /// The rendered objects.
-    pub(super) objects: HashMap<Identity, CandidateObject>,
+    objects: HashMap<Identity, Map<String, Value>>,
     /// What is sent instead of the rendered object, where an autoscaler has a say.
-    pub(super) instead: BTreeMap<Identity, Map<String, Value>>,
+    instead: BTreeMap<Identity, Map<String, Value>>,
     /// The live objects as they were seen; whole in a dry run, else metadata only.
     pub(super) live: BTreeMap<Identity, Map<String, Value>>,
-    pub(super) loaded: Option<Loaded>,
+    /// What was sent before everything else.
+    pub(super) already: HashMap<Identity, Taken>,
     pub(super) warnings: Vec<String>,
+}
+
+impl Scene {
+    /// What is sent for an object of the plan.
+    pub(super) fn object(&self, identity: &Identity) -> Option<&Map<String, Value>> {
+        let instead = self.instead.get(identity);
+        instead.or_else(|| self.objects.get(identity))
+    }
 }
 
 /// Why there is nothing to carry out.
@@ -85,12 +101,18 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     pub(super) async fn prepare(
         &self,
         loaded: Option<Loaded>,
+        mut warnings: Vec<String>,
         served: &ServedKinds,
     ) -> Result<Prepared, Unprepared> {
         let own_namespace = self.reach(served).await?;
         let plan = self.plan(loaded.as_ref().map(|loaded| &loaded.record))?;
-        let (observed, live) = self.observe(&plan).await;
-        let occupants = self.look_into(&plan, served).await;
+        let detail = match self.request.dry_run {
+            true => Detail::Whole,
+            false => Detail::Metadata,
+        };
+        let release = &self.candidate.owner.id;
+        let (observed, live) = self.engine.observe(&plan, release, detail).await;
+        let occupants = self.engine.look_into(&plan, served).await;
         let checking = Checking {
             release: self.candidate.owner.id,
             adopt: self.request.adopt.clone(),
@@ -99,7 +121,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         };
         let checked = check(plan, &observed, &checking)
             .map_err(|refusals| self.refused(&refusals, &observed))?;
-        let mut warnings: Vec<String> = self.candidate.warnings.iter().map(ToString::to_string).collect();
+        warnings.extend(loaded.iter().flat_map(|loaded| loaded.warnings.clone()));
+        warnings.extend(self.candidate.warnings.iter().map(ToString::to_string));
         let instead = self
             .engine
             .autoscaled(&self.candidate, served, &mut warnings)
@@ -109,23 +132,34 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                 "{identity}: an autoscaler targets it, so its replicas are left as they are"
             ));
         }
-        let objects = self.candidate.objects.iter();
-        Ok(Prepared {
-            checked,
+        let objects = self.candidate.objects.iter().map(|object| {
+            let manifest = &object.manifest;
+            (manifest.identity().clone(), manifest.object().clone())
+        });
+        let current = loaded.as_ref().and_then(|loaded| loaded.record.current());
+        let scene = Scene {
             own_namespace,
-            objects: objects
-                .map(|object| (object.manifest.identity().clone(), object.clone()))
-                .collect(),
+            first_apply: current.is_none(),
+            objects: objects.collect(),
             instead,
             live,
-            loaded,
+            already: HashMap::new(),
             warnings,
+        };
+        Ok(Prepared {
+            checked,
+            scene,
+            loaded,
         })
     }
 
     async fn reach(&self, served: &ServedKinds) -> Result<OwnNamespace, Failure> {
         let surroundings = self.engine.surroundings(&self.candidate, served).await;
-        let reached = reach::check(&self.candidate, &surroundings, self.request.create_namespace);
+        let reached = reach::check(
+            &self.candidate,
+            &surroundings,
+            self.request.create_namespace,
+        );
         reached.map_err(|problems| {
             let reasons: Vec<String> = problems.iter().map(ToString::to_string).collect();
             let mut failure = Failure::new(FailureKind::Refused, reasons.join("\n"));
@@ -144,46 +178,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             allow_empty: self.request.allow_empty,
             guards: self.request.guards,
         };
-        let desired = desired(&self.candidate);
-        plan(&desired, stored, options)
+        plan(&self.candidate.desired(), stored, options)
             .map_err(|error| Failure::new(FailureKind::Refused, error.to_string()))
-    }
-
-    async fn observe(&self, plan: &Plan) -> (Observed, BTreeMap<Identity, Map<String, Value>>) {
-        let wanted: Vec<Identity> = plan.to_observe().map(|e| e.identity.clone()).collect();
-        let detail = match self.request.dry_run {
-            true => Detail::Whole,
-            false => Detail::Metadata,
-        };
-        let looks = self.engine.cluster.look(&wanted, detail).await;
-        let release = &self.candidate.owner.id;
-        let mut live = BTreeMap::new();
-        let mut observed = Observed::with_capacity(looks.len());
-        for (identity, found) in looks {
-            let seen = match found {
-                Found::Absent => Seen::Absent,
-                Found::Failed(error) if error.kind == ErrorKind::Forbidden => {
-                    Seen::Forbidden(error.to_string())
-                }
-                Found::Failed(error) => Seen::Unreachable(error.to_string()),
-                Found::Present(object) => {
-                    let seen = Seen::Present(Box::new(Live::read(&object, release)));
-                    live.insert(identity.clone(), object);
-                    seen
-                }
-            };
-            observed.insert(identity, seen);
-        }
-        (observed, live)
-    }
-
-    async fn look_into(&self, plan: &Plan, served: &ServedKinds) -> HashMap<Identity, Occupants> {
-        let mut occupants = HashMap::new();
-        for holder in plan.to_look_into() {
-            let held = self.engine.occupants(holder, served).await;
-            occupants.insert(holder.clone(), held);
-        }
-        occupants
     }
 
     /// Every reason at once. Objects that are being deleted can be waited for, if nothing else
@@ -205,31 +201,27 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 }
 
-/// A candidate as a plan wants it.
-fn desired(candidate: &Candidate) -> Desired {
-    let components = candidate.components.iter().map(|component| ComponentOrder {
-        name: component.name.to_string(),
-        after: component.after.iter().map(ToString::to_string).collect(),
-    });
-    let objects = candidate.objects.iter().map(|object| {
-        let mut entry = object.entry();
-        entry.hash = Some(object.hash.clone());
-        DesiredObject {
-            entry,
-            shared: opm_core::labels::is_shared(&object.manifest),
-            expires: expires(object.manifest.object()),
+impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
+    /// Waits until these objects are gone; if they do not go in time, the refusal stands.
+    pub(super) async fn wait_for_deletion(
+        &self,
+        going: &BTreeMap<Identity, String>,
+        failure: Failure,
+    ) -> Result<(), Failure> {
+        self.tell_waiting(Wait::Gone(going.keys().cloned().collect()));
+        match self.engine.wait_gone(going, self.request.timeout).await {
+            Ok(there) if there.is_empty() => Ok(()),
+            Ok(there) => {
+                let holds = there
+                    .iter()
+                    .map(|(identity, why)| format!("{identity}: {why}"));
+                let holds = holds.collect::<Vec<_>>().join("; ");
+                Err(self.refusal(failure.hint(format!("the time is over: {holds}"))))
+            }
+            Err(error) => {
+                let what = "cannot wait for objects to be deleted";
+                Err(self.refusal(Failure::before_writing(what, &error)))
+            }
         }
-    });
-    Desired {
-        components: components.collect(),
-        objects: objects.collect(),
     }
-}
-
-/// A Job that removes itself when it is done.
-fn expires(object: &Map<String, Value>) -> bool {
-    object
-        .get("spec")
-        .and_then(|spec| spec.get("ttlSecondsAfterFinished"))
-        .is_some_and(|ttl| !ttl.is_null())
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use opm_core::check::{against_recreating, How};
+use opm_core::check::{How, against_recreating};
 use opm_core::identity::Identity;
 use opm_core::immutable::{Cause, Rejection, changed_immutable_fields, immutable_fields};
 use opm_core::labels;

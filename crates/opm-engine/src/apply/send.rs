@@ -5,6 +5,7 @@
 //! is looked at once more and the same ownership table decides again.
 
 use opm_core::check::{ApplyStep, How, Live, Ownership};
+use opm_core::diff::diff;
 use opm_core::identity::Identity;
 use opm_core::labels;
 use serde_json::{Map, Value};
@@ -12,7 +13,8 @@ use serde_json::{Map, Value};
 use super::Apply;
 use crate::observe::metadata;
 use crate::ports::{
-    ApiError, ApplyMode, ApplyObject, Clock, Cluster, Detail, ErrorKind, Found, SecretStore, Stopped,
+    ApiError, ApplyMode, ApplyObject, Clock, Cluster, Detail, ErrorKind, Found, SecretStore,
+    Stopped,
 };
 use crate::report::Action;
 
@@ -24,8 +26,8 @@ const LOOKS: usize = 3;
 pub(super) struct Sending<'a> {
     pub(super) step: &'a ApplyStep,
     pub(super) object: &'a Map<String, Value>,
-    /// The resourceVersion it had when it was looked at.
-    pub(super) seen_version: Option<&'a str>,
+    /// The object as it was looked at.
+    pub(super) seen: Option<&'a Map<String, Value>>,
 }
 
 impl<'a> Sending<'a> {
@@ -97,13 +99,20 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         let mut mode = match &sending.step.how {
             How::Completed => return Ok(completed(sending)),
             How::Create => ApplyMode::CreateOnly,
-            How::Update { uid } | How::Adopt { uid } | How::Take { uid, .. } | How::Join { uid } => {
-                ApplyMode::Update { uid: uid.clone() }
-            }
+            How::Update { uid }
+            | How::Adopt { uid }
+            | How::Take { uid, .. }
+            | How::Join { uid } => ApplyMode::Update { uid: uid.clone() },
         };
         for _ in 0..LOOKS {
             match self.send_once(sending, mode.clone()).await {
                 Ok(sent) => return Ok(self.taken(sending, &sent.object, sent.created)),
+                Err(error) if self.request.dry_run && comes_along(&error) => {
+                    return Ok(Taken {
+                        uid: None,
+                        action: Action::Created,
+                    });
+                }
                 Err(error) if moved_on(&error) => {
                     mode = self.look_again(sending).await?;
                 }
@@ -113,7 +122,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(Refused::because("it keeps changing while it is being applied"))
+        Err(Refused::because(
+            "it keeps changing while it is being applied",
+        ))
     }
 
     pub(super) async fn send_once(
@@ -145,12 +156,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     fn taken(&self, sending: Sending<'_>, live: &Map<String, Value>, created: bool) -> Taken {
-        let same_version = sending.seen_version.is_some()
-            && sending.seen_version == metadata(live, "resourceVersion");
+        let same = sending.seen.is_some_and(|seen| match self.request.dry_run {
+            // A pretended change leaves the resourceVersion alone.
+            true => diff(&sending.identity().group_kind, seen, live).is_empty(),
+            false => metadata(seen, "resourceVersion") == metadata(live, "resourceVersion"),
+        });
         let action = match &sending.step.how {
             _ if created => Action::Created,
             How::Adopt { .. } | How::Take { .. } => Action::Adopted,
-            _ if same_version => Action::Unchanged,
+            _ if same => Action::Unchanged,
             _ => Action::Configured,
         };
         Taken {
@@ -170,7 +184,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             (Some(Found::Failed(error)), _) => return Err(error.into()),
             (Some(Found::Present(object)), _) => object,
             (Some(Found::Absent), How::Adopt { .. } | How::Take { .. } | How::Join { .. }) => {
-                return Err(Refused::because("it disappeared while it was being taken over"));
+                return Err(Refused::because(
+                    "it disappeared while it was being taken over",
+                ));
             }
             (Some(Found::Absent) | None, _) => return Ok(ApplyMode::CreateOnly),
         };
@@ -206,6 +222,15 @@ fn completed(sending: Sending<'_>) -> Taken {
         uid: sending.step.entry.uid.clone(),
         action: Action::Unchanged,
     }
+}
+
+/// In a dry run, what the object needs does not exist yet. That something brings it along was
+/// checked.
+fn comes_along(error: &ApiError) -> bool {
+    matches!(
+        error.kind,
+        ErrorKind::NamespaceMissing | ErrorKind::KindNotServed
+    )
 }
 
 fn moved_on(error: &ApiError) -> bool {

@@ -1,81 +1,74 @@
 //! Applying everything, phase by phase and weight by weight.
 //!
 //! Objects of one step go at the same time, and a failure does not keep the others of its step
-//! back; what comes after it is skipped. There are two ways out: everything was taken, or not.
-//! Only the first leads on to pruning.
+//! back; what comes after it is skipped. Whether everything was taken is then the protocol's to
+//! judge.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::stream::{self, StreamExt};
-use opm_core::check::{ApplyStep, CheckedPhase};
+use opm_core::check::{ApplyStep, CheckedPhase, CheckedPlan, How};
+use opm_core::event::Wait;
 use opm_core::identity::Identity;
+use opm_core::protocol::SendOutcome;
 use opm_core::reach;
 
+use super::Apply;
+use super::prepare::Scene;
 use super::send::{Refused, Sending, Taken};
-use super::{Apply, Prepared};
 use crate::ports::{ApiError, Clock, Cluster, SecretStore, Stopped};
 use crate::report::{Action, Outcome};
 use crate::wait::NotReady;
 
-/// Every object of the plan was taken. Only this leads to pruning and recording.
-#[derive(Debug)]
-pub(super) struct Applied {
+/// What became of everything that was to be applied.
+#[derive(Debug, Default)]
+pub(super) struct SentAll {
     pub(super) outcomes: Vec<Outcome>,
-    pub(super) uids: HashMap<Identity, String>,
-}
-
-/// Not everything was taken: nothing is pruned, and nothing is recorded.
-#[derive(Debug)]
-pub(super) struct Partial {
-    pub(super) outcomes: Vec<Outcome>,
+    pub(super) results: HashMap<Identity, SendOutcome>,
     /// Set when it was not an object that failed.
     pub(super) stopped: Option<Stopped>,
-}
-
-/// What has been done so far.
-#[derive(Default)]
-struct Progress {
-    outcomes: Vec<Outcome>,
-    uids: HashMap<Identity, String>,
-    stopped: Option<Stopped>,
     failed: bool,
 }
 
-impl Progress {
-    fn take(&mut self, step: &ApplyStep, result: Result<Taken, Refused>) -> &Outcome {
-        let (action, reason) = match result {
-            Ok(taken) => {
-                if let Some(uid) = taken.uid {
-                    self.uids.insert(step.entry.identity.clone(), uid);
-                }
-                (taken.action, None)
-            }
+impl SentAll {
+    fn take(&mut self, step: &ApplyStep, result: Result<Taken, Refused>) -> Outcome {
+        let (action, reason, sent) = match result {
+            Ok(Taken { uid, action }) => (action, None, SendOutcome::Done { uid }),
             Err(Refused::Stopped(stopped)) => {
                 self.stopped = Some(stopped);
-                (Action::Skipped, Some(ApiError::stopped(stopped).message))
+                let reason = ApiError::stopped(stopped).message;
+                (Action::Skipped, Some(reason), SendOutcome::NotSent)
             }
-            Err(Refused::Unreachable(reason) | Refused::Failed { reason, .. }) => {
-                self.failed = true;
-                (Action::Failed, Some(reason))
+            Err(Refused::Unreachable(reason)) => {
+                (Action::Failed, Some(reason), SendOutcome::Uncertain)
+            }
+            Err(Refused::Failed { reason, .. }) => {
+                (Action::Failed, Some(reason), SendOutcome::Failed)
             }
         };
-        self.outcomes.push(outcome(step, action, reason));
-        &self.outcomes[self.outcomes.len() - 1]
+        self.failed |= action == Action::Failed;
+        self.results.insert(step.entry.identity.clone(), sent);
+        let outcome = outcome(step, action, reason);
+        self.outcomes.push(outcome.clone());
+        outcome
     }
 
     fn is_broken(&self) -> bool {
         self.failed || self.stopped.is_some()
     }
 
+    /// What was applied and is not ready has failed as far as the next step is concerned.
     fn not_ready(&mut self, not_ready: Vec<NotReady>) {
         self.failed |= !not_ready.is_empty();
         for NotReady { identity, reason } in not_ready {
             let found = self.outcomes.iter_mut().find(|o| o.identity == identity);
             if let Some(outcome) = found {
                 outcome.action = Action::Failed;
-                outcome.reason = Some(format!("it was applied, but did not become ready: {reason}"));
+                let reason = format!("it was applied, but did not become ready: {reason}");
+                outcome.reason = Some(reason);
             }
+            self.results.insert(identity, SendOutcome::Failed);
         }
     }
 }
@@ -92,87 +85,90 @@ pub(super) fn outcome(step: &ApplyStep, action: Action, reason: Option<String>) 
 
 impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// Applies everything that the plan says, in order.
-    pub(super) async fn apply_all(&self, prepared: &Prepared) -> Result<Applied, Partial> {
-        let mut progress = Progress::default();
-        let phases = &prepared.checked.phases;
+    pub(super) async fn apply_all(&self, checked: &CheckedPlan, scene: &Scene) -> SentAll {
+        let mut all = SentAll::default();
+        let phases = &checked.phases;
         for (at, phase) in phases.iter().enumerate() {
             for step in &phase.steps {
-                if progress.is_broken() {
-                    self.skip(step, &mut progress);
+                if all.is_broken() {
+                    self.skip(step, &mut all);
                     continue;
                 }
-                self.apply_step(prepared, step, &mut progress).await;
-                if !progress.is_broken() {
-                    self.ready_for_next(step, &mut progress).await;
+                self.apply_step(step, scene, &mut all).await;
+                if !all.is_broken() {
+                    self.ready_for_next(step, &mut all).await;
                 }
             }
             let is_last = at + 1 == phases.len();
-            if !is_last && !progress.is_broken() {
-                self.ready_for_next_phase(phase, &mut progress).await;
+            if !is_last && !all.is_broken() {
+                self.ready_for_next_phase(phase, &mut all).await;
             }
         }
-        let Progress {
-            outcomes,
-            uids,
-            stopped,
-            failed,
-        } = progress;
-        match failed || stopped.is_some() {
-            false => Ok(Applied { outcomes, uids }),
-            true => Err(Partial { outcomes, stopped }),
-        }
+        all
     }
 
-    async fn apply_step(&self, prepared: &Prepared, step: &[ApplyStep], progress: &mut Progress) {
-        let unreachable = AtomicBool::new(false);
-        let unreachable = &unreachable;
-        let mut results = stream::iter(step)
-            .map(|step| async move {
+    /// Objects of one weight, at the same time. Each is told and noted as its answer comes.
+    async fn apply_step(&self, step: &[ApplyStep], scene: &Scene, all: &mut SentAll) {
+        let unreachable = &AtomicBool::new(false);
+        let mut results = stream::iter(step.iter().enumerate())
+            .map(|(at, step)| async move {
                 if unreachable.load(Ordering::Relaxed) {
-                    let reason = "the cluster did not answer for an object before it".to_owned();
-                    return (step, Err(Refused::Unreachable(reason)));
+                    return (at, Err(Refused::because("the cluster stopped answering")));
                 }
-                let result = self.send(self.sending(prepared, step)).await;
+                let result = self.send_or_skip(step, scene).await;
                 if matches!(result, Err(Refused::Unreachable(_))) {
                     unreachable.store(true, Ordering::Relaxed);
                 }
-                (step, result)
+                (at, result)
             })
             .buffer_unordered(self.request.concurrency.max(1));
-        while let Some((step, result)) = results.next().await {
-            let outcome = progress.take(step, result);
-            self.tell_object(outcome);
+        let before = all.outcomes.len();
+        let mut order = Vec::with_capacity(step.len());
+        while let Some((at, result)) = results.next().await {
+            let outcome = all.take(&step[at], result);
+            self.tell_object(&outcome);
+            order.push(at);
         }
+        drop(results);
+        // Answers come in any order; the report has them in the plan's.
+        let done = all.outcomes.split_off(before);
+        let mut sorted: Vec<(usize, Outcome)> = order.into_iter().zip(done).collect();
+        sorted.sort_by_key(|(at, _)| *at);
+        all.outcomes.extend(sorted.into_iter().map(|(_, o)| o));
     }
 
-    fn sending<'a>(&self, prepared: &'a Prepared, step: &'a ApplyStep) -> Sending<'a> {
+    async fn send_or_skip(&self, step: &ApplyStep, scene: &Scene) -> Result<Taken, Refused> {
         let identity = &step.entry.identity;
-        let object = match prepared.instead.get(identity) {
-            Some(object) => object,
-            None => prepared.objects[identity].manifest.object(),
+        if let Some(taken) = scene.already.get(identity) {
+            return Ok(taken.clone());
+        }
+        let Some(object) = scene.object(identity) else {
+            return Err(Refused::because("it is not rendered"));
         };
-        Sending {
+        self.send(Sending {
             step,
             object,
-            seen_version: prepared.versions.get(identity).map(String::as_str),
-            seen: prepared.live.get(identity),
-        }
+            seen: scene.live.get(identity),
+        })
+        .await
     }
 
-    fn skip(&self, step: &[ApplyStep], progress: &mut Progress) {
-        let reason = match progress.stopped {
+    fn skip(&self, step: &[ApplyStep], all: &mut SentAll) {
+        let reason = match all.stopped {
             Some(stopped) => ApiError::stopped(stopped).message,
             None => "an object before it failed".to_owned(),
         };
         for step in step {
             let skipped = outcome(step, Action::Skipped, Some(reason.clone()));
             self.tell_object(&skipped);
-            progress.outcomes.push(skipped);
+            all.outcomes.push(skipped);
+            let identity = step.entry.identity.clone();
+            all.results.insert(identity, SendOutcome::NotSent);
         }
     }
 
     /// Definitions must be served, and Namespaces active, before what follows can land there.
-    async fn ready_for_next(&self, step: &[ApplyStep], progress: &mut Progress) {
+    async fn ready_for_next(&self, step: &[ApplyStep], all: &mut SentAll) {
         if self.request.dry_run {
             return;
         }
@@ -190,13 +186,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         if needed.is_empty() {
             return;
         }
-        self.wait_for(&needed, progress).await;
-        if !progress.is_broken() {
-            self.wait_for_kinds(&needed, progress).await;
+        self.wait_for(&needed, all).await;
+        if !all.is_broken() {
+            self.wait_for_kinds(&needed, all).await;
         }
     }
 
-    async fn wait_for_kinds(&self, definitions: &[Identity], progress: &mut Progress) {
+    async fn wait_for_kinds(&self, definitions: &[Identity], all: &mut SentAll) {
         let defined = definitions
             .iter()
             .filter_map(|identity| {
@@ -221,13 +217,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                         reason: reason(kind),
                     })
                 });
-                progress.not_ready(missing.collect());
+                all.not_ready(missing.collect());
             }
-            Err(error) => broke(definitions, error, progress),
+            Err(error) => broke(definitions, error, all),
         }
     }
 
-    async fn ready_for_next_phase(&self, phase: &CheckedPhase, progress: &mut Progress) {
+    async fn ready_for_next_phase(&self, phase: &CheckedPhase, all: &mut SentAll) {
         if self.request.dry_run {
             return;
         }
@@ -235,31 +231,31 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             .steps
             .iter()
             .flatten()
-            .filter(|step| step.how != opm_core::check::How::Completed)
+            .filter(|step| step.how != How::Completed)
             .map(|step| step.entry.identity.clone())
             .collect();
-        self.tell_waiting(&phase.components);
-        self.wait_for(&applied, progress).await;
+        self.tell_waiting(Wait::Ready(applied.clone()));
+        self.wait_for(&applied, all).await;
     }
 
-    async fn wait_for(&self, needed: &[Identity], progress: &mut Progress) {
+    async fn wait_for(&self, needed: &[Identity], all: &mut SentAll) {
         match self.engine.wait_ready(needed, self.request.timeout).await {
-            Ok(not_ready) => progress.not_ready(not_ready),
-            Err(error) => broke(needed, error, progress),
+            Ok(not_ready) => all.not_ready(not_ready),
+            Err(error) => broke(needed, error, all),
         }
     }
 }
 
 /// The wait itself failed.
-fn broke(needed: &[Identity], error: ApiError, progress: &mut Progress) {
+fn broke(needed: &[Identity], error: ApiError, all: &mut SentAll) {
     match Refused::from(error) {
-        Refused::Stopped(stopped) => progress.stopped = Some(stopped),
+        Refused::Stopped(stopped) => all.stopped = Some(stopped),
         Refused::Unreachable(reason) | Refused::Failed { reason, .. } => {
             let not_ready = needed.iter().map(|identity| NotReady {
                 identity: identity.clone(),
                 reason: reason.clone(),
             });
-            progress.not_ready(not_ready.collect());
+            all.not_ready(not_ready.collect());
         }
     }
 }

@@ -5,6 +5,7 @@
 mod autoscalers;
 mod labelled;
 mod occupants;
+mod plan;
 mod surroundings;
 
 pub(crate) use labelled::Labelled;

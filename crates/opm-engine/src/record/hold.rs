@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use futures::future::{Either, select};
 use futures::lock::Mutex;
+use opm_core::protocol::{renewed, still_held};
 use opm_core::record::{Record, encode_lock};
 
 use super::secret;
@@ -55,13 +56,6 @@ struct State {
     stored: StoredSecret,
     record: Record,
     held: bool,
-}
-
-impl Holding {
-    /// The record as this run wrote it last.
-    pub(crate) async fn record(&self) -> Record {
-        self.state.lock().await.record.clone()
-    }
 }
 
 impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
@@ -125,7 +119,7 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
             let Some(mut lock) = state.record.lock.clone().filter(|_| state.held) else {
                 return Ok(false);
             };
-            lock.beat += 1;
+            lock = renewed(&lock);
             let bytes = encode_lock(&lock);
             let sent = self.now();
             let written = self
@@ -145,16 +139,17 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
         Ok(true)
     }
 
-    /// Writes what `next` makes of the record, and answers with it. A next record without a
-    /// lock releases it.
+    /// Writes the record. One without a lock releases it.
     pub(crate) async fn write(
         &self,
         holding: &Holding,
-        next: impl Fn(Record) -> Record,
-    ) -> Result<Record, WriteError> {
+        mut record: Record,
+    ) -> Result<(), WriteError> {
         let mut state = holding.state.lock().await;
         for _ in 0..ATTEMPTS {
-            let record = next(state.record.clone());
+            if record.lock.is_some() {
+                record.lock.clone_from(&state.record.lock);
+            }
             let content = secret::content(&holding.release, Some(&state.stored), &record);
             let sent = self.now();
             let version = state.stored.resource_version.clone();
@@ -168,18 +163,19 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
                     Some(stored) => stored,
                     None => {
                         self.read_again(&mut state).await?;
+                        take_edits(&mut record, &state.record);
                         continue;
                     }
                 },
             };
             state.held = record.lock.is_some();
             state.stored = stored;
-            state.record = record.clone();
+            state.record = record;
             match state.held {
                 true => self.extend(holding, sent),
                 false => self.gate.no_lock(),
             }
-            return Ok(record);
+            return Ok(());
         }
         Err(WriteError::Lost)
     }
@@ -239,12 +235,19 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
         let Ok((record, _)) = secret::read(&stored) else {
             return Err(WriteError::Lost);
         };
-        let mine = state.record.lock.as_ref().map(|lock| &lock.id);
-        if record.lock.as_ref().map(|lock| &lock.id) != mine {
+        let mine = state.record.lock.as_ref();
+        if !mine.is_some_and(|lock| still_held(&record, &lock.id)) {
             return Err(WriteError::Lost);
         }
         state.stored = stored;
         state.record = record;
         Ok(())
     }
+}
+
+/// What somebody else wrote beside what is this run's to write.
+fn take_edits(record: &mut Record, now: &Record) {
+    record.labels.clone_from(&now.labels);
+    record.annotations.clone_from(&now.annotations);
+    record.unknown.clone_from(&now.unknown);
 }

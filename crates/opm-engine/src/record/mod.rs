@@ -6,6 +6,9 @@
 mod hold;
 mod lookup;
 mod secret;
+mod turn;
 
 pub(crate) use hold::{Holding, WriteError};
 pub(crate) use lookup::Loaded;
+pub(crate) use secret::{content, fitted};
+pub(crate) use turn::{Turn, holder};

@@ -1,0 +1,108 @@
+//! Pruning what became stale, once everything is applied.
+
+use std::collections::HashMap;
+
+use opm_core::check::PruneStep;
+use opm_core::event::Wait;
+use opm_core::identity::Identity;
+use opm_core::protocol::{Applied, PruneOutcome};
+
+use super::Apply;
+use crate::ports::{Clock, Cluster, SecretStore, Stopped};
+use crate::removal::{Removed, Removing, groups};
+use crate::report::{Action, Outcome};
+
+/// What pruning came to.
+pub(super) struct Pruned {
+    pub(super) outcomes: Vec<Outcome>,
+    pub(super) results: HashMap<Identity, PruneOutcome>,
+    /// Set when it was cut short: then nothing is recorded.
+    pub(super) stopped: Option<Stopped>,
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
+    /// Removes every stale object that may go, in order.
+    pub(super) async fn prune(&self, applied: &Applied) -> Pruned {
+        let mut pruned = Pruned {
+            outcomes: Vec::new(),
+            results: HashMap::new(),
+            stopped: None,
+        };
+        if let Some(reason) = self.not_before_ready(applied, &mut pruned).await {
+            for step in applied.prune() {
+                self.note(step, &Removed::Failed(reason.clone()), &mut pruned);
+            }
+            return pruned;
+        }
+        let removing = Removing {
+            release: &self.candidate.owner.id,
+            concurrency: self.request.concurrency,
+            dry_run: self.request.dry_run,
+        };
+        for group in groups(applied.prune()) {
+            if pruned.stopped.is_some() {
+                break;
+            }
+            let tell = |step: &PruneStep, removed: &Removed| self.note(step, removed, &mut pruned);
+            self.engine.remove_group(group, removing, tell).await;
+        }
+        pruned
+    }
+
+    fn note(&self, step: &PruneStep, removed: &Removed, pruned: &mut Pruned) {
+        let (action, reason, result) = match removed {
+            Removed::Gone { .. } => (Action::Pruned, None, PruneOutcome::Done),
+            Removed::NotMine(reason) => (
+                Action::Kept,
+                Some(reason.clone()),
+                PruneOutcome::NotMine(reason.clone()),
+            ),
+            Removed::Failed(reason) => (
+                Action::Failed,
+                Some(reason.clone()),
+                PruneOutcome::Failed(reason.clone()),
+            ),
+            Removed::Stopped(stopped) => {
+                pruned.stopped = Some(*stopped);
+                return;
+            }
+        };
+        let outcome = Outcome {
+            identity: step.entry.identity.clone(),
+            version: step.entry.version.clone(),
+            component: step.entry.component.clone(),
+            action,
+            reason,
+        };
+        self.tell_object(&outcome);
+        pruned.outcomes.push(outcome);
+        pruned.results.insert(step.entry.identity.clone(), result);
+    }
+
+    /// With `--prune-after-ready`, why the stale objects have to stay for now.
+    async fn not_before_ready(&self, applied: &Applied, pruned: &mut Pruned) -> Option<String> {
+        if !self.request.prune_after_ready || applied.prune().is_empty() {
+            return None;
+        }
+        let wanted: Vec<Identity> = applied
+            .plan()
+            .applies()
+            .map(|step| step.entry.identity.clone())
+            .collect();
+        self.tell_waiting(Wait::Ready(wanted.clone()));
+        match self.engine.wait_ready(&wanted, self.request.timeout).await {
+            Ok(not_ready) => not_ready
+                .first()
+                .map(|first| format!("{} is not ready yet: {}", first.identity, first.reason)),
+            Err(error) => match error.kind {
+                crate::ports::ErrorKind::Stopped(stopped) => {
+                    pruned.stopped = Some(stopped);
+                    None
+                }
+                _ => Some(format!(
+                    "whether the new objects are ready is unknown: {error}"
+                )),
+            },
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Carrying out what was begun, and writing down how it ended.
+
+use opm_core::event::Wait;
+use opm_core::identity::Identity;
+use opm_core::protocol::{Ended, NewChange, Partial, Settled};
+use opm_core::record::{Extra, LogResult, ModuleRef, Record, Values};
+
+use super::Apply;
+use super::begin::InHand;
+use super::prepare::Scene;
+use super::tell::standing;
+use crate::failure::{Failure, FailureKind};
+use crate::ports::{ApiError, Clock, Cluster, ErrorKind, SecretStore, Stopped};
+use crate::record::{Holding, WriteError, fitted};
+use crate::report::{Outcome, Report};
+use crate::run::{failed, kept, pending};
+
+impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
+    /// Applies, prunes and records, while the lock is renewed; then waits, if asked to.
+    pub(super) async fn carry_out(&self, in_hand: InHand) -> Result<Report, Failure> {
+        let InHand {
+            locked,
+            holding,
+            scene,
+        } = in_hand;
+        let work = async {
+            let sent = self.apply_all(locked.plan(), &scene).await;
+            let mut report = self.report_so_far(&scene, sent.outcomes);
+            let applied = match locked.finish(&sent.results) {
+                Ok(applied) => applied,
+                Err(partial) => {
+                    let failure = self.not_applied(report, sent.stopped);
+                    return Err(self.let_go(*partial, &holding, failure).await);
+                }
+            };
+            let pruned = self.prune(&applied).await;
+            report.resources.extend(pruned.outcomes);
+            if let Some(stopped) = pruned.stopped {
+                let failure = stopped_failure(stopped, report);
+                return Err(self.let_go(applied.stop(), &holding, failure).await);
+            }
+            let standing = standing(&applied.plan().stale);
+            for outcome in &standing {
+                self.tell_object(outcome);
+            }
+            report.resources.extend(standing);
+            report
+                .warnings
+                .extend(super::tell::transferred(&applied.plan().stale));
+            let settled = applied.settle(&pruned.results, self.engine.server_now());
+            self.record(settled, &holding, report).await
+        };
+        let mut report = self.engine.while_renewing(&holding, work).await?;
+        report.warnings.extend(self.engine.cluster.take_warnings());
+        let unpruned = !report.pending.is_empty();
+        self.wait_until_ready(report, unpruned).await
+    }
+
+    /// Writes the change down and lets go of the lock.
+    async fn record(
+        &self,
+        settled: Settled,
+        holding: &Holding,
+        mut report: Report,
+    ) -> Result<Report, Failure> {
+        let ended = self
+            .engine
+            .ended(LogResult::Succeeded, None, &report.resources);
+        let recorded = settled.record(self.new_change(), self.request.max_history, &ended);
+        let (record, notes) = match fitted(recorded.record) {
+            Ok(fitted) => fitted,
+            Err(failure) => return Err(failure.after(report)),
+        };
+        report.warnings.extend(notes);
+        report.pending = pending(&record);
+        report.kept = kept(&record);
+        match self.engine.write(holding, record).await {
+            Ok(()) => {
+                self.tell_recorded();
+                Ok(report)
+            }
+            Err(error) => Err(not_recorded(error).after(report)),
+        }
+    }
+
+    fn new_change(&self) -> NewChange {
+        let candidate = &self.candidate;
+        NewChange {
+            id: candidate.change.to_string(),
+            module: ModuleRef {
+                path: candidate.module.path.as_str().to_owned(),
+                version: candidate.module.version.clone(),
+                name: candidate.module.name.as_str().to_owned(),
+                extra: Extra::default(),
+            },
+            values: Values(candidate.values.clone()),
+            manifest_digest: candidate.digest.to_string(),
+            components: candidate.selected.iter().map(ToString::to_string).collect(),
+            features: self.engine.settings.features.clone(),
+            record: None,
+        }
+    }
+
+    /// The record is written; whether everything becomes ready changes nothing in it.
+    async fn wait_until_ready(&self, report: Report, unpruned: bool) -> Result<Report, Failure> {
+        let mut failure = unpruned.then(|| {
+            let count = report.pending.len();
+            let message = format!(
+                "recorded, but {count} stale objects could not be removed; they stay pending"
+            );
+            let mut failure = Failure::new(FailureKind::Incomplete, message)
+                .hint("the next apply tries again; `opm mod status` shows them");
+            for object in failed(&report.resources) {
+                failure = failure.object(
+                    object.identity.clone(),
+                    object.reason.clone().unwrap_or_default(),
+                );
+            }
+            failure
+        });
+        if self.request.wait {
+            let wanted: Vec<Identity> = self
+                .candidate
+                .objects
+                .iter()
+                .map(|object| object.manifest.identity().clone())
+                .collect();
+            self.tell_waiting(Wait::Ready(wanted.clone()));
+            match self.engine.wait_ready(&wanted, self.request.timeout).await {
+                Ok(not_ready) if not_ready.is_empty() => {}
+                Ok(not_ready) => {
+                    let mut late = failure.unwrap_or_else(|| {
+                        let message =
+                            format!("recorded, but not ready: {} objects", not_ready.len());
+                        Failure::new(FailureKind::Incomplete, message)
+                    });
+                    for object in not_ready {
+                        late = late.object(object.identity, object.reason);
+                    }
+                    failure = Some(late);
+                }
+                Err(error) if error.kind == ErrorKind::Stopped(Stopped::Interrupted) => {
+                    let message = "interrupted while waiting; the change is recorded";
+                    return Err(Failure::new(FailureKind::Interrupted, message).after(report));
+                }
+                Err(error) => {
+                    let message = format!("recorded, but readiness is unknown: {error}");
+                    failure = Some(Failure::new(FailureKind::Incomplete, message));
+                }
+            }
+        }
+        match failure {
+            Some(failure) => Err(failure.after(report)),
+            None => Ok(report),
+        }
+    }
+
+    /// Lets go of the lock after something went wrong: the intent stays, nothing is recorded.
+    async fn let_go(&self, partial: Partial, holding: &Holding, mut failure: Failure) -> Failure {
+        let result = match failure.kind {
+            FailureKind::Interrupted => LogResult::Interrupted,
+            _ => LogResult::Failed,
+        };
+        let outcomes = &failure.report.resources;
+        let reason = failure.message.clone();
+        let ended: Ended = self.engine.ended(result, Some(reason), outcomes);
+        let record: Record = partial.release(&ended, &self.engine.settings.timing);
+        failure.report.pending = pending(&record);
+        failure.report.kept = kept(&record);
+        match self.engine.write(holding, record).await {
+            Ok(()) => {}
+            Err(WriteError::Lost) if failure.kind != FailureKind::Interrupted => {
+                failure.kind = FailureKind::LockLost;
+                failure.message = format!("{}; and the lock was lost", failure.message);
+            }
+            Err(error) => failure.report.warnings.push(format!(
+                "the lock could not be released and expires by itself: {}",
+                not_recorded(error)
+            )),
+        }
+        let warnings = self.engine.cluster.take_warnings();
+        failure.report.warnings.extend(warnings);
+        failure
+    }
+
+    fn not_applied(&self, report: Report, stopped: Option<Stopped>) -> Failure {
+        if let Some(stopped) = stopped {
+            return stopped_failure(stopped, report);
+        }
+        let objects: Vec<&Outcome> = failed(&report.resources).collect();
+        let message = format!(
+            "{} of {} objects could not be applied; nothing was pruned and nothing was recorded",
+            objects.len(),
+            report.resources.len()
+        );
+        let mut failure = Failure::new(FailureKind::Failed, message);
+        for object in objects {
+            let reason = object.reason.clone().unwrap_or_default();
+            failure = failure.object(object.identity.clone(), reason);
+        }
+        failure
+            .hint("mend the cause and apply again; what was created meanwhile is not forgotten")
+            .after(report)
+    }
+
+    fn report_so_far(&self, scene: &Scene, outcomes: Vec<Outcome>) -> Report {
+        Report {
+            first_apply: scene.first_apply,
+            resources: outcomes,
+            warnings: scene.warnings.clone(),
+            ..self.report()
+        }
+    }
+}
+
+fn stopped_failure(stopped: Stopped, report: Report) -> Failure {
+    let failure = match stopped {
+        Stopped::Interrupted => Failure::new(
+            FailureKind::Interrupted,
+            "interrupted; nothing was recorded, and what was begun is not forgotten",
+        ),
+        Stopped::LockUncertain => Failure::new(
+            FailureKind::LockLost,
+            "the release's lock could not be renewed in time, so this run stopped",
+        ),
+    };
+    failure.hint("apply again to go on").after(report)
+}
+
+/// Everything is applied, but the record does not say so.
+fn not_recorded(error: WriteError) -> Failure {
+    match error {
+        WriteError::Lost => Failure::new(
+            FailureKind::LockLost,
+            "the release's lock was lost before the change was recorded",
+        ),
+        WriteError::Api(error) => {
+            let kind = match error.kind {
+                ErrorKind::Stopped(_) => FailureKind::LockLost,
+                _ => FailureKind::Failed,
+            };
+            let error: ApiError = error;
+            Failure::new(
+                kind,
+                format!("the release's record could not be written: {error}"),
+            )
+        }
+    }
+    .hint("apply again: what was done is not forgotten")
+}
