@@ -1,4 +1,7 @@
 //! The commands: one file each, with its arguments and one function.
+//!
+//! A new one gets a file with a clap struct, whose doc comment is the help text, and a `run` that
+//! takes plain values and the `Ui`; a line in [`Command`] and one in each `match` below.
 
 mod completion;
 mod config;

@@ -9,6 +9,7 @@
 )]
 
 mod config;
+mod config_errors;
 mod contract;
 mod features;
 mod runner;
