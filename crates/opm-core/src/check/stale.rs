@@ -8,7 +8,7 @@ use super::{
 };
 use crate::identity::Identity;
 use crate::plan::{
-    Guard, Occupant, Occupants, Origin, Plan, Stale, ignored_in_namespace, lives_in,
+    Guard, Occupant, Occupants, Origin, Plan, Purpose, Stale, ignored_in_namespace, lives_in,
 };
 use crate::record::{KeptObject, KeptWhy};
 
@@ -116,33 +116,41 @@ fn nobody() -> Release {
 
 /// Why an object of this release is left standing, if it is.
 fn stands(stale: &Stale, plan: &Plan, live: &Live, shared: bool) -> Option<(KeptWhy, String)> {
-    if let Origin::Pending { why, .. } = &stale.origin
-        && why.was_there_before()
-    {
+    if plan.purpose == Purpose::PruneKept {
+        return None;
+    }
+    let was_there_before = match stale.origin {
+        Origin::Pending { why, .. } => why.was_there_before(),
+        // Kept as not ours, though it carries our label: a failed adoption put it there.
+        Origin::Kept(why) => why == KeptWhy::NotMine,
+        Origin::Inventory => false,
+    };
+    if was_there_before {
         let reason = "it was there before this release tried to take it over";
         return Some((KeptWhy::NotMine, reason.to_owned()));
     }
     if live.opted_out {
-        return Some((
-            KeptWhy::OptOut,
-            "it is annotated opmodel.dev/prune: \"false\"".to_owned(),
-        ));
+        let reason = "it is annotated opmodel.dev/prune: \"false\"";
+        return Some((KeptWhy::OptOut, reason.to_owned()));
     }
     if plan.options.no_prune {
         return Some((KeptWhy::NoPrune, "--no-prune was given".to_owned()));
     }
-    let guard = plan.options.guards.in_the_way(&stale.entry.identity);
+    let identity = &stale.entry.identity;
     // Taking a label off a shared object deletes nothing, so no guard is needed for it.
-    guard.filter(|_| !shared).map(|guard| {
-        (
-            KeptWhy::Guard,
-            format!(
-                "{} is guarded; {} lifts that",
-                stale.entry.identity.kind(),
-                guard.flag()
-            ),
-        )
-    })
+    let guard = plan
+        .options
+        .guards
+        .in_the_way(identity)
+        .filter(|_| !shared)?;
+    Some((
+        KeptWhy::Guard,
+        format!(
+            "{} is guarded; {} lifts that",
+            identity.kind(),
+            guard.flag()
+        ),
+    ))
 }
 
 /// A Namespace or CustomResourceDefinition takes everything inside along, so everything inside

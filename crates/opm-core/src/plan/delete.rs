@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::stale::origin;
 use super::{Origin, Plan, PlanError, PlanOptions, Purpose, Stale, order};
+use crate::identity::Identity;
 use crate::record::{KeptObject, Record};
 
 /// Plans the removal of a release: inventory, pending and kept alike.
@@ -59,11 +60,7 @@ fn removal(
         .iter()
         .cloned()
         .partition(|kept| goes(&kept.entry.component));
-    let kept = gone.into_iter().map(|kept| Stale {
-        entry: kept.entry,
-        origin: Origin::Kept,
-    });
-    stale.extend(kept);
+    stale.extend(gone.into_iter().map(kept));
     order::sort(&mut stale, Some(stored), &HashMap::new());
     let (phases, renames) = (Vec::new(), Vec::new());
     Ok(Plan {
@@ -75,4 +72,35 @@ fn removal(
         remaining,
         renames,
     })
+}
+
+/// Plans the removal of kept objects that were named; everything else stays as it is.
+pub fn plan_prune_kept(
+    stored: &Record,
+    named: impl Fn(&Identity) -> bool,
+    options: PlanOptions,
+) -> Result<Plan, PlanError> {
+    if stored.needs_bodies() {
+        return Err(PlanError::IncompleteRecord);
+    }
+    let all = stored.kept.objects.iter().cloned();
+    let (going, carried): (Vec<_>, Vec<_>) = all.partition(|kept| named(&kept.entry.identity));
+    let mut stale: Vec<Stale> = going.into_iter().map(kept).collect();
+    order::sort(&mut stale, Some(stored), &HashMap::new());
+    Ok(Plan {
+        purpose: Purpose::PruneKept,
+        options,
+        phases: Vec::new(),
+        stale,
+        carried,
+        remaining: stored.inventory().to_vec(),
+        renames: Vec::new(),
+    })
+}
+
+fn kept(kept: KeptObject) -> Stale {
+    Stale {
+        entry: kept.entry,
+        origin: Origin::Kept(kept.why),
+    }
 }

@@ -15,13 +15,13 @@ use std::collections::{HashMap, HashSet};
 use thiserror::Error;
 
 pub use components::{ComponentOrder, stages};
-pub use delete::{plan_delete, plan_delete_component};
+pub use delete::{plan_delete, plan_delete_component, plan_prune_kept};
 pub use guard::{Guard, GuardFlags, Occupant, Occupants, ignored_in_namespace, lives_in};
 pub use order::prune_order;
 
 use crate::entry::Entry;
 use crate::identity::Identity;
-use crate::record::{KeptObject, PendingWhy, Record, RecordedEntry};
+use crate::record::{KeptObject, KeptWhy, PendingWhy, Record, RecordedEntry};
 use crate::weight::{apply_order, weight};
 
 /// One object that a module renders, with what a plan has to know about it.
@@ -168,8 +168,8 @@ pub enum Origin {
         /// Whether it was pending under a lock that was taken over.
         late: bool,
     },
-    /// The kept objects: only a delete reaches for those.
-    Kept,
+    /// The kept objects, left for this reason: only deletes and prunes by name reach for those.
+    Kept(KeptWhy),
 }
 
 /// An object that the release has, or may have, and that should go.
@@ -201,6 +201,8 @@ pub enum Purpose {
     Delete,
     /// To remove one component of a release.
     DeleteComponent(String),
+    /// To remove kept objects that were named. Being named, they need no flag.
+    PruneKept,
 }
 
 /// What should happen, before anybody has looked at the cluster.
@@ -245,10 +247,14 @@ impl Plan {
     pub fn to_look_into(&self) -> impl Iterator<Item = &Identity> {
         let stale = self.stale.iter().map(|stale| &stale.entry.identity);
         stale.filter(|identity| {
-            !self.options.no_prune
-                && Guard::of(&identity.group_kind)
-                    .is_some_and(|guard| guard.holds_others() && self.options.guards.allow(guard))
+            let guard = Guard::of(&identity.group_kind).filter(|guard| guard.holds_others());
+            guard.is_some_and(|guard| self.lifts(guard)) && !self.options.no_prune
         })
+    }
+
+    /// Whether this plan may delete objects of a guarded kind.
+    pub fn lifts(&self, guard: Guard) -> bool {
+        self.purpose == Purpose::PruneKept || self.options.guards.allow(guard)
     }
 
     /// Whether an empty render would remove everything.

@@ -30,7 +30,7 @@ pub(super) fn sort(
             Origin::Inventory => None,
             // It was never recorded, so the only order it was applied in is one like the
             // rendered one.
-            Origin::Pending { .. } | Origin::Kept => rendered.get(component),
+            Origin::Pending { .. } | Origin::Kept(_) => rendered.get(component),
         });
         known.copied().unwrap_or(newest)
     };

@@ -178,6 +178,18 @@ impl Settled {
         }
     }
 
+    /// Lets go of the lock and records no change: what is pending and kept is all that is new.
+    pub fn release(self, ended: &Ended) -> Record {
+        let Self {
+            mut record,
+            lock_id,
+            started,
+            ..
+        } = self;
+        close(&mut record, &lock_id, started, ended);
+        record
+    }
+
     /// The record as it will be, without the change: what is pending and kept from now on.
     pub fn preview(&self) -> &Record {
         &self.record

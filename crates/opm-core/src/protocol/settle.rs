@@ -288,7 +288,7 @@ impl<'a> Ledger<'a> {
         if self.hold {
             let why = match origin {
                 Origin::Pending { why, .. } => *why,
-                Origin::Inventory | Origin::Kept => PendingWhy::Create,
+                Origin::Inventory | Origin::Kept(_) => PendingWhy::Create,
             };
             let object = self.object(entry, why, None, true);
             self.pending.push(object);

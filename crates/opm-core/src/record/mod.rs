@@ -23,6 +23,9 @@ mod summary;
 
 use std::collections::BTreeMap;
 
+use crate::entry::Entry;
+use crate::identity::Identity;
+
 pub use change::Values;
 pub use change::{Body, Change, Extra, Held, Inventory, ModuleRef, Part, RecordRef, RecordedEntry};
 pub use decode::{Decoded, RecordError, decode};
@@ -146,6 +149,27 @@ impl Record {
     /// The change with this id, if it is in the history and can be read.
     pub fn change(&self, id: &str) -> Option<&Change> {
         self.changes().find(|change| change.id == id)
+    }
+
+    /// Stops tracking objects, wherever they are: in the current inventory, pending or kept.
+    /// Returns what was tracked.
+    pub fn forget(&mut self, forgotten: impl Fn(&Identity) -> bool) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        let mut forget = |entry: &Entry| {
+            let forgotten = forgotten(&entry.identity);
+            entries.extend(forgotten.then(|| entry.clone()));
+            !forgotten
+        };
+        if let Some(Content::Read(change)) = self.history.first_mut().map(|slot| &mut slot.content)
+            && let Body::Here(inventory) = &mut change.inventory
+        {
+            inventory.entries.retain(|recorded| forget(&recorded.entry));
+        }
+        if let Body::Here(objects) = &mut self.pending.objects {
+            objects.retain(|object| forget(&object.entry));
+        }
+        self.kept.objects.retain(|object| forget(&object.entry));
+        entries
     }
 
     /// The format in which this record has to be written.

@@ -1,0 +1,564 @@
+//! Checks against what is really there: the ownership table, and what follows from it for
+//! applying, pruning and deleting.
+
+use opm_core::check::{Adopt, Live, Ownership, RefusalKind, Seen};
+use opm_core::identity::Identity;
+use opm_core::labels::OwnerLabels;
+use opm_core::plan::{GuardFlags, Occupant, Occupants, PlanOptions};
+use serde_json::json;
+
+use crate::world::{Flags, OTHER, Ran, World, desired, id, object, release};
+
+fn no_prune() -> Flags {
+    let plan = PlanOptions {
+        no_prune: true,
+        ..PlanOptions::default()
+    };
+    Flags {
+        plan,
+        ..Flags::default()
+    }
+}
+
+fn guards(guards: GuardFlags) -> Flags {
+    let plan = PlanOptions {
+        guards,
+        ..PlanOptions::default()
+    };
+    Flags {
+        plan,
+        ..Flags::default()
+    }
+}
+
+/// Every line of the table: label, uid, whether `opm` applied it, and whose it is.
+#[test]
+fn the_ownership_table() {
+    let me = release().to_string();
+    let labels = [Some(me.as_str()), Some(OTHER), None];
+    let uids = [Some("u"), Some("v"), None];
+    for label in labels {
+        for recorded in uids {
+            for applied_by_opm in [true, false] {
+                let live = Live {
+                    uid: "u".into(),
+                    owner: OwnerLabels {
+                        id: label.map(str::to_owned),
+                        ..OwnerLabels::default()
+                    },
+                    applied_by_opm,
+                    ..Live::default()
+                };
+                let whose = Ownership::of(&live, recorded, &release());
+                let expected = match (label, recorded, applied_by_opm) {
+                    (Some(OTHER), _, _) => "another's",
+                    (Some(_), _, _) | (None, Some("u"), true) => "mine",
+                    _ => "nobody's",
+                };
+                let found = match whose {
+                    Ownership::Mine => "mine",
+                    Ownership::Anothers(_) => "another's",
+                    Ownership::Nobodys => "nobody's",
+                    Ownership::Shared { .. } => "shared",
+                };
+                assert_eq!(found, expected, "{label:?} {recorded:?} {applied_by_opm}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_live_object_is_read_from_its_metadata() {
+    let object = json!({"metadata": {
+        "uid": "u", "resourceVersion": "7", "deletionTimestamp": "2026-02-11T14:30:00Z",
+        "labels": {"module-release.opmodel.dev/uuid": OTHER, "module-release.opmodel.dev/name": "o"},
+        "annotations": {"opmodel.dev/prune": "false", "meta.helm.sh/release-name": "h",
+            "meta.helm.sh/release-namespace": "n"},
+        "ownerReferences": [{"uid": "x"}],
+        "managedFields": [{"manager": "opm", "operation": "Apply"}]}});
+    let live = Live::read(object.as_object().unwrap(), &release());
+    assert_eq!(
+        (live.uid.as_str(), live.resource_version.as_str()),
+        ("u", "7")
+    );
+    assert!(live.terminating && live.opted_out && live.owned && live.applied_by_opm);
+    assert_eq!(live.helm.as_deref(), Some("n/h"));
+    assert_eq!(live.owner.id.as_deref(), Some(OTHER));
+    for (manager, operation, counts) in [
+        ("opm", "Update", false),
+        ("opm-lock", "Apply", false),
+        (&*format!("opm-{}", release()), "Apply", true),
+        (&*format!("opm-{OTHER}"), "Apply", false),
+    ] {
+        let object = json!({"metadata": {"managedFields": [
+            {"manager": manager, "operation": operation}]}});
+        let live = Live::read(object.as_object().unwrap(), &release());
+        assert_eq!(live.applied_by_opm, counts, "{manager} {operation}");
+    }
+}
+
+#[test]
+fn another_releases_object_is_refused_on_every_apply_and_taken_only_with_the_flag() {
+    let mut world = World::default();
+    world.apply(&["CM/a"]);
+    let owner = &mut world.objects.get_mut(&id("CM/a")).unwrap().live.owner;
+    owner.id = Some(OTHER.into());
+    owner.release = Some("web".into());
+    owner.namespace = Some("shop".into());
+    let flags = Flags {
+        adopt: Adopt::All,
+        ..Flags::default()
+    };
+    let refusals = world.apply_with(&desired(&["CM/a"]), &flags).refusals();
+    assert_eq!(
+        refusals,
+        [format!(
+            "Resource ConfigMap/a in namespace default belongs to release web in namespace shop \
+             (id {OTHER}). Use --take-ownership to transfer it to this release."
+        )]
+    );
+    let flags = Flags {
+        take_ownership: true,
+        ..Flags::default()
+    };
+    assert!(matches!(
+        world.apply_with(&desired(&["CM/a"]), &flags),
+        Ran::Done { .. }
+    ));
+    let owner = &world.objects[&id("CM/a")].live.owner;
+    assert_eq!(owner.id, Some(release().to_string()));
+}
+
+#[test]
+fn a_transferred_object_is_let_go_of() {
+    let mut world = World::default();
+    world.apply(&["CM/a", "CM/b"]);
+    world.objects.get_mut(&id("CM/a")).unwrap().live.owner.id = Some(OTHER.into());
+    let ran = world.apply(&["CM/b"]);
+    assert!(ran.pruned().is_empty());
+    assert!(world.has("CM/a"));
+    assert!(
+        world.pending().is_empty() && world.kept().is_empty(),
+        "dropped everywhere"
+    );
+}
+
+#[test]
+fn helms_objects_are_adopted_by_name_only() {
+    let mut world = World::default();
+    world.put("CM/a").helm = Some("shop/web".into());
+    for adopt in [
+        Adopt::None,
+        Adopt::All,
+        Adopt::Named(vec!["CM/b".parse().unwrap()]),
+    ] {
+        let flags = Flags {
+            adopt,
+            ..Flags::default()
+        };
+        let refusals = world.apply_with(&desired(&["CM/a"]), &flags).refusals();
+        assert_eq!(
+            refusals,
+            [
+                "Resource ConfigMap/a in namespace default belongs to the Helm release shop/web. \
+              Use --adopt=ConfigMap/a to take it from Helm."
+            ]
+        );
+    }
+    let adopt = Adopt::Named(vec!["ConfigMap/a".parse().unwrap()]);
+    let flags = Flags {
+        adopt,
+        ..Flags::default()
+    };
+    assert!(matches!(
+        world.apply_with(&desired(&["CM/a"]), &flags),
+        Ran::Done { .. }
+    ));
+    assert!(
+        matches!(world.apply(&["CM/a"]), Ran::Done { .. }),
+        "it is ours from then on"
+    );
+}
+
+#[test]
+fn untracked_is_checked_for_every_object_that_is_new_to_the_inventory() {
+    let mut world = World::default();
+    world.apply(&["CM/a"]);
+    world.put("CM/b");
+    assert_eq!(world.apply(&["CM/a", "CM/b"]).refusals().len(), 1);
+    // And for one that was replaced by somebody else's object of the same name.
+    world.objects.remove(&id("CM/a"));
+    world.put("CM/a");
+    assert_eq!(world.apply(&["CM/a", "CM/b"]).refusals().len(), 2);
+    // A stripped label is no replacement: the uid is as recorded.
+    let mut world = World::default();
+    world.apply(&["CM/a"]);
+    world.objects.get_mut(&id("CM/a")).unwrap().live.owner = OwnerLabels::default();
+    assert!(matches!(world.apply(&["CM/a"]), Ran::Done { .. }));
+}
+
+#[test]
+fn a_replaced_object_is_not_pruned() {
+    let mut world = World::default();
+    world.apply(&["CM/a", "CM/b"]);
+    world.objects.remove(&id("CM/a"));
+    world.put("CM/a");
+    let ran = world.apply(&["CM/b"]);
+    assert!(ran.pruned().is_empty());
+    assert_eq!(world.kept()[&id("CM/a")], "not-mine");
+}
+
+#[test]
+fn refusals_have_a_kind() {
+    let table = [
+        (vec![Seen::Forbidden("no".into())], RefusalKind::Forbidden),
+        (
+            vec![Seen::Unreachable("down".into())],
+            RefusalKind::Unreachable,
+        ),
+        (
+            vec![
+                Seen::Forbidden("no".into()),
+                Seen::Unreachable("down".into()),
+            ],
+            RefusalKind::Refused,
+        ),
+    ];
+    for (seen, kind) in table {
+        let mut world = World::default();
+        let names = ["CM/a", "CM/b"];
+        for (name, seen) in names.iter().zip(seen) {
+            world.hidden.insert(id(name), seen);
+        }
+        let Ran::Refused(refusals) = world.apply(&names) else {
+            panic!("must be refused")
+        };
+        assert_eq!(refusals.kind(), kind);
+    }
+}
+
+#[test]
+fn an_object_that_nobody_looked_at_is_never_taken_for_absent() {
+    let planned = opm_core::plan::plan(&desired(&["CM/a"]), None, PlanOptions::default()).unwrap();
+    let checking = opm_core::check::Checking {
+        release: release(),
+        adopt: Adopt::None,
+        take_ownership: false,
+        occupants: &Default::default(),
+    };
+    let refusals = opm_core::check::check(planned, &Default::default(), &checking).unwrap_err();
+    assert_eq!(refusals.kind(), RefusalKind::Unreachable);
+}
+
+#[test]
+fn opt_outs_are_read_off_the_live_object() {
+    let mut world = World::default();
+    world.apply(&["CM/a", "CM/b"]);
+    world.objects.get_mut(&id("CM/a")).unwrap().live.opted_out = true;
+    world.apply(&["CM/c"]);
+    assert!(world.has("CM/a") && !world.has("CM/b"));
+    assert_eq!(world.kept()[&id("CM/a")], "opt-out");
+    // Delete covers kept objects, and the opt-out still holds.
+    assert!(matches!(
+        world.delete(None, &Flags::default()),
+        Ran::Done { .. }
+    ));
+    assert!(world.has("CM/a") && world.secret.is_none());
+    // It kept its label, so the next apply takes it up again.
+    assert!(matches!(world.apply(&["CM/a"]), Ran::Done { .. }));
+}
+
+#[test]
+fn no_prune_keeps_and_later_runs_do_not_retry_and_rendering_again_ends_it() {
+    let mut world = World::default();
+    world.apply(&["CM/a", "CM/b"]);
+    world.apply_with(&desired(&["CM/b"]), &no_prune());
+    assert_eq!(world.kept()[&id("CM/a")], "no-prune");
+    world.apply(&["CM/b", "CM/c"]);
+    assert!(world.has("CM/a"), "kept is not pending");
+    world.apply(&["CM/a", "CM/b"]);
+    assert!(world.kept().is_empty());
+    assert!(world.inventory().contains(&id("CM/a")));
+}
+
+#[test]
+fn a_kept_object_that_is_gone_leaves_kept() {
+    let mut world = World::default();
+    world.apply(&["CM/a", "CM/b"]);
+    world.apply_with(&desired(&["CM/b"]), &no_prune());
+    world.objects.remove(&id("CM/a"));
+    world.apply(&["CM/b"]);
+    assert!(world.kept().is_empty());
+}
+
+#[test]
+fn a_kept_object_that_a_failed_apply_rendered_again_stays_kept() {
+    let mut world = World::default();
+    world.apply(&["CM/a", "CM/b"]);
+    world.apply_with(&desired(&["CM/b"]), &no_prune());
+    world.broken.insert(id("SS/x"));
+    assert!(matches!(
+        world.apply(&["CM/a", "CM/b", "SS/x"]),
+        Ran::Partial
+    ));
+    world.broken.clear();
+    world.apply(&["CM/b"]);
+    assert!(
+        world.has("CM/a"),
+        "the failed attempt did not make it anybody's to delete"
+    );
+    assert_eq!(world.kept()[&id("CM/a")], "no-prune");
+}
+
+#[test]
+fn a_failed_adoption_that_is_reverted_deletes_nothing_that_was_there_before() {
+    for landed in [true, false] {
+        let mut world = World::default();
+        world.apply(&["CM/b"]);
+        world.put("CM/a");
+        let flags = Flags {
+            adopt: Adopt::All,
+            ..Flags::default()
+        };
+        let broken = if landed { "SS/x" } else { "CM/a" };
+        world.broken.insert(id(broken));
+        let attempt = desired(&["CM/a", "CM/b", "SS/x"]);
+        assert!(matches!(world.apply_with(&attempt, &flags), Ran::Partial));
+        assert_eq!(world.pending()[&id("CM/a")], ("adopt", false));
+        // A second failed attempt, without the flag when the label is on it already.
+        assert!(matches!(world.apply_with(&attempt, &flags), Ran::Partial));
+        assert_eq!(world.pending()[&id("CM/a")].0, "adopt");
+        world.broken.clear();
+        world.apply(&["CM/b"]);
+        assert!(world.has("CM/a"), "landed: {landed}");
+        assert_eq!(world.kept()[&id("CM/a")], "not-mine");
+        // Not even deleting the release does.
+        world.delete(None, &Flags::default());
+        assert!(world.has("CM/a"), "landed: {landed}");
+    }
+}
+
+#[test]
+fn guarded_kinds_need_their_own_flag() {
+    let table: [(&str, GuardFlags); 4] = [
+        (
+            "NS/a",
+            GuardFlags {
+                namespaces: true,
+                ..GuardFlags::default()
+            },
+        ),
+        (
+            "PVC/a",
+            GuardFlags {
+                volume_claims: true,
+                ..GuardFlags::default()
+            },
+        ),
+        (
+            "PV/a",
+            GuardFlags {
+                volumes: true,
+                ..GuardFlags::default()
+            },
+        ),
+        (
+            "CRD/as.example.com",
+            GuardFlags {
+                crds: true,
+                ..GuardFlags::default()
+            },
+        ),
+    ];
+    for (short, flag) in table {
+        for (_, given) in table {
+            let mut world = World::default();
+            world.apply(&[short, "CM/b"]);
+            world.occupants.insert(id(short), Occupants::Known(vec![]));
+            let ran = world.apply_with(&desired(&["CM/b"]), &guards(given));
+            assert!(matches!(
+                ran,
+                Ran::Done {
+                    unpruned: false,
+                    ..
+                }
+            ));
+            assert_eq!(world.has(short), given != flag, "{short} with {given:?}");
+            assert_eq!(world.kept().contains_key(&id(short)), given != flag);
+        }
+    }
+}
+
+#[test]
+fn a_namespace_that_holds_the_releases_own_objects_does_not_go_either() {
+    let flags = guards(GuardFlags {
+        namespaces: true,
+        ..GuardFlags::default()
+    });
+    let v1 = ["NS/games", "PVC/data in games", "CM/b in games"];
+    let refusal = |staying: &str| {
+        format!(
+            "Resource Namespace/games still holds objects that would go with it: {staying} in \
+             namespace games. Remove them first, or go on without --prune-namespaces."
+        )
+    };
+    // One that is still rendered, and one that a guard keeps.
+    for (v2, staying) in [
+        (
+            vec!["CM/b in games"],
+            "ConfigMap/b in namespace games, PersistentVolumeClaim/data",
+        ),
+        (vec!["CM/x"], "PersistentVolumeClaim/data"),
+    ] {
+        let mut world = World::default();
+        world.apply(&v1);
+        world
+            .occupants
+            .insert(id("NS/games"), Occupants::Known(vec![]));
+        let refusals = world.apply_with(&desired(&v2), &flags).refusals();
+        assert_eq!(refusals, [refusal(staying)]);
+    }
+}
+
+#[test]
+fn what_kubernetes_makes_in_a_namespace_does_not_hold_it() {
+    let flags = guards(GuardFlags {
+        namespaces: true,
+        ..GuardFlags::default()
+    });
+    let occupant = |group: &str, kind: &str, name: &str, owned| Occupant {
+        identity: Identity::new(
+            opm_core::identity::GroupKind::new(group, kind),
+            Some("games"),
+            name,
+        ),
+        owned,
+    };
+    let record = format!("opm.minecraft.{}.07", release());
+    let harmless = [
+        occupant("", "Event", "e", false),
+        occupant("coordination.k8s.io", "Lease", "l", false),
+        occupant("", "Endpoints", "e", false),
+        occupant("discovery.k8s.io", "EndpointSlice", "e", false),
+        occupant("", "ConfigMap", "kube-root-ca.crt", false),
+        occupant("", "ServiceAccount", "default", false),
+        occupant("", "Pod", "p", true),
+        occupant("", "Secret", &record, false),
+    ];
+    let strangers = [
+        occupant("", "Pod", "p", false),
+        occupant("", "ConfigMap", "other", false),
+        occupant("", "Secret", &format!("opm.web.{OTHER}"), false),
+    ];
+    for stranger in std::iter::once(None).chain(strangers.map(Some)) {
+        let mut world = World::default();
+        world.apply(&["NS/games", "CM/b"]);
+        let refused = stranger.is_some();
+        let occupants = harmless.iter().cloned().chain(stranger).collect();
+        world
+            .occupants
+            .insert(id("NS/games"), Occupants::Known(occupants));
+        let ran = world.apply_with(&desired(&["CM/b"]), &flags);
+        assert_eq!(matches!(ran, Ran::Refused(_)), refused);
+    }
+    let mut world = World::default();
+    world.apply(&["NS/games", "CM/b"]);
+    world.occupants.insert(
+        id("NS/games"),
+        Occupants::Unknown("may not list pods".into()),
+    );
+    assert_eq!(
+        world
+            .apply_with(&desired(&["CM/b"]), &flags)
+            .refusals()
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn shared_objects_are_left_to_the_others_and_deleted_by_the_last() {
+    let mut shared = desired(&["CM/b"]);
+    let mut role = object("Role/reader");
+    role.shared = true;
+    shared.objects.push(role);
+    let mut world = World::default();
+    world.put("Role/reader").owner.shared = vec![(OTHER.into(), "web".into())];
+    assert!(
+        matches!(
+            world.apply_with(&shared, &Flags::default()),
+            Ran::Done { .. }
+        ),
+        "joins"
+    );
+    assert_eq!(world.objects[&id("Role/reader")].live.owner.shared.len(), 2);
+    let ran = world.apply(&["CM/b"]);
+    assert!(ran.pruned().is_empty());
+    let left = &world.objects[&id("Role/reader")].live.owner.shared;
+    assert_eq!(left[..], [(OTHER.to_owned(), "web".to_owned())]);
+    assert!(world.pending().is_empty() && world.kept().is_empty());
+
+    let mut world = World::default();
+    world.apply_with(&shared, &Flags::default());
+    assert!(
+        world.objects[&id("Role/reader")].live.owner.id.is_none(),
+        "no uuid label"
+    );
+    assert_eq!(
+        world.apply(&["CM/b"]).pruned(),
+        [id("Role/reader")],
+        "the last one out"
+    );
+}
+
+#[test]
+fn a_shared_object_is_not_rendered_for_one_release_alone() {
+    let mut world = World::default();
+    world.put("Role/reader").owner.shared = vec![(OTHER.into(), "web".into())];
+    let refusals = world.apply(&["Role/reader"]).refusals();
+    assert!(
+        refusals[0].contains("is shared by release web"),
+        "{refusals:?}"
+    );
+}
+
+#[test]
+fn a_job_that_completed_and_removed_itself_is_not_run_again() {
+    use opm_core::digest::ObjectHash;
+    let hash = |text: &str| Some(ObjectHash::of_bytes(text.as_bytes()));
+    let module = |text: &str, expires| {
+        let mut job = object("Job/migrate");
+        job.entry.hash = hash(text);
+        job.expires = expires;
+        let mut module = desired(&["CM/a"]);
+        module.objects.push(job);
+        module
+    };
+    for (second, expires, runs_again) in
+        [("v1", true, false), ("v2", true, true), ("v1", false, true)]
+    {
+        let mut world = World::default();
+        world.apply_with(&module("v1", expires), &Flags::default());
+        world.objects.remove(&id("Job/migrate"));
+        let ran = world.apply_with(&module(second, expires), &Flags::default());
+        assert!(matches!(ran, Ran::Done { .. }));
+        assert_eq!(world.has("Job/migrate"), runs_again, "{second} {expires}");
+        assert!(
+            world.inventory().contains(&id("Job/migrate")),
+            "not missing either"
+        );
+    }
+}
+
+#[test]
+fn recreating_a_guarded_object_needs_its_flag() {
+    use opm_core::check::against_recreating;
+    let flags = GuardFlags {
+        volume_claims: true,
+        ..GuardFlags::default()
+    };
+    assert!(against_recreating(&id("PVC/a"), flags).is_none());
+    assert!(against_recreating(&id("SS/a"), GuardFlags::default()).is_none());
+    let refusal = against_recreating(&id("PVC/a"), GuardFlags::default()).unwrap();
+    assert_eq!(refusal.hint(), "Use --force-prune-pvcs as well");
+}

@@ -1,0 +1,19 @@
+//! The whole apply flow at the level of plans and records: RFC-0001's scenarios and edge cases,
+//! properties, and the parts one by one.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail loudly"
+)]
+
+mod checks;
+mod edge_cases;
+mod history;
+mod lock;
+mod outcome;
+mod plans;
+mod properties;
+mod scenarios;
+mod sizes;
+mod world;
