@@ -113,60 +113,61 @@ pub(crate) fn resolve(
     given: &Surroundings,
     file: ConfigFile,
 ) -> Result<Settings, CliError> {
-    let env = &given.env;
-    let named = config_named(args, env);
-    let config_dir = directories::config(env);
+    let named = config_named(args, &given.env);
+    let config_dir = directories::config(&given.env);
     let read = match file {
         ConfigFile::Read => {
             config::read(named.as_ref().map(|(path, _)| path), config_dir.as_deref())?
         }
         ConfigFile::Ignore => None,
     };
-    let config_read = read.as_ref().map(|(path, _)| path.clone());
     let mut layers = vec![
         (Origin::Flag, Layer::of_flags(args)?),
-        (Origin::Environment, Layer::of_environment(env)?),
+        (Origin::Environment, Layer::of_environment(&given.env)?),
     ];
+    let config_read = read.as_ref().map(|(path, _)| path.clone());
     layers.extend(read.map(|(path, layer)| (Origin::File(path), layer)));
-
-    let chosen = features::resolve(given.declared.clone(), &layers)?;
-    let mut pick = Picker {
-        layers: &layers,
-        origins: BTreeMap::new(),
-    };
-    let sandbox_dir = pick.first(Key::SandboxDir, |layer| layer.sandbox_dir.clone());
-    let mut settings = Settings {
-        kubeconfig: pick.first(Key::Kubeconfig, |layer| layer.kubeconfig.clone()),
-        context: pick.first(Key::Context, |layer| layer.context.clone()),
-        namespace: pick.first(Key::Namespace, |layer| layer.namespace.clone()),
-        as_user: pick.first(Key::As, |layer| layer.as_user.clone()),
-        sandbox: pick
-            .first(Key::Sandbox, |layer| layer.sandbox)
-            .unwrap_or_default(),
-        sandbox_dir: sandbox_dir.or_else(|| directories::sandbox(env)),
-        output: pick.first(Key::Output, |layer| layer.output),
-        verbosity: pick
-            .first(Key::Verbose, |layer| layer.verbosity)
-            .unwrap_or_default(),
-        color: pick
-            .first(Key::Color, |layer| layer.color)
-            .unwrap_or_default(),
-        events: pick
-            .first(Key::Events, |layer| layer.events)
-            .unwrap_or_default(),
-        features: chosen.features,
-        feature_origins: chosen.origins,
-        config_named: None,
-        config_read,
-        config_dir,
-        origins: pick.origins,
-        warnings: chosen.warnings,
-    };
+    let mut settings = pick(&layers, given)?;
+    settings.config_dir = config_dir;
+    settings.config_read = config_read;
     if let Some((path, origin)) = named {
         settings.config_named = Some(path);
         settings.origins.insert(Key::Config, origin);
     }
     Ok(settings)
+}
+
+/// Takes each setting from the strongest level that has it.
+fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, CliError> {
+    let chosen = features::resolve(given.declared.clone(), layers)?;
+    let mut from = Picker {
+        layers,
+        origins: BTreeMap::new(),
+    };
+    let sandbox = from.first(Key::Sandbox, |layer| layer.sandbox);
+    let sandbox_dir = from.first(Key::SandboxDir, |layer| layer.sandbox_dir.clone());
+    let verbosity = from.first(Key::Verbose, |layer| layer.verbosity);
+    let color = from.first(Key::Color, |layer| layer.color);
+    let events = from.first(Key::Events, |layer| layer.events);
+    Ok(Settings {
+        kubeconfig: from.first(Key::Kubeconfig, |layer| layer.kubeconfig.clone()),
+        context: from.first(Key::Context, |layer| layer.context.clone()),
+        namespace: from.first(Key::Namespace, |layer| layer.namespace.clone()),
+        as_user: from.first(Key::As, |layer| layer.as_user.clone()),
+        sandbox: sandbox.unwrap_or_default(),
+        sandbox_dir: sandbox_dir.or_else(|| directories::sandbox(&given.env)),
+        output: from.first(Key::Output, |layer| layer.output),
+        verbosity: verbosity.unwrap_or_default(),
+        color: color.unwrap_or_default(),
+        events: events.unwrap_or_default(),
+        features: chosen.features,
+        feature_origins: chosen.origins,
+        config_named: None,
+        config_read: None,
+        config_dir: None,
+        origins: from.origins,
+        warnings: chosen.warnings,
+    })
 }
 
 /// The file that `--config` or its variable names.
