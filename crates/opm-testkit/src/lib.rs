@@ -17,6 +17,7 @@ mod namespace;
 mod plane;
 pub mod programs;
 mod reaper;
+pub mod relay;
 mod skip;
 mod user;
 

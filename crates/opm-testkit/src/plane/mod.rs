@@ -74,6 +74,7 @@ impl Plane {
     pub(crate) fn access(&self, identity: Identity, authority: &Authority) -> Access {
         Access {
             server: self.server.clone(),
+            tls_server_name: None,
             authority: authority.certificate.clone(),
             credentials: Credentials::Certificate(identity),
             namespace: None,

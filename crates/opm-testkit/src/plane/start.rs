@@ -140,6 +140,7 @@ fn write_files(plane: &Plane, ports: &Ports) -> io::Result<()> {
     }
     let admin = Access {
         server: format!("https://127.0.0.1:{}", ports.api),
+        tls_server_name: None,
         authority: authority.certificate,
         credentials: Credentials::Token(token),
         namespace: None,

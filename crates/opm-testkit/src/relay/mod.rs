@@ -1,0 +1,220 @@
+//! A relay between the program under test and the API server.
+//!
+//! It terminates TLS, so it sees requests: it counts them, and brings faults to those that its
+//! rules name. It knows nothing of what the requests mean beyond verb and path. For delay and cut
+//! connections below HTTP there is [`TcpRelay`]; one can stand behind the other.
+
+mod client;
+mod rules;
+mod seen;
+mod serve;
+mod tcp;
+mod upstream;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use thiserror::Error;
+use tokio::sync::oneshot;
+
+use crate::keys::Authority;
+use crate::kubeconfig::Access;
+use crate::plane::PlaneError;
+
+pub use client::client;
+pub use rules::{Fault, Moment, RuleText, When};
+pub use seen::Seen;
+pub use tcp::TcpRelay;
+
+use rules::Rules;
+
+/// Why a relay could not be started.
+#[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum RelayError {
+    #[error(transparent)]
+    Kubeconfig(#[from] PlaneError),
+    #[error("failed to listen on loopback")]
+    Listen(#[from] io::Error),
+    #[error("failed to connect to the API server")]
+    Upstream(#[from] kube::Error),
+}
+
+/// The versions of HTTP that a relay, or a client of one, offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// Only HTTP/1.1.
+    Http1,
+    /// Only HTTP/2.
+    Http2,
+    /// Whatever the other side likes best.
+    Either,
+}
+
+impl Protocol {
+    fn alpn(self) -> Vec<Vec<u8>> {
+        let (one, two) = (b"http/1.1".to_vec(), b"h2".to_vec());
+        match self {
+            Self::Http1 => vec![one],
+            Self::Http2 => vec![two],
+            Self::Either => vec![two, one],
+        }
+    }
+}
+
+/// What the handle and the serving thread share.
+#[derive(Debug, Default)]
+struct Shared {
+    rules: Mutex<Rules>,
+    seen: Mutex<Vec<Seen>>,
+    victim: Mutex<Option<u32>>,
+}
+
+/// A relay that sees requests. It serves from a thread of its own until it is dropped.
+#[derive(Debug)]
+pub struct Relay {
+    address: SocketAddr,
+    access: Access,
+    shared: Arc<Shared>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Relay {
+    /// Starts a relay to the cluster of a kubeconfig's current context.
+    ///
+    /// A bearer token is passed on as the client sends it. With a client certificate, the relay
+    /// uses that certificate towards the API server, so its users are this kubeconfig's user.
+    pub async fn start(kubeconfig: &Path) -> Result<Self, RelayError> {
+        Self::start_with(kubeconfig, Protocol::Either).await
+    }
+
+    /// As [`Self::start`], offering only some versions of HTTP.
+    pub async fn start_with(kubeconfig: &Path, protocol: Protocol) -> Result<Self, RelayError> {
+        let (listener, address) = listen()?;
+        let authority = Authority::generate();
+        let tls = serve::tls(&authority.server(), protocol);
+        let upstream = upstream::Upstream::new(&crate::plane::config_of(kubeconfig).await?)?;
+        let mut access = Access::of_file(kubeconfig);
+        access.server = format!("https://{address}");
+        access.tls_server_name = None;
+        access.authority = authority.certificate;
+        access.credentials = access.credentials.without_certificate();
+        let shared = Arc::<Shared>::default();
+        let (stop, stopped) = oneshot::channel();
+        let serving = shared.clone();
+        let thread = on_own_thread(stopped, async move {
+            serve::serve(listener, tls, upstream, serving).await;
+        });
+        Ok(Self { address, access, shared, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Writes a kubeconfig that leads to the relay.
+    pub fn write_kubeconfig(&self, path: &Path) -> io::Result<PathBuf> {
+        self.access.write(path)?;
+        Ok(path.to_owned())
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Adds a rule. Its requests are counted from now on.
+    pub fn on(&self, when: When, fault: Fault) {
+        self.shared.rules.lock().expect("nobody panics with it").add(when, fault);
+    }
+
+    /// Removes all rules.
+    pub fn clear_rules(&self) {
+        self.shared.rules.lock().expect("nobody panics with it").clear();
+    }
+
+    /// Names the process that [`Fault::Kill`] kills.
+    pub fn aim_at(&self, pid: u32) {
+        *self.shared.victim.lock().expect("nobody panics with it") = Some(pid);
+    }
+
+    /// All requests that came in, in order, each with the status it was answered with.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Seen> {
+        self.shared.seen.lock().expect("nobody panics with it").clone()
+    }
+
+    /// How many requests came in.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.shared.seen.lock().expect("nobody panics with it").len()
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        stop(&mut self.stop, &mut self.thread);
+    }
+}
+
+impl Shared {
+    /// Notes a request and says what is to go wrong with it.
+    fn receive(&self, seen: Seen) -> (usize, Option<Fault>) {
+        let fault = self.rules.lock().expect("nobody panics with it").decide(&seen);
+        let mut list = self.seen.lock().expect("nobody panics with it");
+        list.push(seen);
+        (list.len() - 1, fault)
+    }
+
+    fn answered(&self, n: usize, code: u16) {
+        self.seen.lock().expect("nobody panics with it")[n].code = code;
+    }
+
+    /// Kills the process under test. It may have been started a moment ago and not be named yet.
+    async fn kill(&self) {
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_secs(10) {
+            let victim = *self.victim.lock().expect("nobody panics with it");
+            if let Some(pid) = victim.and_then(|pid| Pid::from_raw(pid.cast_signed())) {
+                let _ = kill_process(pid, Signal::KILL);
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        eprintln!("a rule of the relay kills, and no process was named");
+    }
+}
+
+fn listen() -> io::Result<(std::net::TcpListener, SocketAddr)> {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
+    listener.set_nonblocking(true)?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
+}
+
+/// Serves until told to stop. A thread of its own, so that a test that blocks its own runtime
+/// (waiting for a process, say) does not block the relay.
+fn on_own_thread(
+    stopped: oneshot::Receiver<()>,
+    serving: impl Future<Output = ()> + Send + 'static,
+) -> JoinHandle<()> {
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(async {
+            tokio::select! {
+                () = serving => {}
+                _ = stopped => {}
+            }
+        });
+    })
+}
+
+fn stop(stop: &mut Option<oneshot::Sender<()>>, thread: &mut Option<JoinHandle<()>>) {
+    drop(stop.take());
+    if let Some(thread) = thread.take() {
+        let _ = thread.join();
+    }
+}
