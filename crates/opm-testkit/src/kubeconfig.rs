@@ -45,21 +45,32 @@ impl Access {
     pub(crate) fn of_file(path: &Path) -> Self {
         let file = Kubeconfig::read_from(path).expect("a kubeconfig");
         let current = file.current_context.as_deref();
-        let context = file.contexts.iter().find(|one| Some(one.name.as_str()) == current);
-        let context = context.and_then(|one| one.context.as_ref()).expect("a current context");
+        let context = file
+            .contexts
+            .iter()
+            .find(|one| Some(one.name.as_str()) == current);
+        let context = context
+            .and_then(|one| one.context.as_ref())
+            .expect("a current context");
         let cluster = file.clusters.iter().find(|one| one.name == context.cluster);
-        let cluster = cluster.and_then(|one| one.cluster.as_ref()).expect("the context's cluster");
-        let user = file.auth_infos.iter().find(|one| Some(&one.name) == context.user.as_ref());
-        let authority =
-            pem(cluster.certificate_authority_data.as_deref(), &cluster.certificate_authority);
+        let cluster = cluster
+            .and_then(|one| one.cluster.as_ref())
+            .expect("the context's cluster");
+        let user = file
+            .auth_infos
+            .iter()
+            .find(|one| Some(&one.name) == context.user.as_ref());
+        let authority = pem(
+            cluster.certificate_authority_data.as_deref(),
+            &cluster.certificate_authority,
+        );
         Self {
             server: cluster.server.clone().expect("a server"),
             tls_server_name: cluster.tls_server_name.clone(),
             authority: authority.unwrap_or_default(),
-            credentials: user.and_then(|one| one.auth_info.as_ref()).map_or(
-                Credentials::None,
-                credentials_of,
-            ),
+            credentials: user
+                .and_then(|one| one.auth_info.as_ref())
+                .map_or(Credentials::None, credentials_of),
             namespace: context.namespace.clone(),
         }
     }
@@ -104,8 +115,14 @@ fn credentials_of(user: &AuthInfo) -> Credentials {
     if let Some(token) = &user.token {
         return Credentials::Token(token.expose_secret().to_owned());
     }
-    let certificate = pem(user.client_certificate_data.as_deref(), &user.client_certificate);
-    let key = user.client_key_data.as_ref().map(ExposeSecret::expose_secret);
+    let certificate = pem(
+        user.client_certificate_data.as_deref(),
+        &user.client_certificate,
+    );
+    let key = user
+        .client_key_data
+        .as_ref()
+        .map(ExposeSecret::expose_secret);
     match (certificate, pem(key, &user.client_key)) {
         (Some(certificate), Some(key)) => Credentials::Certificate(Identity { certificate, key }),
         _ => Credentials::None,

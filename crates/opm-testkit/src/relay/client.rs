@@ -16,7 +16,9 @@ pub async fn client(kubeconfig: &Path, protocol: Protocol) -> Result<Client, Rel
     let config = crate::plane::config_of(kubeconfig).await?;
     let mut tls = config.rustls_client_config()?;
     tls.alpn_protocols.clear();
-    let builder = HttpsConnectorBuilder::new().with_tls_config(tls).https_only();
+    let builder = HttpsConnectorBuilder::new()
+        .with_tls_config(tls)
+        .https_only();
     let connector = match protocol {
         Protocol::Http1 => builder.enable_http1().build(),
         Protocol::Http2 => builder.enable_http2().build(),

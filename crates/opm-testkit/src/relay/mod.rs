@@ -111,7 +111,13 @@ impl Relay {
         let thread = on_own_thread(stopped, async move {
             serve::serve(listener, tls, upstream, serving).await;
         });
-        Ok(Self { address, access, shared, stop: Some(stop), thread: Some(thread) })
+        Ok(Self {
+            address,
+            access,
+            shared,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
     }
 
     /// Writes a kubeconfig that leads to the relay.
@@ -128,12 +134,20 @@ impl Relay {
 
     /// Adds a rule. Its requests are counted from now on.
     pub fn on(&self, when: When, fault: Fault) {
-        self.shared.rules.lock().expect("nobody panics with it").add(when, fault);
+        self.shared
+            .rules
+            .lock()
+            .expect("nobody panics with it")
+            .add(when, fault);
     }
 
     /// Removes all rules.
     pub fn clear_rules(&self) {
-        self.shared.rules.lock().expect("nobody panics with it").clear();
+        self.shared
+            .rules
+            .lock()
+            .expect("nobody panics with it")
+            .clear();
     }
 
     /// Names the process that [`Fault::Kill`] kills.
@@ -144,13 +158,21 @@ impl Relay {
     /// All requests that came in, in order, each with the status it was answered with.
     #[must_use]
     pub fn requests(&self) -> Vec<Seen> {
-        self.shared.seen.lock().expect("nobody panics with it").clone()
+        self.shared
+            .seen
+            .lock()
+            .expect("nobody panics with it")
+            .clone()
     }
 
     /// How many requests came in.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.shared.seen.lock().expect("nobody panics with it").len()
+        self.shared
+            .seen
+            .lock()
+            .expect("nobody panics with it")
+            .len()
     }
 }
 
@@ -163,7 +185,11 @@ impl Drop for Relay {
 impl Shared {
     /// Notes a request and says what is to go wrong with it.
     fn receive(&self, seen: Seen) -> (usize, Option<Fault>) {
-        let fault = self.rules.lock().expect("nobody panics with it").decide(&seen);
+        let fault = self
+            .rules
+            .lock()
+            .expect("nobody panics with it")
+            .decide(&seen);
         let mut list = self.seen.lock().expect("nobody panics with it");
         list.push(seen);
         (list.len() - 1, fault)
@@ -202,7 +228,9 @@ fn on_own_thread(
     serving: impl Future<Output = ()> + Send + 'static,
 ) -> JoinHandle<()> {
     thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
         runtime.expect("a runtime").block_on(async {
             tokio::select! {
                 () = serving => {}

@@ -78,7 +78,11 @@ impl Fault {
     }
 
     fn answer(code: StatusCode, reason: Option<&str>) -> Self {
-        Self::Answer { code, reason: reason.map(str::to_owned), retry_after: None }
+        Self::Answer {
+            code,
+            reason: reason.map(str::to_owned),
+            retry_after: None,
+        }
     }
 }
 
@@ -95,13 +99,21 @@ impl When {
     /// The next request.
     #[must_use]
     pub fn next() -> Self {
-        Self { verb: None, path: None, nth: 1, times: 1 }
+        Self {
+            verb: None,
+            path: None,
+            nth: 1,
+            times: 1,
+        }
     }
 
     /// The nth request from now on, counted from 1.
     #[must_use]
     pub fn nth(nth: usize) -> Self {
-        Self { nth, ..Self::next() }
+        Self {
+            nth,
+            ..Self::next()
+        }
     }
 
     /// The next request with this verb (as in RBAC: `get`, `list`, `patch`, …).
@@ -119,13 +131,19 @@ impl When {
     /// Also with this verb.
     #[must_use]
     pub fn and_verb(self, verb: &str) -> Self {
-        Self { verb: Some(verb.to_owned()), ..self }
+        Self {
+            verb: Some(verb.to_owned()),
+            ..self
+        }
     }
 
     /// Also with this in its path or query.
     #[must_use]
     pub fn and_path(self, part: &str) -> Self {
-        Self { path: Some(part.to_owned()), ..self }
+        Self {
+            path: Some(part.to_owned()),
+            ..self
+        }
     }
 
     /// Only from the nth such request on.
@@ -148,7 +166,10 @@ impl When {
 
     fn fits(&self, seen: &Seen) -> bool {
         self.verb.as_ref().is_none_or(|verb| *verb == seen.verb)
-            && self.path.as_ref().is_none_or(|part| seen.uri.contains(part.as_str()))
+            && self
+                .path
+                .as_ref()
+                .is_none_or(|part| seen.uri.contains(part.as_str()))
     }
 }
 
@@ -165,7 +186,11 @@ struct Rule {
 
 impl Rules {
     pub(super) fn add(&mut self, when: When, fault: Fault) {
-        self.0.push(Rule { when, fault, met: 0 });
+        self.0.push(Rule {
+            when,
+            fault,
+            met: 0,
+        });
     }
 
     pub(super) fn clear(&mut self) {
@@ -202,7 +227,9 @@ impl FromStr for RuleText {
         let mut when = When::next();
         let mut fault = None;
         for part in text.split(',') {
-            let (key, value) = part.split_once('=').ok_or_else(|| format!("no `=` in `{part}`"))?;
+            let (key, value) = part
+                .split_once('=')
+                .ok_or_else(|| format!("no `=` in `{part}`"))?;
             let number = || value.parse().map_err(|_| format!("`{value}` is no number"));
             when = match key {
                 "verb" => when.and_verb(value),
@@ -255,7 +282,10 @@ mod tests {
     #[test]
     fn a_rule_strikes_at_its_nth_match_and_then_no_more() {
         let mut rules = Rules::default();
-        let when = When::verb("patch").and_path("/configmaps/").from_nth(2).times(2);
+        let when = When::verb("patch")
+            .and_path("/configmaps/")
+            .from_nth(2)
+            .times(2);
         rules.add(when, Fault::conflict());
         let patch = seen("PATCH", "/api/v1/namespaces/x/configmaps/a");
         let get = seen("GET", "/api/v1/namespaces/x/configmaps/a");
@@ -273,16 +303,34 @@ mod tests {
         rules.add(When::nth(3), Fault::Kill(Moment::Before));
         let get = seen("GET", "/version");
         let faults = [0; 3].map(|_| rules.decide(&get));
-        let expected = [Fault::conflict(), Fault::unavailable(), Fault::unavailable()];
+        let expected = [
+            Fault::conflict(),
+            Fault::unavailable(),
+            Fault::unavailable(),
+        ];
         assert_eq!(faults, expected.map(Some));
     }
 
     #[test]
     fn rules_are_read_from_text() {
-        let rule: RuleText = "verb=patch,path=/secrets/,nth=2,fault=kill-after".parse().unwrap();
+        let rule: RuleText = "verb=patch,path=/secrets/,nth=2,fault=kill-after"
+            .parse()
+            .unwrap();
         let when = When::verb("patch").and_path("/secrets/").from_nth(2);
-        assert_eq!(rule, RuleText { when, fault: Fault::Kill(Moment::After) });
-        for bad in ["", "verb=get", "fault=511", "nth=x,fault=503", "color=red,fault=503"] {
+        assert_eq!(
+            rule,
+            RuleText {
+                when,
+                fault: Fault::Kill(Moment::After)
+            }
+        );
+        for bad in [
+            "",
+            "verb=get",
+            "fault=511",
+            "nth=x,fault=503",
+            "color=red,fault=503",
+        ] {
             assert!(bad.parse::<RuleText>().is_err(), "{bad}");
         }
     }

@@ -35,12 +35,19 @@ impl Seen {
             subresource: String::new(),
             namespace: String::new(),
             name: String::new(),
-            uri: uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
+            uri: uri
+                .path_and_query()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
             user: String::new(),
             user_agent: String::new(),
             code: 0,
         };
-        let mut parts: Vec<&str> = uri.path().split('/').filter(|part| !part.is_empty()).collect();
+        let mut parts: Vec<&str> = uri
+            .path()
+            .split('/')
+            .filter(|part| !part.is_empty())
+            .collect();
         let after_version = match parts.first() {
             Some(&"api") if parts.len() > 2 => 2,
             Some(&"apis") if parts.len() > 3 => 3,
@@ -81,7 +88,9 @@ impl fmt::Display for Seen {
 }
 
 fn verb(method: &Method, name: &str, query: &str) -> &'static str {
-    let watches = query.split('&').any(|part| part == "watch=true" || part == "watch=1");
+    let watches = query
+        .split('&')
+        .any(|part| part == "watch=true" || part == "watch=1");
     match (method.as_str(), name.is_empty()) {
         ("GET" | "HEAD", _) if watches => "watch",
         ("GET" | "HEAD", true) => "list",
@@ -107,13 +116,48 @@ mod tests {
             ("GET", "/apis/apps/v1", "get", "", "", ""),
             ("GET", "/api/v1/namespaces", "list", "namespaces", "", ""),
             ("GET", "/api/v1/namespaces/x", "get", "namespaces", "x", "x"),
-            ("PUT", "/api/v1/namespaces/x/finalize", "update", "namespaces/finalize", "x", "x"),
+            (
+                "PUT",
+                "/api/v1/namespaces/x/finalize",
+                "update",
+                "namespaces/finalize",
+                "x",
+                "x",
+            ),
             ("GET", "/api/v1/namespaces/x/pods", "list", "pods", "x", ""),
             ("GET", "/api/v1/pods?watch=true", "watch", "pods", "", ""),
-            ("PATCH", "/api/v1/namespaces/x/configmaps/a", "patch", "configmaps", "x", "a"),
-            ("DELETE", "/api/v1/namespaces/x/configmaps", "deletecollection", "configmaps", "x", ""),
-            ("PUT", "/apis/apps/v1/namespaces/x/deployments/d/scale", "update", "deployments/scale", "x", "d"),
-            ("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", "create", "clusterroles", "", ""),
+            (
+                "PATCH",
+                "/api/v1/namespaces/x/configmaps/a",
+                "patch",
+                "configmaps",
+                "x",
+                "a",
+            ),
+            (
+                "DELETE",
+                "/api/v1/namespaces/x/configmaps",
+                "deletecollection",
+                "configmaps",
+                "x",
+                "",
+            ),
+            (
+                "PUT",
+                "/apis/apps/v1/namespaces/x/deployments/d/scale",
+                "update",
+                "deployments/scale",
+                "x",
+                "d",
+            ),
+            (
+                "POST",
+                "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+                "create",
+                "clusterroles",
+                "",
+                "",
+            ),
         ];
         for (method, uri, verb, resource, namespace, name) in cases {
             let seen = Seen::read(&method.parse().unwrap(), &uri.parse().unwrap());
@@ -121,7 +165,12 @@ mod tests {
                 "" => seen.resource.clone(),
                 sub => format!("{}/{sub}", seen.resource),
             };
-            let got = (seen.verb.as_str(), full.as_str(), seen.namespace.as_str(), seen.name.as_str());
+            let got = (
+                seen.verb.as_str(),
+                full.as_str(),
+                seen.namespace.as_str(),
+                seen.name.as_str(),
+            );
             assert_eq!(got, (verb, resource, namespace, name), "{method} {uri}");
         }
     }

@@ -34,7 +34,10 @@ pub(super) fn tls(identity: &Identity, protocol: Protocol) -> TlsAcceptor {
     let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes());
     let mut config = ServerConfig::builder()
         .with_no_client_auth()
-        .with_single_cert(vec![certificate.expect("our own PEM")], key.expect("our own PEM"))
+        .with_single_cert(
+            vec![certificate.expect("our own PEM")],
+            key.expect("our own PEM"),
+        )
         .expect("our own certificate");
     config.alpn_protocols = protocol.alpn();
     TlsAcceptor::from(Arc::new(config))
@@ -92,11 +95,16 @@ impl Connection {
 
     async fn answer(self, request: Request<Incoming>) -> Response<Body> {
         let mut seen = Seen::read(request.method(), request.uri());
-        let agent = request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok());
+        let agent = request
+            .headers()
+            .get(USER_AGENT)
+            .and_then(|value| value.to_str().ok());
         agent.unwrap_or_default().clone_into(&mut seen.user_agent);
         // The whole request first: a fault strikes at one that really was sent.
         let (head, body) = request.into_parts();
-        let Ok(body) = body.collect().await else { return self.gone().await };
+        let Ok(body) = body.collect().await else {
+            return self.gone().await;
+        };
         let request = Request::from_parts(head, body.to_bytes());
         let (n, fault) = self.shared.receive(seen);
         let answer = self.meet(request, fault).await;
@@ -107,9 +115,11 @@ impl Connection {
     async fn meet(&self, request: Request<Bytes>, fault: Option<Fault>) -> Response<Body> {
         match fault {
             None => self.forward(request).await,
-            Some(Fault::Answer { code, reason, retry_after }) => {
-                status(code, reason.as_deref(), retry_after)
-            }
+            Some(Fault::Answer {
+                code,
+                reason,
+                retry_after,
+            }) => status(code, reason.as_deref(), retry_after),
             Some(Fault::Reset(Moment::Before)) => self.gone().await,
             Some(Fault::Reset(Moment::After)) => {
                 self.forward_whole(request).await;
@@ -146,9 +156,15 @@ impl Connection {
         }
     }
 
-    /// Forwards and reads the whole answer, so that the API server is done with it.
+    /// Forwards and reads the whole answer, so that the API server is done with it. The answer to
+    /// a watch has no end: there it is enough that it has begun.
     async fn forward_whole(&self, request: Request<Bytes>) -> Response<Body> {
-        let (head, body) = self.forward(request).await.into_parts();
+        let watches = Seen::read(request.method(), request.uri()).verb == "watch";
+        let answer = self.forward(request).await;
+        if watches {
+            return answer;
+        }
+        let (head, body) = answer.into_parts();
         match body.collect().await {
             Ok(body) => Response::from_parts(head, full(body.to_bytes())),
             Err(_) => self.gone().await,
@@ -183,11 +199,15 @@ fn status(code: StatusCode, reason: Option<&str>, retry_after: Option<u32>) -> R
     if let Some(seconds) = retry_after {
         object["details"] = json!({ "retryAfterSeconds": seconds });
     }
-    let mut answer = Response::builder().status(code).header(CONTENT_TYPE, "application/json");
+    let mut answer = Response::builder()
+        .status(code)
+        .header(CONTENT_TYPE, "application/json");
     if let Some(seconds) = retry_after {
         answer = answer.header(RETRY_AFTER, seconds);
     }
-    answer.body(full(Bytes::from(object.to_string()))).expect("a valid answer")
+    answer
+        .body(full(Bytes::from(object.to_string())))
+        .expect("a valid answer")
 }
 
 fn full(bytes: Bytes) -> Body {

@@ -35,7 +35,11 @@ impl TcpRelay {
         let (listener, address) = listen()?;
         let mut access = Access::of_file(kubeconfig);
         let upstream: http::Uri = access.server.parse().map_err(io::Error::other)?;
-        let host = upstream.host().unwrap_or("127.0.0.1").trim_matches(['[', ']']).to_owned();
+        let host = upstream
+            .host()
+            .unwrap_or("127.0.0.1")
+            .trim_matches(['[', ']'])
+            .to_owned();
         let port = upstream.port_u16().unwrap_or(443);
         access.server = format!("https://{address}");
         // The certificate is the API server's own, for the API server's own name.
@@ -46,7 +50,13 @@ impl TcpRelay {
         let thread = on_own_thread(stopped, async move {
             accept(listener, (host, port), round_trip / 2, cutting).await;
         });
-        Ok(Self { address, access, cut, stop: Some(stop), thread: Some(thread) })
+        Ok(Self {
+            address,
+            access,
+            cut,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
     }
 
     /// Writes a kubeconfig that leads to the relay, with the credentials of the original.
@@ -73,17 +83,14 @@ impl Drop for TcpRelay {
     }
 }
 
-async fn accept(
-    listener: StdListener,
-    upstream: (String, u16),
-    delay: Duration,
-    cut: Arc<Notify>,
-) {
+async fn accept(listener: StdListener, upstream: (String, u16), delay: Duration, cut: Arc<Notify>) {
     let listener = TcpListener::from_std(listener).expect("a non-blocking listener");
     while let Ok((client, _)) = listener.accept().await {
         let (upstream, cut) = (upstream.clone(), cut.clone());
         tokio::spawn(async move {
-            let Ok(server) = TcpStream::connect(upstream).await else { return };
+            let Ok(server) = TcpStream::connect(upstream).await else {
+                return;
+            };
             let _ = client.set_nodelay(true);
             let _ = server.set_nodelay(true);
             connection(client, server, delay, &cut).await;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::header::{CONNECTION, HOST, HeaderName, TE, TRANSFER_ENCODING, UPGRADE};
 use http::{Request, Response, Uri, Version};
-use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
+use http_body_util::{BodyExt, Full, combinators::BoxBody};
 use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -29,14 +29,15 @@ impl Upstream {
             .with_tls_config(config.rustls_client_config()?)
             .https_or_http();
         let builder = match config.tls_server_name.clone().map(TryInto::try_into) {
-            Some(Ok(name)) => {
-                builder.with_server_name_resolver(FixedServerNameResolver::new(name))
-            }
+            Some(Ok(name)) => builder.with_server_name_resolver(FixedServerNameResolver::new(name)),
             _ => builder,
         };
         let connector = builder.enable_all_versions().build();
         let client = Client::builder(TokioExecutor::new()).build(connector);
-        Ok(Self { server: config.cluster_url.clone(), client })
+        Ok(Self {
+            server: config.cluster_url.clone(),
+            client,
+        })
     }
 
     /// Sends a request on. The answer's body is still to be read.
