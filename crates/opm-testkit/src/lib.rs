@@ -10,19 +10,30 @@
     reason = "this crate is only ever linked into tests and chores, which say what they expect"
 )]
 
+mod admission;
+mod audit;
 mod cargo;
 mod keys;
 mod kubeconfig;
 mod namespace;
+mod opm;
 mod plane;
 pub mod programs;
 mod reaper;
 pub mod relay;
+mod release;
 mod skip;
+mod snapshot;
 mod user;
+pub mod workload;
 
+pub use admission::{Rule, Writes};
+pub use audit::{Audit, Mark, Requests, tally};
 pub use namespace::{TEST_LABEL, TestNamespace};
+pub use opm::{Opm, Ran, Running, Target, opm_binary};
 pub use plane::{ControlPlane, PlaneError, Stop, stop, supervise, sweep};
 pub use reaper::Leftover;
+pub use release::StoredRelease;
 pub use skip::{cluster_required, full};
+pub use snapshot::Snapshot;
 pub use user::{Rights, User};

@@ -1,0 +1,251 @@
+//! Runs the `opm` program the way a user does, in an environment where nothing is left to chance.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::{Child, Command};
+
+use crate::programs;
+
+/// The `opm` program: `OPM_BIN`, else built from this workspace.
+#[must_use]
+pub fn opm_binary() -> PathBuf {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    let find = || match std::env::var_os("OPM_BIN").filter(|path| !path.is_empty()) {
+        Some(path) => PathBuf::from(path),
+        None => crate::cargo::executable("opm-cli", "opm").expect("opm builds"),
+    };
+    BINARY.get_or_init(find).clone()
+}
+
+/// The cluster that a command is to act on.
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// The current context of a kubeconfig file.
+    Kubeconfig(PathBuf),
+    /// The embedded cluster, kept in a directory.
+    Sandbox(PathBuf),
+}
+
+impl Target {
+    fn args(&self) -> Vec<OsString> {
+        match self {
+            Self::Kubeconfig(path) => vec!["--kubeconfig".into(), path.into()],
+            Self::Sandbox(dir) => vec!["--sandbox".into(), "--sandbox-dir".into(), dir.into()],
+        }
+    }
+}
+
+/// How `opm` is run.
+#[derive(Debug, Clone)]
+pub struct Opm {
+    target: Target,
+    directory: PathBuf,
+    variables: BTreeMap<OsString, OsString>,
+    patience: Duration,
+}
+
+impl Opm {
+    /// Runs against `target`, in `directory`, which is also its home.
+    #[must_use]
+    pub fn new(target: Target, directory: &Path) -> Self {
+        let mut path = programs::directories();
+        path.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from));
+        let path = std::env::join_paths(path).expect("no colon in a path");
+        let variables = [
+            ("PATH", path),
+            ("HOME", directory.into()),
+            ("XDG_CONFIG_HOME", directory.join(".config").into()),
+            ("XDG_CACHE_HOME", directory.join(".cache").into()),
+            ("LC_ALL", "C".into()),
+            ("TZ", "UTC".into()),
+            ("NO_COLOR", "1".into()),
+            ("RUST_BACKTRACE", "1".into()),
+        ];
+        let variables = variables.into_iter().map(|(name, value)| (name.into(), value)).collect();
+        Self {
+            target,
+            directory: directory.to_owned(),
+            variables,
+            patience: Duration::from_secs(60),
+        }
+    }
+
+    /// Against another cluster, or the same one through a relay.
+    #[must_use]
+    pub fn against(mut self, target: Target) -> Self {
+        self.target = target;
+        self
+    }
+
+    /// With an environment variable.
+    #[must_use]
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.variables.insert(name.as_ref().into(), value.as_ref().into());
+        self
+    }
+
+    /// In another working directory.
+    #[must_use]
+    pub fn in_directory(mut self, directory: &Path) -> Self {
+        self.directory = directory.to_owned();
+        self
+    }
+
+    /// With another time-out than a minute.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Runs a command to its end.
+    pub async fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ran {
+        self.start(args).finish().await
+    }
+
+    /// Starts a command.
+    ///
+    /// # Panics
+    /// When there is no `opm` to start.
+    pub fn start<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Running {
+        let args: Vec<OsString> = args.into_iter().map(|one| one.as_ref().to_owned()).collect();
+        let shown: Vec<_> = args.iter().map(|one| one.to_string_lossy()).collect();
+        let shown = format!("opm {}", shown.join(" "));
+        let child = Command::new(opm_binary())
+            .args(self.target.args())
+            .args(args)
+            .current_dir(&self.directory)
+            .env_clear()
+            .envs(&self.variables)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap_or_else(|error| panic!("failed to start {shown}: {error}"));
+        Running { child, shown, begin: Instant::now(), patience: self.patience }
+    }
+}
+
+/// An `opm` that is running. Dropping it kills it.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    shown: String,
+    begin: Instant,
+    patience: Duration,
+}
+
+impl Running {
+    /// The id of the process, for a relay's rules that kill and for signals.
+    ///
+    /// # Panics
+    /// When it has ended and been waited for.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id().expect("it has not been waited for")
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Panics
+    /// When it takes longer than it may.
+    pub async fn finish(mut self) -> Ran {
+        let mut out = self.child.stdout.take().expect("a pipe");
+        let mut err = self.child.stderr.take().expect("a pipe");
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let end = async {
+            let reading = async { tokio::join!(read(&mut out, &mut stdout), read(&mut err, &mut stderr)) };
+            tokio::join!(self.child.wait(), reading).0
+        };
+        let ended = tokio::time::timeout(self.patience, end).await;
+        let (stdout, stderr) = (text(&stdout), text(&stderr));
+        let Ok(status) = ended else {
+            panic!("`{}` took longer than {:?}\n{stdout}{stderr}", self.shown, self.patience);
+        };
+        let status = status.expect("a child that can be waited for");
+        Ran { command: self.shown, status, stdout, stderr, took: self.begin.elapsed() }
+    }
+}
+
+async fn read(from: &mut (impl AsyncRead + Unpin), to: &mut Vec<u8>) {
+    // A pipe that breaks ends what there is to read.
+    let _ = from.read_to_end(to).await;
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What a finished command did.
+#[derive(Debug, Clone)]
+pub struct Ran {
+    command: String,
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it wrote to standard output.
+    pub stdout: String,
+    /// What it wrote to standard error.
+    pub stderr: String,
+    /// How long it ran.
+    pub took: Duration,
+}
+
+impl Ran {
+    /// Its exit code; nothing when a signal ended it.
+    #[must_use]
+    pub fn code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
+    /// Was it killed?
+    #[must_use]
+    pub fn was_killed(&self) -> bool {
+        use std::os::unix::process::ExitStatusExt as _;
+        self.status.signal() == Some(9)
+    }
+
+    /// Fails the test, showing all output, unless it ended with this exit code.
+    ///
+    /// # Panics
+    /// When it ended otherwise.
+    #[must_use = "or call `.ok()`"]
+    pub fn expect_code(self, code: i32) -> Self {
+        assert_eq!(self.code(), Some(code), "{self}");
+        self
+    }
+
+    /// Fails the test, showing all output, unless it succeeded.
+    ///
+    /// # Panics
+    /// When it failed.
+    #[expect(clippy::must_use_candidate, reason = "often the check is all that is wanted")]
+    pub fn ok(self) -> Self {
+        self.expect_code(0)
+    }
+
+    /// Its standard output as one JSON document.
+    ///
+    /// # Panics
+    /// When it is not one.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("standard output is not JSON: {error}\n{self}"))
+    }
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "`{}` ended with {} after {:?}", self.command, self.status, self.took)?;
+        writeln!(f, "--- stdout\n{}--- stderr\n{}---", self.stdout, self.stderr)
+    }
+}
