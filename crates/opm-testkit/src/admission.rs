@@ -116,15 +116,17 @@ impl TestNamespace {
         self.install(&policy).await;
         self.install(&binding).await;
         self.until_probe(&name, |answer| answer.is_err()).await;
-        Rule { name, mutates: false }
+        Rule {
+            name,
+            mutates: false,
+        }
     }
 
     /// Changes writes in this namespace by a CEL expression that makes an `Object{…}` to apply, as
     /// in `Object{metadata: Object.metadata{labels: {"a": "b"}}}`. Returns when the server does so.
     pub async fn mutate(&self, writes: &Writes, expression: &str) -> Rule {
         let name = unique("mutate");
-        let probe_expression =
-            "Object{metadata: Object.metadata{annotations: {\"testkit.opmodel.dev/seen\": \"yes\"}}}";
+        let probe_expression = "Object{metadata: Object.metadata{annotations: {\"testkit.opmodel.dev/seen\": \"yes\"}}}";
         let policy: MutatingAdmissionPolicy = typed(json!({
             "metadata": { "name": name },
             "spec": {
@@ -147,12 +149,15 @@ impl TestNamespace {
         self.install(&policy).await;
         self.install(&binding).await;
         self.until_probe(&name, |answer| {
-            answer.as_ref().is_ok_and(|map| {
-                map.annotations().contains_key("testkit.opmodel.dev/seen")
-            })
+            answer
+                .as_ref()
+                .is_ok_and(|map| map.annotations().contains_key("testkit.opmodel.dev/seen"))
         })
         .await;
-        Rule { name, mutates: true }
+        Rule {
+            name,
+            mutates: true,
+        }
     }
 
     /// Lifts a rule and returns when it no longer holds.
@@ -161,14 +166,20 @@ impl TestNamespace {
         let client = self.client();
         if rule.mutates {
             let api: Api<MutatingAdmissionPolicyBinding> = Api::all(client);
-            api.delete(&rule.name, &gone).await.expect("the binding is there");
+            api.delete(&rule.name, &gone)
+                .await
+                .expect("the binding is there");
             self.until_probe(&rule.name, |answer| {
-                answer.as_ref().is_ok_and(|map| map.annotations().is_empty())
+                answer
+                    .as_ref()
+                    .is_ok_and(|map| map.annotations().is_empty())
             })
             .await;
         } else {
             let api: Api<ValidatingAdmissionPolicyBinding> = Api::all(client);
-            api.delete(&rule.name, &gone).await.expect("the binding is there");
+            api.delete(&rule.name, &gone)
+                .await
+                .expect("the binding is there");
             self.until_probe(&rule.name, |answer| answer.is_ok()).await;
         }
     }
@@ -179,18 +190,25 @@ impl TestNamespace {
         K: serde::de::DeserializeOwned,
     {
         let api: Api<K> = Api::all(self.client());
-        api.create(&PostParams::default(), object).await.expect("the kit writes valid policies");
+        api.create(&PostParams::default(), object)
+            .await
+            .expect("the kit writes valid policies");
         self.remove_after(Leftover::object::<K>(None, &object.name_any()));
     }
 
     /// Sends a ConfigMap that the rule is about (as a dry run) until the answer is as expected.
     async fn until_probe(&self, name: &str, expected: impl Fn(&kube::Result<ConfigMap>) -> bool) {
         let probe: ConfigMap = typed(json!({ "metadata": { "name": name } }));
-        let dry_run = PostParams { dry_run: true, ..PostParams::default() };
+        let dry_run = PostParams {
+            dry_run: true,
+            ..PostParams::default()
+        };
         let api: Api<ConfigMap> = self.api();
-        eventually("the server follows the rule", Duration::from_secs(30), async || {
-            expected(&api.create(&dry_run, &probe).await).then_some(())
-        })
+        eventually(
+            "the server follows the rule",
+            Duration::from_secs(30),
+            async || expected(&api.create(&dry_run, &probe).await).then_some(()),
+        )
         .await;
     }
 }

@@ -29,7 +29,9 @@ impl ControlPlane {
     /// The audit log; a cluster that the kit did not start has none to look at.
     #[must_use]
     pub fn audit(&self) -> Option<Audit> {
-        self.directory().map(|dir| Audit { path: dir.join("audit.jsonl") })
+        self.directory().map(|dir| Audit {
+            path: dir.join("audit.jsonl"),
+        })
     }
 }
 
@@ -37,7 +39,11 @@ impl Audit {
     /// The end of the log as it is now.
     #[must_use]
     pub fn mark(&self) -> Mark {
-        Mark(fs::metadata(&self.path).expect("the control plane has an audit log").len())
+        Mark(
+            fs::metadata(&self.path)
+                .expect("the control plane has an audit log")
+                .len(),
+        )
     }
 
     /// The requests of one user since the mark, in the order of their arrival. Waits until each
@@ -46,12 +52,18 @@ impl Audit {
         let begin = Instant::now();
         loop {
             let lines = self.lines(since);
-            let lines: Vec<_> = lines.into_iter().filter(|line| line.user.username == user).collect();
+            let lines: Vec<_> = lines
+                .into_iter()
+                .filter(|line| line.user.username == user)
+                .collect();
             let (requests, open) = pair(&lines);
             if open.is_empty() {
                 return Requests(requests);
             }
-            assert!(begin.elapsed() < Duration::from_secs(30), "never answered: {open:?}");
+            assert!(
+                begin.elapsed() < Duration::from_secs(30),
+                "never answered: {open:?}"
+            );
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -62,7 +74,10 @@ impl Audit {
         file.seek(SeekFrom::Start(since.0)).expect("a file");
         file.read_to_end(&mut text).expect("a file");
         // What follows the last line end is still being written.
-        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let whole = text
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |end| end + 1);
         text[..whole]
             .split(|byte| *byte == b'\n')
             .filter(|line| !line.is_empty())
@@ -85,7 +100,12 @@ impl Requests {
     /// Only those of programs whose user agent begins like this.
     #[must_use]
     pub fn of_agent(self, prefix: &str) -> Self {
-        Self(self.0.into_iter().filter(|one| one.user_agent.starts_with(prefix)).collect())
+        Self(
+            self.0
+                .into_iter()
+                .filter(|one| one.user_agent.starts_with(prefix))
+                .collect(),
+        )
     }
 
     /// How many there are.

@@ -16,18 +16,8 @@ use crate::keys::Identity;
 pub(crate) enum Credentials {
     Certificate(Identity),
     Token(String),
-    /// Nobody in particular: whoever is in between says it.
+    /// None that tests know of.
     None,
-}
-
-impl Credentials {
-    /// What a client can still show to a server in between, which has no use for a certificate.
-    pub(crate) fn without_certificate(self) -> Self {
-        match self {
-            Self::Certificate(_) => Self::None,
-            other => other,
-        }
-    }
 }
 
 /// Where an API server is, and who one is there.

@@ -69,7 +69,10 @@ impl Opm {
             ("NO_COLOR", "1".into()),
             ("RUST_BACKTRACE", "1".into()),
         ];
-        let variables = variables.into_iter().map(|(name, value)| (name.into(), value)).collect();
+        let variables = variables
+            .into_iter()
+            .map(|(name, value)| (name.into(), value))
+            .collect();
         Self {
             target,
             directory: directory.to_owned(),
@@ -88,7 +91,8 @@ impl Opm {
     /// With an environment variable.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
-        self.variables.insert(name.as_ref().into(), value.as_ref().into());
+        self.variables
+            .insert(name.as_ref().into(), value.as_ref().into());
         self
     }
 
@@ -116,7 +120,10 @@ impl Opm {
     /// # Panics
     /// When there is no `opm` to start.
     pub fn start<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Running {
-        let args: Vec<OsString> = args.into_iter().map(|one| one.as_ref().to_owned()).collect();
+        let args: Vec<OsString> = args
+            .into_iter()
+            .map(|one| one.as_ref().to_owned())
+            .collect();
         let shown: Vec<_> = args.iter().map(|one| one.to_string_lossy()).collect();
         let shown = format!("opm {}", shown.join(" "));
         let child = Command::new(opm_binary())
@@ -131,7 +138,12 @@ impl Opm {
             .kill_on_drop(true)
             .spawn()
             .unwrap_or_else(|error| panic!("failed to start {shown}: {error}"));
-        Running { child, shown, begin: Instant::now(), patience: self.patience }
+        Running {
+            child,
+            shown,
+            begin: Instant::now(),
+            patience: self.patience,
+        }
     }
 }
 
@@ -163,16 +175,26 @@ impl Running {
         let mut err = self.child.stderr.take().expect("a pipe");
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let end = async {
-            let reading = async { tokio::join!(read(&mut out, &mut stdout), read(&mut err, &mut stderr)) };
+            let reading =
+                async { tokio::join!(read(&mut out, &mut stdout), read(&mut err, &mut stderr)) };
             tokio::join!(self.child.wait(), reading).0
         };
         let ended = tokio::time::timeout(self.patience, end).await;
         let (stdout, stderr) = (text(&stdout), text(&stderr));
         let Ok(status) = ended else {
-            panic!("`{}` took longer than {:?}\n{stdout}{stderr}", self.shown, self.patience);
+            panic!(
+                "`{}` took longer than {:?}\n{stdout}{stderr}",
+                self.shown, self.patience
+            );
         };
         let status = status.expect("a child that can be waited for");
-        Ran { command: self.shown, status, stdout, stderr, took: self.begin.elapsed() }
+        Ran {
+            command: self.shown,
+            status,
+            stdout,
+            stderr,
+            took: self.begin.elapsed(),
+        }
     }
 }
 
@@ -227,7 +249,10 @@ impl Ran {
     ///
     /// # Panics
     /// When it failed.
-    #[expect(clippy::must_use_candidate, reason = "often the check is all that is wanted")]
+    #[expect(
+        clippy::must_use_candidate,
+        reason = "often the check is all that is wanted"
+    )]
     pub fn ok(self) -> Self {
         self.expect_code(0)
     }
@@ -245,7 +270,15 @@ impl Ran {
 
 impl fmt::Display for Ran {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "`{}` ended with {} after {:?}", self.command, self.status, self.took)?;
-        writeln!(f, "--- stdout\n{}--- stderr\n{}---", self.stdout, self.stderr)
+        writeln!(
+            f,
+            "`{}` ended with {} after {:?}",
+            self.command, self.status, self.took
+        )?;
+        writeln!(
+            f,
+            "--- stdout\n{}--- stderr\n{}---",
+            self.stdout, self.stderr
+        )
     }
 }

@@ -28,8 +28,15 @@ impl StoredRelease {
             labels::COMPONENT,
             labels::COMPONENT_INVENTORY
         );
-        let mut found = api.list(&ListParams::default().labels(&selector)).await?.items;
-        assert!(found.len() < 2, "{} releases are called {name}", found.len());
+        let mut found = api
+            .list(&ListParams::default().labels(&selector))
+            .await?
+            .items;
+        assert!(
+            found.len() < 2,
+            "{} releases are called {name}",
+            found.len()
+        );
         Ok(found.pop().map(|secret| Self { secret }))
     }
 
@@ -42,7 +49,9 @@ impl StoredRelease {
     /// One key of it, as JSON.
     #[must_use]
     pub fn json(&self, key: &str) -> Option<Value> {
-        self.data().get(key).map(|bytes| serde_json::from_slice(bytes).expect("JSON"))
+        self.data()
+            .get(key)
+            .map(|bytes| serde_json::from_slice(bytes).expect("JSON"))
     }
 
     /// The names of its keys.
@@ -62,7 +71,10 @@ impl StoredRelease {
             labels: self.secret.labels().clone(),
             annotations: self.secret.annotations().clone(),
         };
-        match record::decode(&parts).expect("a record that is not damaged").stored {
+        match record::decode(&parts)
+            .expect("a record that is not damaged")
+            .stored
+        {
             Stored::Writable(record) => record,
             Stored::ReadOnly(other) => panic!("a record of format {}", other.api_version()),
         }
@@ -70,6 +82,8 @@ impl StoredRelease {
 
     fn data(&self) -> BTreeMap<String, Vec<u8>> {
         let data = self.secret.data.clone().unwrap_or_default();
-        data.into_iter().map(|(key, bytes)| (key, bytes.0)).collect()
+        data.into_iter()
+            .map(|(key, bytes)| (key, bytes.0))
+            .collect()
     }
 }

@@ -20,7 +20,11 @@ pub struct Snapshot(BTreeMap<String, DynamicObject>);
 impl Snapshot {
     /// All objects of all releases.
     pub async fn take(client: &Client) -> kube::Result<Self> {
-        Self::selected(client, &format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_OPM)).await
+        Self::selected(
+            client,
+            &format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_OPM),
+        )
+        .await
     }
 
     /// All objects of the releases that live in one namespace, wherever the objects are.
@@ -58,7 +62,8 @@ impl Snapshot {
     /// Without the Secrets in which `opm` keeps its records.
     #[must_use]
     pub fn without_records(mut self) -> Self {
-        self.0.retain(|_, object| !object.labels().contains_key(labels::COMPONENT));
+        self.0
+            .retain(|_, object| !object.labels().contains_key(labels::COMPONENT));
         self
     }
 
@@ -92,7 +97,9 @@ impl Snapshot {
 
 async fn kinds(client: &Client) -> kube::Result<Vec<ApiResource>> {
     let discovery = Discovery::new(client.clone()).run().await?;
-    let kinds = discovery.groups().flat_map(kube::discovery::ApiGroup::recommended_resources);
+    let kinds = discovery
+        .groups()
+        .flat_map(kube::discovery::ApiGroup::recommended_resources);
     Ok(kinds
         .filter(|(_, can)| can.supports_operation(verbs::LIST))
         .map(|(kind, _)| kind)
@@ -115,11 +122,21 @@ async fn list(
         }
         Err(error) => return Err(error),
     };
-    Ok(objects.into_iter().map(|object| (identity(&kind, &object), object)).collect())
+    Ok(objects
+        .into_iter()
+        .map(|object| (identity(&kind, &object), object))
+        .collect())
 }
 
 fn identity(kind: &ApiResource, object: &DynamicObject) -> String {
-    let group = if kind.group.is_empty() { String::new() } else { format!("{}/", kind.group) };
-    let place = object.namespace().map(|namespace| format!("{namespace}/")).unwrap_or_default();
+    let group = if kind.group.is_empty() {
+        String::new()
+    } else {
+        format!("{}/", kind.group)
+    };
+    let place = object
+        .namespace()
+        .map(|namespace| format!("{namespace}/"))
+        .unwrap_or_default();
     format!("{group}{} {place}{}", kind.kind, object.name_any())
 }

@@ -39,8 +39,9 @@ impl Fate {
     }
 
     fn template(self, name: &str) -> Value {
-        let annotations: Value =
-            self.annotation().map_or(json!({}), |value| json!({ FATE_ANNOTATION: value }));
+        let annotations: Value = self
+            .annotation()
+            .map_or(json!({}), |value| json!({ FATE_ANNOTATION: value }));
         json!({
             "metadata": { "labels": { "app": name }, "annotations": annotations },
             "spec": { "containers": [{ "name": "main", "image": "registry.invalid/app:1" }] },
@@ -99,7 +100,10 @@ pub async fn eventually<T: Debug>(
         if let Some(found) = look().await {
             return found;
         }
-        assert!(begin.elapsed() < patience, "not within {patience:?}: {what}");
+        assert!(
+            begin.elapsed() < patience,
+            "not within {patience:?}: {what}"
+        );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

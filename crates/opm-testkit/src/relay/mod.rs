@@ -23,7 +23,8 @@ use thiserror::Error;
 use tokio::sync::oneshot;
 
 use crate::keys::Authority;
-use crate::kubeconfig::Access;
+use crate::kubeconfig::{Access, Credentials};
+use crate::namespace::unique;
 use crate::plane::PlaneError;
 
 pub use client::client;
@@ -88,8 +89,8 @@ pub struct Relay {
 impl Relay {
     /// Starts a relay to the cluster of a kubeconfig's current context.
     ///
-    /// A bearer token is passed on as the client sends it. With a client certificate, the relay
-    /// uses that certificate towards the API server, so its users are this kubeconfig's user.
+    /// A bearer token is passed on as the client sends it. For a client certificate, the relay's
+    /// own kubeconfig has a token instead, and whoever shows it is that certificate's user.
     pub async fn start(kubeconfig: &Path) -> Result<Self, RelayError> {
         Self::start_with(kubeconfig, Protocol::Either).await
     }
@@ -99,12 +100,17 @@ impl Relay {
         let (listener, address) = listen()?;
         let authority = Authority::generate();
         let tls = serve::tls(&authority.server(), protocol);
-        let upstream = upstream::Upstream::new(&crate::plane::config_of(kubeconfig).await?)?;
+        let mut upstream = upstream::Upstream::new(&crate::plane::config_of(kubeconfig).await?)?;
         let mut access = Access::of_file(kubeconfig);
+        if let Credentials::Certificate(_) = access.credentials {
+            // A certificate cannot be passed on; a token of our own stands for it.
+            let token = unique("relay");
+            access.credentials = Credentials::Token(token.clone());
+            upstream = upstream.standing_in_for(&token);
+        }
         access.server = format!("https://{address}");
         access.tls_server_name = None;
         access.authority = authority.certificate;
-        access.credentials = access.credentials.without_certificate();
         let shared = Arc::<Shared>::default();
         let (stop, stopped) = oneshot::channel();
         let serving = shared.clone();

@@ -147,6 +147,9 @@ impl Connection {
     }
 
     async fn forward(&self, request: Request<Bytes>) -> Response<Body> {
+        if !self.upstream.lets_in(&request) {
+            return status(StatusCode::UNAUTHORIZED, Some("Unauthorized"), None);
+        }
         match self.upstream.send(request).await {
             Ok(answer) => answer,
             Err(error) => {

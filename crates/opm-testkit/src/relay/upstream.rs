@@ -1,8 +1,8 @@
 //! The side of the relay that faces the API server.
 
 use bytes::Bytes;
-use http::header::{CONNECTION, HOST, HeaderName, TE, TRANSFER_ENCODING, UPGRADE};
-use http::{Request, Response, Uri, Version};
+use http::header::{AUTHORIZATION, CONNECTION, HOST, TE, TRANSFER_ENCODING, UPGRADE};
+use http::{HeaderName, HeaderValue, Request, Response, Uri, Version};
 use http_body_util::{BodyExt, Full, combinators::BoxBody};
 use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -21,6 +21,8 @@ const HOP_BY_HOP: [HeaderName; 5] = [CONNECTION, TRANSFER_ENCODING, UPGRADE, TE,
 pub(super) struct Upstream {
     server: Uri,
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    /// The `Authorization` for which our certificate stands in.
+    instead_of: Option<String>,
 }
 
 impl Upstream {
@@ -37,13 +39,36 @@ impl Upstream {
         Ok(Self {
             server: config.cluster_url.clone(),
             client,
+            instead_of: None,
         })
+    }
+
+    /// The certificate of the connection speaks for those who show this token.
+    pub(super) fn standing_in_for(self, token: &str) -> Self {
+        Self {
+            instead_of: Some(format!("Bearer {token}")),
+            ..self
+        }
+    }
+
+    /// May this request be sent on? One without the token must not borrow the certificate.
+    pub(super) fn lets_in(&self, request: &Request<Bytes>) -> bool {
+        let shown = request
+            .headers()
+            .get(AUTHORIZATION)
+            .map(HeaderValue::as_bytes);
+        self.instead_of
+            .as_ref()
+            .is_none_or(|token| shown == Some(token.as_bytes()))
     }
 
     /// Sends a request on. The answer's body is still to be read.
     pub(super) async fn send(&self, mut request: Request<Bytes>) -> Result<Response<Body>, String> {
         for name in HOP_BY_HOP {
             request.headers_mut().remove(name);
+        }
+        if self.instead_of.is_some() {
+            request.headers_mut().remove(AUTHORIZATION);
         }
         let mut parts = self.server.clone().into_parts();
         parts.path_and_query = request.uri().path_and_query().cloned();
