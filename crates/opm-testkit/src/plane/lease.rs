@@ -143,7 +143,7 @@ pub(super) fn lock() -> io::Result<File> {
 }
 
 fn supervisor() -> Result<PathBuf, PlaneError> {
-    if let Some(path) = settings::supervisor() {
+    if let Some(path) = settings::supervisor().or_else(crate::cargo::fresh_supervisor) {
         return Ok(path);
     }
     crate::cargo::executable("opm-testkit", "opm-control-plane").map_err(PlaneError::Supervisor)
