@@ -10,8 +10,10 @@ mod error;
 mod normal;
 mod selection;
 
-use crate::digest::{ManifestDigest, ObjectHash};
+use crate::canonical;
+use crate::digest::{DigestBuilder, ManifestDigest, ObjectHash};
 use crate::entry::Entry;
+use crate::identity::Identity;
 use crate::ids::{ChangeId, ReleaseId};
 use crate::labels::{Owner, is_shared};
 use crate::manifest::Manifest;
@@ -19,7 +21,7 @@ use crate::name::{ComponentName, NamespaceName, ReleaseName};
 use crate::plan::{ComponentOrder, Desired, DesiredObject};
 use crate::rendered::{Module, Rendered};
 use crate::scope::{Scope, Scopes};
-use crate::weight::apply_order;
+use crate::weight::weight;
 
 pub use duplicate::Duplicate;
 pub use error::{CandidateError, CandidateWarning, UnknownName};
@@ -109,23 +111,21 @@ impl Candidate {
         let mut warnings = Vec::new();
         let chosen = selection::choose(components, selection, &mut warnings)?;
 
-        let mut objects = Vec::new();
+        let mut prepared = Vec::new();
         for component in chosen.rendered {
             for mut manifest in component.manifests {
                 place(&mut manifest, &owner.namespace, &scopes, &mut warnings);
                 normal::normalise(&mut manifest, &mut warnings)?;
                 owner.inject(&mut manifest, &component.name);
-                let hash = ObjectHash::of(manifest.object());
-                objects.push(CandidateObject {
-                    component: component.name.clone(),
-                    manifest,
-                    hash,
-                });
+                prepared.push(Prepared::new(component.name.clone(), manifest));
             }
         }
-        objects.sort_by(|a, b| apply_order(a.manifest.identity(), b.manifest.identity()));
+        prepared.sort_by(|a, b| a.order().cmp(&b.order()));
+        let mut digest = DigestBuilder::default();
+        prepared.iter().for_each(|one| digest.add(&one.bytes));
+        let digest = digest.finish();
+        let objects: Vec<CandidateObject> = prepared.into_iter().map(|one| one.object).collect();
         duplicate::refuse(&objects)?;
-        let digest = ManifestDigest::of_sorted(objects.iter().map(|object| &object.manifest));
         let version = module.version.as_deref();
         let change = ChangeId::of(module.path.as_str(), version, &values, &digest);
         Ok(Self {
@@ -162,6 +162,34 @@ impl Candidate {
     /// All objects as an inventory names them, in apply order.
     pub fn entries(&self) -> Vec<Entry> {
         self.objects.iter().map(CandidateObject::entry).collect()
+    }
+}
+
+/// An object with what is needed only until all are sorted and digested.
+struct Prepared {
+    weight: i32,
+    bytes: Vec<u8>,
+    object: CandidateObject,
+}
+
+impl Prepared {
+    fn new(component: ComponentName, manifest: Manifest) -> Self {
+        let bytes = canonical::object_bytes(manifest.object());
+        let hash = ObjectHash::of_bytes(&bytes);
+        let weight = weight(&manifest.identity().group_kind);
+        Self {
+            weight,
+            bytes,
+            object: CandidateObject {
+                component,
+                manifest,
+                hash,
+            },
+        }
+    }
+
+    fn order(&self) -> (i32, &Identity) {
+        (self.weight, self.object.manifest.identity())
     }
 }
 

@@ -84,34 +84,56 @@ fn write_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let bytes = text.as_bytes();
     let mut written = 0;
-    for (index, byte) in bytes.iter().enumerate() {
-        let Some((escape, width)) = escape(*byte, &bytes[index..]) else {
-            continue;
-        };
-        out.extend_from_slice(&bytes[written..index]);
-        out.extend_from_slice(escape.as_bytes());
-        written = index + width;
+    let mut index = 0;
+    while let Some(found) = bytes[index..]
+        .iter()
+        .position(|byte| SPECIAL[usize::from(*byte)])
+    {
+        index += found;
+        let (escape, width) = escape(&bytes[index..]);
+        if let Some(escape) = escape {
+            out.extend_from_slice(&bytes[written..index]);
+            out.extend_from_slice(escape.as_bytes());
+            written = index + width;
+        }
+        index += width;
     }
     out.extend_from_slice(&bytes[written..]);
     out.push(b'"');
 }
 
-/// What stands for the character that begins at `rest`, and how many bytes it has, if it is not
-/// written as it is.
-fn escape(byte: u8, rest: &[u8]) -> Option<(&'static str, usize)> {
-    let text = match byte {
-        b'"' => "\\\"",
-        b'\\' => "\\\\",
-        b'<' => "\\u003c",
-        b'>' => "\\u003e",
-        b'&' => "\\u0026",
-        0x00..=0x1f => CONTROL[usize::from(byte)],
-        0xe2 if rest.starts_with(&[0xe2, 0x80, 0xa8]) => return Some(("\\u2028", 3)),
-        0xe2 if rest.starts_with(&[0xe2, 0x80, 0xa9]) => return Some(("\\u2029", 3)),
-        _ => return None,
-    };
-    Some((text, 1))
+/// What stands for the character at the beginning of `rest`, if it is not written as it is, and
+/// how many bytes to go on by.
+fn escape(rest: &[u8]) -> (Option<&'static str>, usize) {
+    match rest {
+        [b'"', ..] => (Some("\\\""), 1),
+        [b'\\', ..] => (Some("\\\\"), 1),
+        [b'<', ..] => (Some("\\u003c"), 1),
+        [b'>', ..] => (Some("\\u003e"), 1),
+        [b'&', ..] => (Some("\\u0026"), 1),
+        [control @ 0x00..=0x1f, ..] => (Some(CONTROL[usize::from(*control)]), 1),
+        [0xe2, 0x80, 0xa8, ..] => (Some("\\u2028"), 3),
+        [0xe2, 0x80, 0xa9, ..] => (Some("\\u2029"), 3),
+        _ => (None, 1),
+    }
 }
+
+/// The bytes with which a character begins that may have to be escaped.
+const SPECIAL: [bool; 256] = {
+    let mut special = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        special[byte] = true;
+        byte += 1;
+    }
+    special[b'"' as usize] = true;
+    special[b'\\' as usize] = true;
+    special[b'<' as usize] = true;
+    special[b'>' as usize] = true;
+    special[b'&' as usize] = true;
+    special[0xe2] = true;
+    special
+};
 
 const CONTROL: [&str; 32] = [
     "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007", "\\b",

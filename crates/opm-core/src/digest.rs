@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::canonical;
 use crate::manifest::Manifest;
-use crate::weight::apply_order;
+use crate::weight::Weighed;
 
 /// A text that is no digest.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -26,29 +26,46 @@ pub struct ManifestDigest(String);
 impl ManifestDigest {
     /// The digest of manifests, in whatever order they are given.
     pub fn of(manifests: &[Manifest]) -> Self {
-        let mut sorted: Vec<&Manifest> = manifests.iter().collect();
-        sorted.sort_by(|a, b| apply_order(a.identity(), b.identity()));
-        Self::of_sorted(sorted)
-    }
-
-    /// The digest of manifests that are in apply order already.
-    pub(crate) fn of_sorted<'a>(sorted: impl IntoIterator<Item = &'a Manifest>) -> Self {
-        let mut hasher = Sha256::new();
+        let mut sorted: Vec<(Weighed, &Manifest)> = manifests
+            .iter()
+            .map(|m| (Weighed::new(m.identity()), m))
+            .collect();
+        sorted.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        let mut digest = DigestBuilder::default();
         let mut bytes = Vec::with_capacity(4096);
-        for (index, manifest) in sorted.into_iter().enumerate() {
+        for (_, manifest) in sorted {
             bytes.clear();
-            if index > 0 {
-                bytes.push(b'\n');
-            }
             canonical::write_object(&mut bytes, manifest.object());
-            hasher.update(&bytes);
+            digest.add(&bytes);
         }
-        Self(format!("sha256:{}", hex(&hasher.finalize())))
+        digest.finish()
     }
 
     /// The digest as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// A digest in the making: objects are added in apply order.
+#[derive(Default)]
+pub(crate) struct DigestBuilder {
+    hasher: Sha256,
+    begun: bool,
+}
+
+impl DigestBuilder {
+    /// Adds the canonical bytes of the next object.
+    pub(crate) fn add(&mut self, canonical: &[u8]) {
+        if self.begun {
+            self.hasher.update(b"\n");
+        }
+        self.begun = true;
+        self.hasher.update(canonical);
+    }
+
+    pub(crate) fn finish(self) -> ManifestDigest {
+        ManifestDigest(format!("sha256:{}", hex(&self.hasher.finalize())))
     }
 }
 

@@ -41,3 +41,20 @@ pub fn apply_order(a: &Identity, b: &Identity) -> Ordering {
         .cmp(&weight(&b.group_kind))
         .then_with(|| a.cmp(b))
 }
+
+/// An identity with its weight looked up once: sorts as [`apply_order`] does, only faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Weighed<'a> {
+    weight: i32,
+    identity: &'a Identity,
+}
+
+impl<'a> Weighed<'a> {
+    /// Weighs an identity.
+    pub fn new(identity: &'a Identity) -> Self {
+        Self {
+            weight: weight(&identity.group_kind),
+            identity,
+        }
+    }
+}
