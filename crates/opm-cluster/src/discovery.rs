@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt as _;
 use opm_core::identity::GroupKind;
@@ -15,7 +16,10 @@ use serde_json::Value;
 
 use crate::client::ClusterClient;
 use crate::request::{Call, Place};
-use crate::send::local_error;
+use crate::send::{Sending, local_error};
+
+/// How long a single group's server is waited for.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// One kind, as far as discovery can tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,8 +105,9 @@ impl ClusterClient {
     async fn ask_each(&self, found: &mut ServedKinds, versions: Vec<GroupVersion>) {
         let answers = futures::stream::iter(versions)
             .map(|version| async {
-                let answer = self.read(&Call::discovery(&version.path())).await;
-                (version, answer)
+                let call = Call::discovery(&version.path());
+                let sending = Sending::reading(self).within(PATIENCE);
+                (version, self.exchange(&call, sending).await.result)
             })
             // In order: the preferred version of a group must be seen first.
             .buffered(self.settings.concurrent_reads);

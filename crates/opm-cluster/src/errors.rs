@@ -231,12 +231,12 @@ fn may_quote(kind: ErrorKind, message: &str) -> bool {
 
 /// A message about a Secret, rebuilt from words that quote nothing.
 fn withheld(status: u16, answer: &StatusBody, causes: &[Cause]) -> String {
-    let mut said: Vec<String> = causes
-        .iter()
-        .map(|cause| format!("{}: {}", cause.field, cause.message))
-        .collect();
-    if said.is_empty() {
-        said.extend(admission_name(&answer.message));
+    let mut said: Vec<String> = admission_name(&answer.message).into_iter().collect();
+    said.extend(causes.iter().map(|cause| match cause.field.as_str() {
+        "" => cause.message.clone(),
+        field => format!("{field}: {}", cause.message),
+    }));
+    if causes.is_empty() {
         said.extend(typed_path(&answer.message));
         said.push(rule_words(&answer.message));
     }

@@ -259,15 +259,15 @@ pub(crate) fn local_error(kind: ErrorKind, message: String) -> ApiError {
 }
 
 /// Says what happened to the network, without the wrapping that says it happened in a client.
-/// A credential plugin's output is left out, for it may hold the credential.
+/// A credential plugin's arguments and output are left out, for they may hold the credential.
 pub(crate) fn network_message(error: &kube::Error) -> String {
     match error {
-        kube::Error::Auth(kube::client::AuthError::AuthExecRun { cmd, out }) => {
+        kube::Error::Auth(kube::client::AuthError::AuthExecRun { out, .. }) => {
             let stderr = String::from_utf8_lossy(&out.stderr);
+            let stderr = stderr.trim();
             format!(
-                "the credential plugin `{cmd}` failed with {}: {}",
-                out.status,
-                stderr.trim()
+                "the kubeconfig's credential plugin failed with {}: {stderr}",
+                out.status
             )
         }
         kube::Error::Auth(error) => format!("no credentials: {error}"),
