@@ -8,6 +8,8 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use crate::canonical;
+use crate::entry::Entry;
+use crate::identity::{GroupKind, Identity};
 use crate::manifest::Manifest;
 use crate::weight::Weighed;
 
@@ -39,6 +41,24 @@ impl ManifestDigest {
             digest.add(&bytes);
         }
         digest.finish()
+    }
+
+    /// A stand-in where the manifests are not at hand: the digest of what is known of each
+    /// object, one line each. Used for what is left of a release when a component goes.
+    pub fn of_entries<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
+        let mut hasher = Sha256::new();
+        for entry in entries {
+            let Identity {
+                group_kind,
+                namespace,
+                name,
+            } = &entry.identity;
+            let namespace = namespace.as_deref().unwrap_or_default();
+            let hash = entry.hash.as_ref().map_or("", ObjectHash::as_str);
+            let GroupKind { group, kind } = group_kind;
+            hasher.update(format!("{group} {kind} {namespace} {name} {hash}\n"));
+        }
+        Self(format!("sha256:{}", hex(&hasher.finalize())))
     }
 
     /// The digest as text.

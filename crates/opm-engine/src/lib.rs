@@ -5,13 +5,9 @@
 //! is `opm-core`'s.
 
 #![deny(missing_docs)]
-#![allow(
-    dead_code,
-    unused_imports,
-    reason = "the use cases are being put together"
-)]
 
 mod apply;
+mod delete;
 pub mod engine;
 pub mod failure;
 mod observe;
@@ -21,6 +17,7 @@ mod removal;
 pub mod report;
 pub mod request;
 mod run;
+mod upkeep;
 mod wait;
 
 pub use engine::{Actor, Engine, Settings, Timing};

@@ -3,6 +3,7 @@
 //! Where they come from (flags, variables, files) and what their defaults are is the caller's
 //! business.
 
+use std::fmt;
 use std::time::Duration;
 
 pub use opm_core::check::Adopt;
@@ -26,6 +27,15 @@ pub enum ReleaseRef {
         /// The release's name.
         name: ReleaseName,
     },
+}
+
+impl fmt::Display for ReleaseRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) | Self::Module { name, .. } => name.fmt(f),
+            Self::Id(id) => id.fmt(f),
+        }
+    }
 }
 
 /// Apply a rendered module.

@@ -13,7 +13,7 @@ mod recreate;
 mod rehearse;
 mod send;
 mod stages;
-mod tell;
+pub(crate) mod tell;
 
 use futures::lock::Mutex;
 use opm_core::candidate::Candidate;

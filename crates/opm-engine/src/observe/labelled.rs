@@ -4,7 +4,7 @@ use futures::stream::{self, StreamExt};
 use opm_core::check::{Live, counts_as_discovered};
 use opm_core::identity::GroupKind;
 use opm_core::ids::ReleaseId;
-use opm_core::labels;
+use opm_core::labels::{self, OwnerLabels};
 use serde_json::{Map, Value};
 
 use super::CONCURRENT_LISTS;
@@ -20,11 +20,11 @@ pub(crate) struct Labelled {
 }
 
 impl<C: Cluster, S, K> Engine<C, S, K> {
-    /// All objects of a release, in all kinds that can be listed, in all namespaces. A kind that
+    /// All objects that releases with this label applied, in all kinds that can be listed, in all namespaces. A kind that
     /// may not be listed everywhere is listed in the release's namespace.
     pub(crate) async fn labelled(
         &self,
-        id: &ReleaseId,
+        label: (&str, &str),
         namespace: &str,
         served: &ServedKinds,
     ) -> Result<Labelled, Failure> {
@@ -34,7 +34,7 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
             .filter(|(_, kind)| kind.listable && kind.deletable)
             .map(|(kind, _)| kind);
         let lists: Vec<_> = stream::iter(kinds)
-            .map(|kind| async move { (kind, self.labelled_of(kind, id, namespace).await) })
+            .map(|kind| async move { (kind, self.labelled_of(kind, label, namespace).await) })
             .buffer_unordered(CONCURRENT_LISTS)
             .collect()
             .await;
@@ -62,11 +62,9 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
     async fn labelled_of(
         &self,
         kind: &GroupKind,
-        id: &ReleaseId,
+        label: (&str, &str),
         namespace: &str,
     ) -> Result<Vec<Map<String, Value>>, ApiError> {
-        let text = id.to_string();
-        let label = (labels::RELEASE_ID, text.as_str());
         let everywhere = self
             .cluster
             .list(kind, None, Some(label), Detail::Metadata)
@@ -79,18 +77,20 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
             }
             other => other?,
         };
-        Ok(objects
-            .into_iter()
-            .filter(|object| applied_by(object, id))
-            .collect())
+        Ok(objects.into_iter().filter(was_applied).collect())
     }
 }
 
-fn applied_by(object: &Map<String, Value>, id: &ReleaseId) -> bool {
+/// Whether the release that an object's labels name has applied it.
+fn was_applied(object: &Map<String, Value>) -> bool {
+    let id = OwnerLabels::read(object).id;
+    let Some(id) = id.and_then(|id| id.parse::<ReleaseId>().ok()) else {
+        return false;
+    };
     let component = object
         .get("metadata")
         .and_then(|metadata| metadata.get("labels"))
         .and_then(|labels| labels.get(labels::COMPONENT))
         .and_then(Value::as_str);
-    counts_as_discovered(&Live::read(object, id), component)
+    counts_as_discovered(&Live::read(object, &id), component)
 }

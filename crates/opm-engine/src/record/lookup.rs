@@ -166,10 +166,6 @@ fn ambiguous(
     namespace: &NamespaceName,
     releases: &[(Release, String)],
 ) -> Failure {
-    let given = match reference {
-        ReleaseRef::Name(name) | ReleaseRef::Module { name, .. } => name.to_string(),
-        ReleaseRef::Id(id) => id.to_string(),
-    };
     let candidates: Vec<String> = releases
         .iter()
         .map(|(release, module)| format!("{} (module {module}, id {})", release.name, release.id))
@@ -177,7 +173,7 @@ fn ambiguous(
     Failure::new(
         FailureKind::Refused,
         format!(
-            "{given} names more than one release in namespace {namespace}: {}",
+            "{reference} names more than one release in namespace {namespace}: {}",
             candidates.join(", ")
         ),
     )

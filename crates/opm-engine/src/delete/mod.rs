@@ -1,0 +1,265 @@
+//! `delete`: removes a release, or one component of it.
+//!
+//! A delete is a plan without phases. Objects go in the reverse of the order in which they were
+//! applied; then the record goes, and last, with its flag, the namespace that the record lived
+//! in. What cannot be deleted keeps the record alive.
+
+mod carry_out;
+mod change;
+mod discovered;
+mod remove;
+
+use std::collections::HashMap;
+
+use opm_core::check::{CheckedPlan, Checking, check};
+use opm_core::event::{Aim, Announced, Event};
+use opm_core::identity::Identity;
+use opm_core::labels::Owner;
+use opm_core::name::ModuleName;
+use opm_core::plan::{Plan, PlanOptions, plan_delete, plan_delete_component};
+use opm_core::protocol::begin;
+use opm_core::record::Record;
+
+use crate::apply::tell::{standing, transferred};
+use crate::engine::Engine;
+use crate::failure::{Failure, FailureKind};
+use crate::ports::{Answer, Audience, Clock, Cluster, Detail, Question, SecretStore, ServedKinds};
+use crate::record::{Loaded, Turn};
+use crate::report::{Release, Report};
+use crate::request::DeleteRequest;
+
+/// How often everything starts over because somebody else wrote the record first.
+const ATTEMPTS: usize = 5;
+
+/// One delete: what every step of it needs.
+struct Delete<'a, C, S, K> {
+    engine: &'a Engine<C, S, K>,
+    request: &'a DeleteRequest,
+    audience: Audience<'a>,
+    release: Release,
+    served: ServedKinds,
+}
+
+/// What is to be deleted, and where that is known from.
+struct Source {
+    record: Record,
+    loaded: Option<Loaded>,
+    warnings: Vec<String>,
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// Deletes a release, or one of its components.
+    pub async fn delete(
+        &self,
+        request: &DeleteRequest,
+        audience: Audience<'_>,
+    ) -> Result<Report, Failure> {
+        let served = self.discover().await?;
+        let found = self.find(&request.release, &request.namespace).await?;
+        let release = match found {
+            Some(release) => Some(release),
+            None => self.find_by_labels(request, &served).await?,
+        };
+        let Some(release) = release else {
+            return not_found(request, Vec::new());
+        };
+        let delete = Delete {
+            engine: self,
+            request,
+            audience,
+            release,
+            served,
+        };
+        let mut confirmed = false;
+        for _ in 0..ATTEMPTS {
+            let patience = request.lock_timeout;
+            let turn = self.turn(&delete.release, patience, audience).await?;
+            let Turn {
+                loaded,
+                opening,
+                warnings,
+            } = turn;
+            let Some(source) = delete.source(loaded, warnings).await? else {
+                return not_found(request, Vec::new());
+            };
+            let checked = delete.check(&source.record).await?;
+            delete.announce(&checked);
+            if request.dry_run {
+                return delete.rehearse(&checked, source.warnings).await;
+            }
+            if !confirmed {
+                delete.confirm(&checked).await?;
+                confirmed = true;
+            }
+            let message = request.message.clone();
+            let change = source.record.current().map(|change| change.id.clone());
+            let run = self.run("delete", message, change).await;
+            let Ok(locked) = begin(source.record.clone(), opening, checked, run) else {
+                continue;
+            };
+            let taken = self
+                .take_lock(&delete.release, source.loaded.as_ref(), &locked)
+                .await?;
+            if let Some(holding) = taken {
+                audience.events.emit(Event::Begun);
+                return delete.carry_out(locked, holding, source).await;
+            }
+        }
+        Err(Failure::new(
+            FailureKind::LockLost,
+            format!(
+                "somebody else keeps writing the record of release {}",
+                delete.release.name
+            ),
+        )
+        .hint("try again when the other run is done"))
+    }
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
+    /// The record, or what the labels say where there is none.
+    async fn source(
+        &self,
+        loaded: Option<Loaded>,
+        mut warnings: Vec<String>,
+    ) -> Result<Option<Source>, Failure> {
+        if let Some(loaded) = loaded {
+            warnings.extend(loaded.warnings.clone());
+            return Ok(Some(Source {
+                record: loaded.record.clone(),
+                loaded: Some(loaded),
+                warnings,
+            }));
+        }
+        if self.request.component.is_some() {
+            return Ok(None);
+        }
+        let Some((record, more)) = self.discovered().await? else {
+            return Ok(None);
+        };
+        warnings
+            .push("the release has no record; its objects were found by their labels".to_owned());
+        warnings.extend(more);
+        Ok(Some(Source {
+            record,
+            loaded: None,
+            warnings,
+        }))
+    }
+
+    fn plan(&self, record: &Record) -> Result<Plan, Failure> {
+        let options = PlanOptions {
+            no_prune: false,
+            allow_empty: true,
+            guards: self.request.guards,
+        };
+        let plan = match &self.request.component {
+            Some(component) => plan_delete_component(record, component.as_str(), options),
+            None => plan_delete(record, options),
+        };
+        plan.map_err(|error| {
+            let kind = match error {
+                opm_core::plan::PlanError::NoSuchComponent(_) => FailureKind::NotFound,
+                _ => FailureKind::Refused,
+            };
+            Failure::new(kind, error.to_string()).after(self.report())
+        })
+    }
+
+    /// Plans, looks, and checks.
+    async fn check(&self, record: &Record) -> Result<CheckedPlan, Failure> {
+        let plan = self.plan(record)?;
+        let release = &self.release.id;
+        let (observed, _) = self.engine.observe(&plan, release, Detail::Metadata).await;
+        let occupants = self.engine.look_into(&plan, &self.served).await;
+        let checking = Checking {
+            release: *release,
+            adopt: opm_core::check::Adopt::None,
+            take_ownership: false,
+            occupants: &occupants,
+        };
+        check(plan, &observed, &checking)
+            .map_err(|refusals| Failure::refused(&refusals).after(self.report()))
+    }
+
+    fn announce(&self, checked: &CheckedPlan) {
+        let prunes = checked.stale.prune.iter().map(|s| (&s.entry, Aim::Prune));
+        let keeps = checked.stale.keep.iter().map(|k| (&k.entry, Aim::Keep));
+        let objects = prunes.chain(keeps).map(|(entry, aim)| Announced {
+            identity: entry.identity.clone(),
+            component: entry.component.clone(),
+            aim,
+        });
+        self.audience.events.emit(Event::Planned {
+            release: self.release.name.to_string(),
+            change: None,
+            objects: objects.collect(),
+        });
+    }
+
+    async fn confirm(&self, checked: &CheckedPlan) -> Result<(), Failure> {
+        let going = checked.stale.prune.iter();
+        let objects: Vec<Identity> = going.map(|step| step.entry.identity.clone()).collect();
+        let question = Question::Delete {
+            release: self.release.name.to_string(),
+            objects,
+        };
+        let refused = |message: &str| {
+            Failure::new(FailureKind::Refused, message.to_owned()).after(self.report())
+        };
+        match self.audience.asker.ask(&question).await {
+            Answer::Yes => Ok(()),
+            Answer::No => Err(refused("declined: nothing was deleted")),
+            Answer::CannotAsk => {
+                Err(refused("deleting a release has to be confirmed").hint("--yes confirms it"))
+            }
+        }
+    }
+
+    /// What every report of this delete begins with.
+    fn report(&self) -> Report {
+        Report {
+            release: Some(self.release.clone()),
+            dry_run: self.request.dry_run,
+            ..Report::default()
+        }
+    }
+
+    /// What was decided about objects without any request.
+    fn decided(&self, checked: &CheckedPlan, report: &mut Report) {
+        let standing = standing(&checked.stale);
+        for outcome in &standing {
+            self.audience.events.emit(outcome.event());
+        }
+        report.resources.extend(standing);
+        report.warnings.extend(transferred(&checked.stale));
+    }
+
+    fn owner(&self, module: ModuleName) -> Owner {
+        Owner {
+            module,
+            namespace: self.release.namespace.clone(),
+            release: self.release.name.clone(),
+            id: self.release.id,
+        }
+    }
+}
+
+fn not_found(request: &DeleteRequest, warnings: Vec<String>) -> Result<Report, Failure> {
+    let report = Report {
+        dry_run: request.dry_run,
+        warnings,
+        ..Report::default()
+    };
+    if request.ignore_not_found {
+        return Ok(report);
+    }
+    let given = &request.release;
+    let message = format!(
+        "there is no release {given} in namespace {}",
+        request.namespace
+    );
+    Err(Failure::new(FailureKind::NotFound, message)
+        .hint("`opm mod list -A` shows all releases")
+        .after(report))
+}

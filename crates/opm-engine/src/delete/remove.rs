@@ -1,0 +1,158 @@
+//! Removing a release's objects, group by group.
+//!
+//! Custom resources with finalizers get a bounded time to go before the controllers that would
+//! clear them are removed.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use opm_core::check::{CheckedPlan, PruneStep};
+use opm_core::event::{Event, Wait};
+use opm_core::identity::Identity;
+use opm_core::protocol::PruneOutcome;
+use opm_core::scope::builtin;
+
+use super::Delete;
+use crate::failure::{Failure, FailureKind};
+use crate::ports::{ApiError, Clock, Cluster, ErrorKind, SecretStore, Stopped};
+use crate::removal::{Removed, Removing, groups};
+use crate::report::{Action, Outcome, Report};
+use crate::run::failed;
+
+/// How long custom resources may take to go before what is behind them goes too.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What became of the objects.
+#[derive(Default)]
+pub(super) struct Gone {
+    pub(super) outcomes: Vec<Outcome>,
+    pub(super) results: HashMap<Identity, PruneOutcome>,
+    /// Objects whose deletion the server has accepted, and that are still there.
+    pub(super) lingering: BTreeMap<Identity, String>,
+    pub(super) warnings: Vec<String>,
+    pub(super) stopped: Option<Stopped>,
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
+    /// Removes all of these objects, in order.
+    pub(super) async fn remove_all(&self, steps: &[PruneStep], dry_run: bool) -> Gone {
+        let mut gone = Gone::default();
+        let removing = Removing {
+            release: &self.release.id,
+            concurrency: self.request.concurrency,
+            dry_run,
+        };
+        for group in groups(steps) {
+            if gone.stopped.is_some() {
+                break;
+            }
+            let tell = |step: &PruneStep, removed: &Removed| self.note(step, removed, &mut gone);
+            self.engine.remove_group(group, removing, tell).await;
+            if !dry_run {
+                self.let_controllers_work(group, &mut gone).await;
+            }
+        }
+        gone
+    }
+
+    pub(super) fn note(&self, step: &PruneStep, removed: &Removed, gone: &mut Gone) {
+        let identity = &step.entry.identity;
+        let (action, reason, result) = match removed {
+            Removed::Gone { lingering } => {
+                if *lingering {
+                    gone.lingering.insert(identity.clone(), step.uid.clone());
+                }
+                (Action::Deleted, None, PruneOutcome::Done)
+            }
+            Removed::NotMine(reason) => (
+                Action::Kept,
+                Some(reason.clone()),
+                PruneOutcome::NotMine(reason.clone()),
+            ),
+            Removed::Failed(reason) => (
+                Action::Failed,
+                Some(reason.clone()),
+                PruneOutcome::Failed(reason.clone()),
+            ),
+            Removed::Stopped(stopped) => {
+                gone.stopped = Some(*stopped);
+                return;
+            }
+        };
+        let outcome = Outcome {
+            identity: identity.clone(),
+            version: step.entry.version.clone(),
+            component: step.entry.component.clone(),
+            action,
+            reason,
+        };
+        self.audience.events.emit(outcome.event());
+        gone.outcomes.push(outcome);
+        gone.results.insert(identity.clone(), result);
+    }
+
+    async fn let_controllers_work(&self, group: &[PruneStep], gone: &mut Gone) {
+        let custom: BTreeMap<Identity, String> = group
+            .iter()
+            .map(|step| &step.entry.identity)
+            .filter(|identity| builtin(&identity.group_kind).is_none())
+            .filter_map(|identity| gone.lingering.get_key_value(identity))
+            .map(|(identity, uid)| (identity.clone(), uid.clone()))
+            .collect();
+        if custom.is_empty() {
+            return;
+        }
+        let waiting = Wait::Gone(custom.keys().cloned().collect());
+        self.audience.events.emit(Event::Waiting(waiting));
+        let patience = PATIENCE.min(self.request.timeout);
+        match self.engine.wait_gone(&custom, patience).await {
+            Ok(there) => {
+                gone.lingering.retain(|identity, _| {
+                    !custom.contains_key(identity)
+                        || there.iter().any(|(still, _)| still == identity)
+                });
+                gone.warnings.extend(
+                    there
+                        .iter()
+                        .map(|(identity, why)| format!("{identity} is not gone yet: {why}")),
+                );
+            }
+            Err(error) => match error.kind {
+                ErrorKind::Stopped(stopped) => gone.stopped = Some(stopped),
+                _ => gone.warnings.push(format!(
+                    "could not wait for custom resources to go: {error}"
+                )),
+            },
+        }
+    }
+
+    /// `--dry-run`: the server only pretends.
+    pub(super) async fn rehearse(
+        &self,
+        checked: &CheckedPlan,
+        warnings: Vec<String>,
+    ) -> Result<Report, Failure> {
+        let gone = self.remove_all(&checked.stale.prune, true).await;
+        let mut report = Report {
+            resources: gone.outcomes,
+            warnings,
+            ..self.report()
+        };
+        self.decided(checked, &mut report);
+        report.warnings.extend(self.engine.cluster.take_warnings());
+        if let Some(stopped) = gone.stopped {
+            let what = "the dry run was cut short";
+            return Err(Failure::before_writing(what, &ApiError::stopped(stopped)).after(report));
+        }
+        let objects: Vec<Outcome> = failed(&report.resources).cloned().collect();
+        if objects.is_empty() {
+            return Ok(report);
+        }
+        let message = format!("{} objects would not be deleted", objects.len());
+        let mut failure = Failure::new(FailureKind::Refused, message);
+        for object in objects {
+            failure = failure.object(object.identity, object.reason.unwrap_or_default());
+        }
+        Err(failure.after(report))
+    }
+}

@@ -1,0 +1,207 @@
+//! `prune`: deletes kept objects that were named. Being named is what lifts their guard.
+
+use std::collections::HashMap;
+
+use opm_core::check::PruneStep;
+use opm_core::identity::Identity;
+use opm_core::protocol::PruneOutcome;
+use opm_core::record::{LogResult, Record};
+
+use super::{ATTEMPTS, lost, nothing_named, unmatched, unwritten};
+use crate::apply::tell::{standing, transferred};
+use crate::engine::Engine;
+use crate::failure::{Failure, FailureKind};
+use crate::ports::{Answer, Audience, Clock, Cluster, Question, SecretStore, Stopped};
+use crate::record::Holding;
+use crate::removal::{Removed, Removing, groups};
+use crate::report::{Action, Outcome, Release, Report};
+use crate::request::{Objects, PruneRequest};
+use crate::run::{failed, kept, pending};
+
+/// What became of the named objects.
+#[derive(Default)]
+struct Pruned {
+    outcomes: Vec<Outcome>,
+    results: HashMap<Identity, PruneOutcome>,
+    stopped: Option<Stopped>,
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// Deletes kept objects by name.
+    pub async fn prune(
+        &self,
+        request: &PruneRequest,
+        audience: Audience<'_>,
+    ) -> Result<Report, Failure> {
+        let release = self.existing(&request.release, &request.namespace).await?;
+        let mut confirmed = false;
+        for _ in 0..ATTEMPTS {
+            let patience = request.lock_timeout;
+            let (loaded, opening, warnings) = self.turn_of(&release, patience, audience).await?;
+            let named = self.named(request, &loaded.record)?;
+            let is_named = |identity: &Identity| named.contains(identity);
+            let checked = self.plan_upkeep(&release, &loaded.record, is_named).await?;
+            let mut report = Report {
+                release: Some(release.clone()),
+                dry_run: request.dry_run,
+                warnings,
+                ..Report::default()
+            };
+            report.resources = standing(&checked.stale);
+            report.warnings.extend(transferred(&checked.stale));
+            if request.dry_run {
+                let steps = &checked.stale.prune;
+                let pruned = self.prune_steps(steps, request, &release, audience).await;
+                report.resources.extend(pruned.outcomes);
+                return Ok(report);
+            }
+            if request.objects == Objects::All && !confirmed {
+                confirm(&named, audience).await?;
+                confirmed = true;
+            }
+            let begun = self.begin_upkeep(&release, &loaded, opening, checked, "prune");
+            let Some((applied, holding)) = begun.await? else {
+                continue;
+            };
+            let work = self.prune_steps(applied.prune(), request, &release, audience);
+            let pruned = self.while_renewing(&holding, work).await;
+            report.resources.extend(pruned.outcomes);
+            let settled = applied.settle(&pruned.results, self.server_now());
+            let unpruned = settled.unpruned();
+            let (result, reason) = match (pruned.stopped, unpruned) {
+                (Some(Stopped::Interrupted), _) => (LogResult::Interrupted, None),
+                (Some(Stopped::LockUncertain), _) | (None, true) => (
+                    LogResult::Failed,
+                    Some("not everything was deleted".to_owned()),
+                ),
+                (None, false) => (LogResult::Succeeded, None),
+            };
+            let record = settled.release(&self.ended(result, reason, &report.resources));
+            return self.pruned(record, &holding, report, pruned.stopped).await;
+        }
+        Err(lost(&release))
+    }
+
+    async fn pruned(
+        &self,
+        record: Record,
+        holding: &Holding,
+        mut report: Report,
+        stopped: Option<Stopped>,
+    ) -> Result<Report, Failure> {
+        report.pending = pending(&record);
+        report.kept = kept(&record);
+        if let Err(error) = self.write(holding, record).await {
+            return Err(unwritten(error, report));
+        }
+        report.warnings.extend(self.cluster.take_warnings());
+        if stopped == Some(Stopped::Interrupted) {
+            let message = "interrupted; what was not deleted is not forgotten";
+            return Err(Failure::new(FailureKind::Interrupted, message).after(report));
+        }
+        let objects: Vec<Outcome> = failed(&report.resources).cloned().collect();
+        if objects.is_empty() {
+            return Ok(report);
+        }
+        let message = format!(
+            "{} objects could not be deleted; they stay pending",
+            objects.len()
+        );
+        let mut failure = Failure::new(FailureKind::Incomplete, message);
+        for object in objects {
+            failure = failure.object(object.identity, object.reason.unwrap_or_default());
+        }
+        Err(failure.after(report))
+    }
+
+    fn named(&self, request: &PruneRequest, record: &Record) -> Result<Vec<Identity>, Failure> {
+        let kept: Vec<&Identity> = record
+            .kept
+            .objects
+            .iter()
+            .map(|kept| &kept.entry.identity)
+            .collect();
+        let named: Vec<Identity> = match &request.objects {
+            Objects::All => kept.iter().map(|identity| (*identity).clone()).collect(),
+            Objects::Named(selectors) => {
+                unmatched(selectors, &kept)
+                    .map_err(|names| nothing_named("kept object", &names))?;
+                let matches = |identity: &&&Identity| selectors.iter().any(|s| s.matches(identity));
+                kept.iter().filter(matches).map(|i| (*i).clone()).collect()
+            }
+        };
+        Ok(named)
+    }
+
+    async fn prune_steps(
+        &self,
+        steps: &[PruneStep],
+        request: &PruneRequest,
+        release: &Release,
+        audience: Audience<'_>,
+    ) -> Pruned {
+        let mut pruned = Pruned::default();
+        let removing = Removing {
+            release: &release.id,
+            concurrency: request.concurrency,
+            dry_run: request.dry_run,
+        };
+        for group in groups(steps) {
+            if pruned.stopped.is_some() {
+                break;
+            }
+            let tell =
+                |step: &PruneStep, removed: &Removed| note(step, removed, &mut pruned, audience);
+            self.remove_group(group, removing, tell).await;
+        }
+        pruned
+    }
+}
+
+fn note(step: &PruneStep, removed: &Removed, pruned: &mut Pruned, audience: Audience<'_>) {
+    let (action, reason, result) = match removed {
+        Removed::Gone { .. } => (Action::Pruned, None, PruneOutcome::Done),
+        Removed::NotMine(reason) => (
+            Action::Kept,
+            Some(reason.clone()),
+            PruneOutcome::NotMine(reason.clone()),
+        ),
+        Removed::Failed(reason) => (
+            Action::Failed,
+            Some(reason.clone()),
+            PruneOutcome::Failed(reason.clone()),
+        ),
+        Removed::Stopped(stopped) => {
+            pruned.stopped = Some(*stopped);
+            return;
+        }
+    };
+    let outcome = Outcome {
+        identity: step.entry.identity.clone(),
+        version: step.entry.version.clone(),
+        component: step.entry.component.clone(),
+        action,
+        reason,
+    };
+    audience.events.emit(outcome.event());
+    pruned.outcomes.push(outcome);
+    pruned.results.insert(step.entry.identity.clone(), result);
+}
+
+async fn confirm(objects: &[Identity], audience: Audience<'_>) -> Result<(), Failure> {
+    let question = Question::PruneKept {
+        objects: objects.to_vec(),
+    };
+    match audience.asker.ask(&question).await {
+        Answer::Yes => Ok(()),
+        Answer::No => Err(Failure::new(
+            FailureKind::Refused,
+            "declined: nothing was deleted",
+        )),
+        Answer::CannotAsk => Err(Failure::new(
+            FailureKind::Refused,
+            "deleting all kept objects has to be confirmed",
+        )
+        .hint("--yes confirms it")),
+    }
+}

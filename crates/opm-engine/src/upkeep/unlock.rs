@@ -1,0 +1,71 @@
+//! `unlock`: removes the lock of a holder that is dead. What it had begun stays pending.
+
+use std::time::Duration;
+
+use opm_core::identity::Identity;
+use opm_core::protocol::Opening;
+use opm_core::record::LogResult;
+
+use super::{lost, unwritten};
+use crate::engine::Engine;
+use crate::failure::{Failure, FailureKind};
+use crate::ports::{Answer, Audience, Clock, Cluster, Question, SecretStore};
+use crate::record::holder;
+use crate::report::Report;
+use crate::request::UnlockRequest;
+use crate::run::{kept, pending};
+
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// Removes the lock of a dead holder, after showing it. A lock that is still renewed is not
+    /// touched.
+    pub async fn unlock(
+        &self,
+        request: &UnlockRequest,
+        audience: Audience<'_>,
+    ) -> Result<Report, Failure> {
+        let release = self.existing(&request.release, &request.namespace).await?;
+        let turn = self.turn_of(&release, Duration::ZERO, audience).await;
+        let (loaded, opening, mut warnings) = turn?;
+        let mut report = Report {
+            release: Some(release.clone()),
+            ..Report::default()
+        };
+        let Opening::TakeOver(expired) = &opening else {
+            warnings.push("the release is not locked".to_owned());
+            report.warnings = warnings;
+            return Ok(report);
+        };
+        let holder = holder(&expired.lock);
+        let question = Question::Unlock {
+            holder: holder.clone(),
+        };
+        match audience.asker.ask(&question).await {
+            Answer::Yes => {}
+            Answer::No => {
+                let message = "declined: the lock stays";
+                return Err(Failure::new(FailureKind::Refused, message).after(report));
+            }
+            Answer::CannotAsk => {
+                let message = format!("removing the lock of {holder} has to be confirmed");
+                let failure = Failure::new(FailureKind::Refused, message);
+                return Err(failure.hint("--yes confirms it").after(report));
+            }
+        }
+        let nothing = |_: &Identity| false;
+        let checked = self.plan_upkeep(&release, &loaded.record, nothing).await?;
+        let begun = self.begin_upkeep(&release, &loaded, opening, checked, "unlock");
+        let Some((applied, holding)) = begun.await? else {
+            return Err(lost(&release).after(report));
+        };
+        let settled = applied.settle(&Default::default(), self.server_now());
+        let record = settled.release(&self.ended(LogResult::Succeeded, None, &[]));
+        warnings.push(format!("removed the lock of {holder}"));
+        report.warnings = warnings;
+        report.pending = pending(&record);
+        report.kept = kept(&record);
+        match self.write(&holding, record).await {
+            Ok(()) => Ok(report),
+            Err(error) => Err(unwritten(error, report)),
+        }
+    }
+}
