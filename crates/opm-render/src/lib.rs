@@ -7,6 +7,8 @@
 mod components;
 mod cue;
 mod error;
+mod init;
+mod lint;
 mod manifests;
 mod module_dir;
 mod source;
@@ -17,11 +19,13 @@ mod yaml_module;
 
 pub mod yaml;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;
 
 use opm_core::name::{NamespaceName, ReleaseName};
 use opm_core::rendered::{Component, Module, Rendered};
+use opm_core::values::Value;
 
 pub use components::ComponentsError;
 pub use cue::{
@@ -29,6 +33,8 @@ pub use cue::{
     OutputError, RegistryError, SettingsError, VersionError, WorkspaceError,
 };
 pub use error::RenderError;
+pub use init::{InitError, InitFormat, Initialised, init};
+pub use lint::{Lint, lint};
 pub use manifests::FilesError;
 pub use module_dir::DirError;
 pub use source::ModuleRef;
@@ -59,6 +65,8 @@ pub struct Loaded {
     pub name: ReleaseName,
     /// The release's namespace.
     pub namespace: NamespaceName,
+    /// The resolved values.
+    pub values: Value,
     /// The module.
     pub rendered: Rendered,
 }
@@ -162,20 +170,20 @@ fn load_yaml(dir: &ModuleDir, inputs: &Inputs) -> Result<Loaded, RenderError> {
         });
     }
     let (name, namespace) = release(&definition.module, inputs)?;
+    // What a YAML module has: no values at all.
+    let values = Value::Struct(BTreeMap::new());
     let rendered = Rendered {
         module: definition.module,
-        values: NO_VALUES.to_owned(),
+        values: values.to_cue(),
         components,
     };
     Ok(Loaded {
         name,
         namespace,
+        values,
         rendered,
     })
 }
-
-/// The canonical text of no values at all, which is what a YAML module has.
-const NO_VALUES: &str = "{}";
 
 fn read_definition(dir: &ModuleDir) -> Result<yaml_module::Definition, RenderError> {
     let file = Path::new(yaml_module::FILE);

@@ -228,6 +228,15 @@ fn check_document(shown: &str, text: &str) -> Result<(), ValuesError> {
 }
 
 impl ValuesFile {
+    /// Resolved values as a file, in the place of everything that was given.
+    pub(crate) fn resolved(values: &opm_core::values::Value) -> Self {
+        Self {
+            shown: "resolved values".to_owned(),
+            format: ValuesFormat::Cue,
+            text: values.to_cue(),
+        }
+    }
+
     /// Whether there is nothing in it. A CUE file always says something, if only its package.
     pub(crate) fn is_blank(&self) -> bool {
         self.format != ValuesFormat::Cue

@@ -120,7 +120,9 @@ impl Diagnostics {
         if says("field not allowed") {
             hints.push("#config says which values there are".to_owned());
         }
-        if says("cannot find package") || says("cannot find module providing package") {
+        if says("cannot fetch ") {
+            hints.push("CUE_REGISTRY says where modules come from".to_owned());
+        } else if says("cannot find package") {
             hints.push("`cue mod tidy` in the module brings its dependencies in order".to_owned());
         }
         hints

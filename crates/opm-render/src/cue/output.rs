@@ -94,7 +94,7 @@ struct ComponentOutput {
 pub(super) fn read(stdout: &[u8], path: &str) -> Result<Loaded, OutputError> {
     let output: Output<'_> = serde_json::from_slice(stdout)?;
     let module = module(output.metadata, path)?;
-    let values = Value::from_json(output.values.get())?.to_cue();
+    let values = Value::from_json(output.values.get())?;
     let mut components = Vec::new();
     for (name, component) in output.components.0 {
         components.push(read_component(name, component)?);
@@ -113,9 +113,10 @@ pub(super) fn read(stdout: &[u8], path: &str) -> Result<Loaded, OutputError> {
         namespace,
         rendered: Rendered {
             module,
-            values,
+            values: values.to_cue(),
             components,
         },
+        values,
     })
 }
 

@@ -1,6 +1,5 @@
 //! Where `cue` is, where it keeps its cache, and how much it may use.
 
-use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,12 +41,10 @@ pub struct SettingsError {
 
 impl CueSettings {
     /// Reads OPM_CUE, OPM_CUE_TIMEOUT (seconds), OPM_CUE_MEMORY (MiB) and, as `cue` does,
-    /// CUE_CACHE_DIR.
-    pub fn from_environment() -> Result<Self, SettingsError> {
-        Self::from_variables(|name| env::var_os(name).filter(|value| !value.is_empty()))
-    }
-
-    fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, SettingsError> {
+    /// CUE_CACHE_DIR, from variables that are looked up by name.
+    pub fn from_variables(
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Result<Self, SettingsError> {
         let number = |name, unit| match variable(name) {
             None => Ok(None),
             Some(text) => match text.to_str().and_then(|t| t.parse::<u64>().ok()) {
