@@ -1,6 +1,7 @@
 //! A namespace of a test's own, and the removal of all that the test made around it.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -26,6 +27,16 @@ pub struct TestNamespace {
 }
 
 impl ControlPlane {
+    /// A directory that goes with the test, or with the control plane if the test is killed.
+    fn scratch(&self) -> io::Result<tempfile::TempDir> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("opm-test-");
+        match self.directory() {
+            Some(dir) => builder.tempdir_in(dir),
+            None => builder.tempdir(),
+        }
+    }
+
     /// A new namespace; `hint` becomes part of its name.
     pub async fn namespace(&'static self, hint: &str) -> TestNamespace {
         let client = self
@@ -42,10 +53,7 @@ impl ControlPlane {
             .await
             .unwrap_or_else(|error| panic!("failed to create the namespace {name}: {error}"));
         let leftovers = Arc::new(Mutex::new(vec![Leftover::namespace(&name)]));
-        let files = tempfile::Builder::new()
-            .prefix("opm-test-")
-            .tempdir()
-            .expect("a directory");
+        let files = self.scratch().expect("a directory");
         TestNamespace {
             name,
             plane: self,

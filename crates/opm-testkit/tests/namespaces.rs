@@ -140,9 +140,39 @@ async fn an_admin_of_a_test_may_do_everything() {
     };
     let namespace = plane.namespace("admin").await;
     let client = namespace.admin().await.client().await;
-    assert_eq!(client.default_namespace(), namespace.name());
+    if plane.directory().is_some() {
+        assert_eq!(client.default_namespace(), namespace.name());
+    }
     Api::<Secret>::all(client)
         .list(&ListParams::default())
         .await
         .unwrap();
+}
+
+/// The same tests on a cluster that the kit did not start: users are ServiceAccounts there.
+#[tokio::test]
+async fn a_given_cluster_will_do() {
+    let Some(plane) = ControlPlane::for_test().await else {
+        return;
+    };
+    let namespace = plane.namespace("given").await;
+    // Away from the other files of the control plane, it is anybody's kubeconfig.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let kubeconfig = elsewhere.path().join("kubeconfig");
+    std::fs::copy(plane.kubeconfig(), &kubeconfig).unwrap();
+    let tests = [
+        "a_user_has_the_given_rights_and_no_others",
+        "an_admin_of_a_test_may_do_everything",
+    ];
+    let output = tokio::process::Command::new(std::env::current_exe().unwrap())
+        .args(tests)
+        .arg("--exact")
+        .env("OPM_TEST_KUBECONFIG", kubeconfig)
+        .env("OPM_REQUIRE_CLUSTER", "1")
+        .output()
+        .await
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "in {}: {said}", namespace.name());
+    assert!(said.contains("2 passed"), "{said}");
 }
