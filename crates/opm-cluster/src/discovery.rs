@@ -19,7 +19,7 @@ use crate::request::{Call, Place};
 use crate::send::{Sending, local_error};
 
 /// How long a single group's server is waited for.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(6);
 
 /// One kind, as far as discovery can tell.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,6 +13,10 @@ use serde_json::{Map, Value};
 use crate::client::ClusterClient;
 use crate::list::Selectors;
 use crate::request::Call;
+use crate::send::Sending;
+
+/// A name in a log is not worth waiting long for.
+const WHO_AM_I: Duration = Duration::from_secs(6);
 
 impl Cluster for ClusterClient {
     async fn served(&self) -> Result<ServedKinds, ApiError> {
@@ -68,7 +72,9 @@ impl Cluster for ClusterClient {
     }
 
     async fn user(&self) -> Option<String> {
-        let answer = self.read(&Call::who_am_i()).await.ok()?;
+        let sending = Sending::reading(self).within(WHO_AM_I);
+        let done = self.exchange(&Call::who_am_i(), sending).await;
+        let answer = done.result.ok()?;
         let review: Value = serde_json::from_slice(&answer.body).ok()?;
         let name = review["status"]["userInfo"]["username"].as_str()?;
         Some(name.to_owned())

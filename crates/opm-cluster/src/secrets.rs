@@ -26,12 +26,8 @@ impl SecretStore for ClusterClient {
     }
 
     async fn get(&self, namespace: &str, name: &str) -> Result<Option<StoredSecret>, ApiError> {
-        let call = secrets(Some(namespace)).get(name, Detail::Whole)?;
-        match self.read(&call).await {
-            Ok(answer) => self.stored(&answer).map(Some),
-            Err(error) if is_gone(&error) => Ok(None),
-            Err(error) => Err(error),
-        }
+        self.get_secret(namespace, name, Sending::reading(self))
+            .await
     }
 
     async fn list(
@@ -123,6 +119,20 @@ impl SecretStore for ClusterClient {
 }
 
 impl ClusterClient {
+    async fn get_secret(
+        &self,
+        namespace: &str,
+        name: &str,
+        sending: Sending<'_>,
+    ) -> Result<Option<StoredSecret>, ApiError> {
+        let call = secrets(Some(namespace)).get(name, Detail::Whole)?;
+        match self.exchange(&call, sending).await.result {
+            Ok(answer) => self.stored(&answer).map(Some),
+            Err(error) if is_gone(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Sends a write that is bound to a version. A 409 after an attempt that was not answered
     /// may be our own write's doing: what is there decides, by `wrote`.
     async fn write(
@@ -141,7 +151,7 @@ impl ClusterClient {
             return Err(error);
         }
         if in_doubt
-            && let Some(stored) = self.get(namespace, name).await?
+            && let Some(stored) = self.get_secret(namespace, name, sending.to_read()).await?
             && wrote(&stored)
         {
             return Ok(written(stored));

@@ -70,11 +70,22 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// A write that is of no use later than this.
+    /// A request that is of no use later than this, all attempts together.
     pub(crate) fn within(mut self, limit: Duration) -> Self {
-        self.retry.budget = self.retry.budget.min(limit);
-        self.attempt_timeout = self.attempt_timeout.min(limit);
+        // The last attempt begins in the first half and ends in the second.
+        self.retry.budget = self.retry.budget.min(limit / 2);
+        self.attempt_timeout = self.attempt_timeout.min(limit / 2);
         self
+    }
+
+    /// As patient, but reading: for a look at what became of a write.
+    pub(crate) fn to_read(self) -> Sending<'static> {
+        Sending {
+            gate: None,
+            retry: self.retry,
+            attempt_timeout: self.attempt_timeout,
+            largest: self.largest,
+        }
     }
 
     /// An answer that is given up beyond this size.

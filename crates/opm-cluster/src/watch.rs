@@ -20,7 +20,7 @@ use crate::watch_stream::{Change, Ended, LASTS};
 
 /// Up to this many objects of a kind in a namespace are watched by name each, so that a crowd
 /// of others beside them costs nothing.
-const BY_NAME: usize = 8;
+const BY_NAME: usize = 3;
 
 /// How often objects are asked for that may be read but not listed or watched.
 const POLL: Duration = Duration::from_secs(1);

@@ -13,6 +13,7 @@ mod delete;
 mod faults;
 mod look;
 mod messages;
+mod network;
 mod secrets;
 mod served;
 mod watch;

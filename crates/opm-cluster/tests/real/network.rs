@@ -1,0 +1,248 @@
+//! Real connections that break: resets on either side of the server's work, requests that hang,
+//! a server that is away for a while, a proxy in between.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use opm_cluster::{ClusterClient, ConnectOptions, Connected, RetryPolicy, Settings, connect};
+use opm_engine::ports::{ApplyMode, Cluster as _, Deleted, Detail, Found, Gate, WatchEvent};
+use opm_testkit::relay::{Fault, Moment, Relay, TcpRelay, When};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use crate::{Setup, apply, deletion, on_a_server, uid};
+
+async fn client_of(kubeconfig: &Path) -> ClusterClient {
+    let connected = connect(ConnectOptions {
+        kubeconfig: Some(kubeconfig.to_owned()),
+        ..ConnectOptions::default()
+    });
+    let Connected { client, .. } = connected.await.unwrap();
+    client.with_settings(Settings {
+        attempt_timeout: Duration::from_secs(2),
+        retry: RetryPolicy {
+            first_wait: Duration::from_millis(20),
+            budget: Duration::from_secs(15),
+            ..RetryPolicy::default()
+        },
+        ..Settings::default()
+    })
+}
+
+async fn through_a_relay(test: &Setup) -> (Relay, ClusterClient) {
+    let user = test.namespace.admin().await;
+    let relay = Relay::start(user.kubeconfig()).await.unwrap();
+    let path = test.namespace.files().join("relay");
+    let client = client_of(&relay.write_kubeconfig(&path).unwrap()).await;
+    client.served().await.unwrap();
+    (relay, client)
+}
+
+#[tokio::test]
+async fn resets_on_either_side_of_the_servers_work() {
+    let test = on_a_server!("resets");
+    let (relay, client) = through_a_relay(&test).await;
+    let gate = Gate::default();
+    for (n, moment) in [Moment::Before, Moment::After].into_iter().enumerate() {
+        let name = format!("x{n}");
+        let identity = test.map_id(&name);
+        relay.on(When::verb("PATCH"), Fault::Reset(moment));
+        let map = test.map(&name, json!({"a": "1"}));
+        let sent = apply(&client, &map, ApplyMode::CreateOnly, false).await;
+        let sent = sent.unwrap();
+        assert!(sent.created, "{moment:?}");
+        let uid = uid(&sent.object);
+
+        relay.on(When::verb("PATCH"), Fault::Reset(moment));
+        let map = test.map(&name, json!({"a": "2"}));
+        let mode = ApplyMode::Update { uid: uid.clone() };
+        let sent = apply(&client, &map, mode, true).await.unwrap();
+        assert_eq!(sent.object["data"], json!({"a": "2"}));
+
+        relay.on(When::path(&name), Fault::Reset(moment));
+        let looks = client
+            .look(std::slice::from_ref(&identity), Detail::Whole)
+            .await;
+        assert!(matches!(looks[&identity], Found::Present(_)));
+
+        relay.on(When::verb("DELETE"), Fault::Reset(moment));
+        let outcome = client.delete(deletion(&identity, &uid), &gate).await;
+        assert_eq!(outcome.unwrap(), Deleted::Gone, "{moment:?}");
+    }
+}
+
+/// The first attempt hangs past its time and lands after the second: once is enough.
+#[tokio::test]
+async fn a_request_that_lands_late_does_no_harm() {
+    let test = on_a_server!("late");
+    let (relay, client) = through_a_relay(&test).await;
+    let client = client.with_settings(Settings {
+        attempt_timeout: Duration::from_millis(300),
+        ..client_settings()
+    });
+    relay.on(
+        When::verb("PATCH"),
+        Fault::Stall(Moment::Before, Duration::from_secs(1)),
+    );
+    let map = test.map("x", json!({"a": "1"}));
+    let sent = apply(&client, &map, ApplyMode::CreateOnly, false)
+        .await
+        .unwrap();
+    assert!(sent.created);
+    let created = uid(&sent.object);
+    relay.on(
+        When::verb("DELETE"),
+        Fault::Stall(Moment::Before, Duration::from_secs(1)),
+    );
+    let identity = test.map_id("x");
+    let outcome = client
+        .delete(deletion(&identity, &created), &Gate::default())
+        .await;
+    assert!(matches!(outcome.unwrap(), Deleted::Gone | Deleted::WasGone));
+    // Recreated at once; the late delete is of the first one's uid.
+    let second = test.create_map("x").await;
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let live = test.live_map("x").await.expect("still there");
+    assert_eq!(live["metadata"]["uid"], second.as_str());
+}
+
+fn client_settings() -> Settings {
+    Settings {
+        retry: RetryPolicy {
+            first_wait: Duration::from_millis(20),
+            ..RetryPolicy::default()
+        },
+        ..Settings::default()
+    }
+}
+
+#[tokio::test]
+async fn a_watch_survives_cut_connections() {
+    let test = on_a_server!("cut");
+    let user = test.namespace.admin().await;
+    let relay = TcpRelay::start(user.kubeconfig(), Duration::ZERO).unwrap();
+    let path = test.namespace.files().join("tcp");
+    let client = client_of(&relay.write_kubeconfig(&path).unwrap()).await;
+    let created = test.create_map("x").await;
+    let mut versions = Vec::new();
+    let mut on_event = |event: WatchEvent| {
+        let WatchEvent::Seen(_, object) = event else {
+            return false;
+        };
+        let value = object["data"]["a"].as_str().unwrap().to_owned();
+        let last = value == "4";
+        versions.push(value);
+        last
+    };
+    let wanted = [test.map_id("x")];
+    let watch = client.watch(&wanted, Duration::from_secs(20), &mut on_event);
+    let act = async {
+        for n in 2..=4 {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            relay.cut();
+            let map = test.map("x", json!({"a": n.to_string()}));
+            let mode = ApplyMode::Update {
+                uid: created.clone(),
+            };
+            test.apply(&map, mode).await.unwrap();
+        }
+    };
+    let (seen, ()) = futures::join!(watch, act);
+    assert!(seen.unwrap());
+    assert_eq!(versions, ["1", "2", "3", "4"]);
+}
+
+/// Passes connections on to wherever they lead: to `server`, or where a CONNECT asks to.
+async fn pass_on(listener: TcpListener, server: Option<SocketAddr>, count: Arc<AtomicUsize>) {
+    let mut connections = JoinSet::new();
+    while let Ok((mut near, _)) = listener.accept().await {
+        count.fetch_add(1, Ordering::SeqCst);
+        connections.spawn(async move {
+            let address = match server {
+                Some(address) => address.to_string(),
+                None => connect_target(&mut near).await,
+            };
+            let mut far = TcpStream::connect(address).await?;
+            copy_bidirectional(&mut near, &mut far).await
+        });
+    }
+}
+
+async fn connect_target(near: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(near.read_u8().await.unwrap());
+    }
+    let head = String::from_utf8(head).unwrap();
+    near.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+    let target = head.strip_prefix("CONNECT ").expect("a CONNECT");
+    target.split(' ').next().unwrap().to_owned()
+}
+
+/// The address of the server in a kubeconfig, and the kubeconfig's text.
+fn server_in(kubeconfig: &Path) -> (SocketAddr, String) {
+    let text = std::fs::read_to_string(kubeconfig).unwrap();
+    let (_, rest) = text.split_once("https://").unwrap();
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ':');
+    (rest[..end.unwrap()].parse().unwrap(), text)
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_for_a_while_is_waited_for() {
+    let test = on_a_server!("away");
+    let user = test.namespace.admin().await;
+    let (server, text) = server_in(user.kubeconfig());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let path = test.namespace.files().join("away");
+    std::fs::write(
+        &path,
+        text.replace(&server.to_string(), &address.to_string()),
+    )
+    .unwrap();
+    let count = Arc::<AtomicUsize>::default();
+    let up = tokio::spawn(pass_on(listener, Some(server), Arc::clone(&count)));
+    let client = client_of(&path).await;
+    client.served().await.unwrap();
+    up.abort();
+    let _ = up.await;
+    let begun = Instant::now();
+    let map = test.map("x", json!({"a": "1"}));
+    let back = async {
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        let listener = TcpListener::bind(address).await.unwrap();
+        tokio::spawn(pass_on(listener, Some(server), count))
+    };
+    let (sent, up) = futures::join!(apply(&client, &map, ApplyMode::CreateOnly, false), back);
+    assert!(sent.unwrap().created);
+    assert!(begun.elapsed() >= Duration::from_millis(1500));
+    up.abort();
+}
+
+#[tokio::test]
+async fn a_proxy_of_the_kubeconfig_is_used() {
+    let test = on_a_server!("proxied");
+    let user = test.namespace.admin().await;
+    let (server, text) = server_in(user.kubeconfig());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let proxy = listener.local_addr().unwrap();
+    let count = Arc::<AtomicUsize>::default();
+    let up = tokio::spawn(pass_on(listener, None, Arc::clone(&count)));
+    let mut config = kube::config::Kubeconfig::from_yaml(&text).unwrap();
+    let cluster = config.clusters[0].cluster.as_mut().unwrap();
+    cluster.proxy_url = Some(format!("http://{proxy}"));
+    let path = test.namespace.files().join("proxied");
+    std::fs::write(&path, serde_json::to_string(&config).unwrap()).unwrap();
+    let client = client_of(&path).await;
+    assert_eq!(client.user().await.as_deref(), Some(user.name()));
+    assert!(
+        count.load(Ordering::SeqCst) > 0,
+        "{server} was reached through the proxy"
+    );
+    up.abort();
+}
