@@ -32,7 +32,7 @@ impl ManifestDigest {
             .iter()
             .map(|m| (Weighed::new(m.identity()), m))
             .collect();
-        sorted.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        sorted.sort_unstable_by_key(|(weighed, _)| *weighed);
         let mut digest = DigestBuilder::default();
         let mut bytes = Vec::with_capacity(4096);
         for (_, manifest) in sorted {
