@@ -10,6 +10,8 @@ mod error;
 mod normal;
 mod selection;
 
+use std::fmt;
+
 use crate::canonical;
 use crate::digest::{DigestBuilder, ManifestDigest, ObjectHash};
 use crate::entry::Entry;
@@ -62,7 +64,7 @@ pub struct CandidateComponent {
 }
 
 /// What a release is about to be.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Candidate {
     /// The release, as the labels of its objects name it.
     pub owner: Owner,
@@ -84,6 +86,19 @@ pub struct Candidate {
     pub change: ChangeId,
     /// What was noticed on the way.
     pub warnings: Vec<CandidateWarning>,
+}
+
+impl fmt::Debug for Candidate {
+    /// Without the values: what is secret among them must not end up in a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Candidate");
+        shown
+            .field("owner", &self.owner)
+            .field("change", &self.change);
+        shown
+            .field("objects", &self.objects)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Candidate {

@@ -6,6 +6,8 @@
 mod error;
 mod parse;
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 
 pub use error::ManifestError;
@@ -17,11 +19,18 @@ use crate::identity::Identity;
 pub const MAX_DEPTH: usize = 100;
 
 /// One rendered Kubernetes object.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Manifest {
     identity: Identity,
     version: String,
     object: Map<String, Value>,
+}
+
+impl fmt::Debug for Manifest {
+    /// Which object it is and no more: a Secret's data must not end up in a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Manifest({} {})", self.api_version(), self.identity)
+    }
 }
 
 impl Manifest {

@@ -1,5 +1,7 @@
 //! What rendering a module gives, whatever format the module has.
 
+use std::fmt;
+
 use crate::manifest::Manifest;
 use crate::name::{ComponentName, ModuleName, ModulePath, NamespaceName};
 
@@ -32,7 +34,7 @@ pub struct Component {
 }
 
 /// A rendered module: metadata, values, and all its components, selected or not.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Rendered {
     /// What the module says about itself.
     pub module: Module,
@@ -40,4 +42,15 @@ pub struct Rendered {
     pub values: String,
     /// All components, in the module's order.
     pub components: Vec<Component>,
+}
+
+impl fmt::Debug for Rendered {
+    /// Without the values: what is secret among them must not end up in a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Rendered");
+        shown
+            .field("module", &self.module)
+            .field("components", &self.components);
+        shown.finish_non_exhaustive()
+    }
 }

@@ -17,8 +17,10 @@ mod immutable;
 mod labels;
 mod manifest;
 mod names;
+mod normal;
 mod order;
 mod properties;
+mod refusals;
 mod scope;
 mod values;
 
