@@ -9,6 +9,7 @@ mod bench;
 mod cluster;
 mod docs;
 mod relay;
+mod sandbox_schema;
 mod test;
 
 use std::error::Error;
@@ -28,6 +29,7 @@ enum Chore {
     Bench(bench::Args),
     Cluster(cluster::Args),
     Relay(relay::Args),
+    SandboxSchema(sandbox_schema::Args),
 }
 
 fn main() -> ExitCode {
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         Chore::Bench(args) => bench::run(&args),
         Chore::Cluster(args) => cluster::run(&args),
         Chore::Relay(args) => relay::run(&args),
+        Chore::SandboxSchema(args) => sandbox_schema::run(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

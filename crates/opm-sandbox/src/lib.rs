@@ -1,1 +1,23 @@
 //! A Kubernetes API server that lives inside the binary.
+//!
+//! [`Sandbox`] is a tower service that `kube::Client` calls in-process; [`serve`] puts the same
+//! service on a loopback port and writes a kubeconfig. State is one SQLite file that several
+//! processes may share. It answers what `opm` sends exactly as the real server does; what it does
+//! not do is listed in [`gaps`]. It knows nothing of the other crates.
+
+mod apply;
+mod discovery;
+mod gaps;
+mod kinds;
+mod life;
+mod sandbox;
+mod status;
+mod store;
+mod verbs;
+mod wire;
+
+pub use gaps::GAPS;
+pub use sandbox::{Sandbox, Summary};
+pub use store::{Options, StoreError};
+pub use wire::body::ResponseBody;
+pub use wire::serve::{ServeError, Server, serve};

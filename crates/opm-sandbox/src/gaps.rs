@@ -1,0 +1,20 @@
+//! What the sandbox does not do. One list: for `opm sandbox status`, for the documentation, and
+//! for the conformance suite.
+
+/// What is deliberately different from a real cluster, one sentence each.
+pub const GAPS: &[&str] = &[
+    "Pods do not run: Deployments, StatefulSets, DaemonSets, Jobs and claims only become ready, \
+     unless the annotation sandbox.opmodel.dev/simulate says pending, fail or crash.",
+    "No ReplicaSets, Pods, Endpoints, EndpointSlices or Events are made for a workload or Service.",
+    "No authentication, no authorization: every request is allowed, impersonation is ignored.",
+    "No admission: webhooks and admission policies are stored, not called; no quotas, no limit \
+     ranges, no default storage class.",
+    "Validation covers names, labels, workloads' selectors and templates, Services, Secrets, \
+     ConfigMaps, role bindings and definitions; everything else is accepted if its types fit.",
+    "Custom resources are checked for types, required fields, enumerations and bounds; CEL rules, \
+     patterns and conversion webhooks are not evaluated.",
+    "HorizontalPodAutoscalers are served as autoscaling/v2 only.",
+    "Lists are answered from the present, also their later pages; tables are answered as plain JSON.",
+    "Strategic merge patches cover what kubectl label, annotate, scale and set send.",
+    "No logs, exec, port-forward, eviction, tokens, proxies or metrics.",
+];

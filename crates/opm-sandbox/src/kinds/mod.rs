@@ -1,0 +1,254 @@
+//! What is served: built-in resources from the generated table, and custom ones from their
+//! definitions.
+
+pub(crate) mod custom;
+pub(crate) mod custom_validate;
+pub(crate) mod defaults;
+pub(crate) mod generate;
+pub(crate) mod immutable;
+pub(crate) mod metadata;
+pub(crate) mod strategy;
+pub(crate) mod validate;
+
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+
+use crate::apply::schema::{ANY, Builtin, Schema, TypeId};
+use crate::store::Key;
+use custom::{CustomVersion, Definition};
+
+/// A schema that is either built in or belongs to one custom resource.
+#[derive(Clone)]
+pub(crate) enum SchemaRef {
+    Builtin(&'static Schema),
+    Custom(Arc<Schema>),
+}
+
+impl Deref for SchemaRef {
+    type Target = Schema;
+
+    fn deref(&self) -> &Schema {
+        match self {
+            SchemaRef::Builtin(schema) => schema,
+            SchemaRef::Custom(schema) => schema,
+        }
+    }
+}
+
+pub(crate) struct Subresource {
+    pub(crate) name: String,
+    pub(crate) kind: String,
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) verbs: Vec<String>,
+}
+
+/// One resource in one version.
+pub(crate) struct Resource {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) plural: String,
+    pub(crate) singular: String,
+    pub(crate) kind: String,
+    pub(crate) namespaced: bool,
+    pub(crate) short_names: Vec<String>,
+    pub(crate) categories: Vec<String>,
+    pub(crate) verbs: Vec<String>,
+    pub(crate) storage_hash: Option<String>,
+    pub(crate) subresources: Vec<Subresource>,
+    pub(crate) schema: SchemaRef,
+    pub(crate) ty: TypeId,
+    pub(crate) custom: Option<Arc<CustomVersion>>,
+    /// Every `apiVersion` that the same objects are served in.
+    pub(crate) served: Vec<String>,
+}
+
+impl Resource {
+    pub(crate) fn api_version(&self) -> String {
+        api_version(&self.group, &self.version)
+    }
+
+    pub(crate) fn key(&self, namespace: &str, name: &str) -> Key {
+        Key {
+            group: self.group.clone(),
+            resource: self.plural.clone(),
+            namespace: namespace.to_string(),
+            name: name.to_string(),
+        }
+    }
+
+    pub(crate) fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.subresources.iter().find(|s| s.name == name)
+    }
+
+    /// As `%v` of a Go GroupVersionKind: `apps/v1, Kind=Deployment`.
+    pub(crate) fn gvk(&self) -> String {
+        format!("{}, Kind={}", self.api_version(), self.kind)
+    }
+
+    pub(crate) fn is(&self, group: &str, kind: &str) -> bool {
+        self.group == group && self.kind == kind
+    }
+}
+
+pub(crate) fn api_version(group: &str, version: &str) -> String {
+    if group.is_empty() {
+        version.to_string()
+    } else {
+        format!("{group}/{version}")
+    }
+}
+
+/// Everything that is served at one moment.
+pub(crate) struct Registry {
+    pub(crate) resources: Vec<Arc<Resource>>,
+}
+
+impl Registry {
+    pub(crate) fn with(definitions: &[Arc<Definition>]) -> Registry {
+        let mut resources = builtin().to_vec();
+        resources.extend(definitions.iter().flat_map(|d| d.resources()));
+        Registry { resources }
+    }
+
+    pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
+        let fits =
+            |r: &&Arc<Resource>| r.group == group && r.version == version && r.plural == plural;
+        self.resources.iter().find(fits)
+    }
+
+    /// The resource behind stored objects, in whichever version comes first.
+    pub(crate) fn of_key(&self, key: &Key) -> Option<&Arc<Resource>> {
+        self.resources
+            .iter()
+            .find(|r| r.group == key.group && r.plural == key.resource)
+    }
+
+    /// Groups in the order in which they are announced, each with its versions.
+    pub(crate) fn groups(&self) -> Vec<(String, Vec<String>)> {
+        let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+        for resource in &self.resources {
+            let at = match groups.iter().position(|(g, _)| *g == resource.group) {
+                Some(at) => at,
+                None => {
+                    groups.push((resource.group.clone(), Vec::new()));
+                    groups.len() - 1
+                }
+            };
+            if !groups[at].1.contains(&resource.version) {
+                groups[at].1.push(resource.version.clone());
+            }
+        }
+        for (_, versions) in &mut groups {
+            versions.sort_by_key(|v| std::cmp::Reverse(version_rank(v)));
+        }
+        groups
+    }
+
+    pub(crate) fn is_builtin_group_version(group: &str, version: &str) -> bool {
+        builtin()
+            .iter()
+            .any(|r| r.group == group && r.version == version)
+    }
+}
+
+/// Kubernetes' order of versions: stable before beta before alpha, higher before lower.
+fn version_rank(version: &str) -> (u8, u32, u32) {
+    let digits = |s: &str| {
+        s.chars()
+            .take_while(char::is_ascii_digit)
+            .collect::<String>()
+    };
+    let rest = version.strip_prefix('v').unwrap_or_default();
+    let major = digits(rest);
+    let tail = &rest[major.len()..];
+    let number = major.parse().unwrap_or(0);
+    match tail {
+        "" if number > 0 => (3, number, 0),
+        t if t.starts_with("beta") => (2, number, t[4..].parse().unwrap_or(0)),
+        t if t.starts_with("alpha") => (1, number, t[5..].parse().unwrap_or(0)),
+        _ => (0, number, 0),
+    }
+}
+
+/// Served by the real server, but not stored here: reviews, and kinds that need conversion.
+const LEFT_OUT: &[(&str, &str)] = &[
+    ("v1", "bindings"),
+    ("v1", "componentstatuses"),
+    ("autoscaling/v1", "horizontalpodautoscalers"),
+];
+
+pub(crate) fn builtin() -> &'static [Arc<Resource>] {
+    static TABLE: OnceLock<Vec<Arc<Resource>>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let lists: Vec<Value> =
+            serde_json::from_str(include_str!("../../data/resources.json")).unwrap_or_default();
+        lists
+            .iter()
+            .flat_map(builtin_resources)
+            .map(Arc::new)
+            .collect()
+    })
+}
+
+fn builtin_resources(list: &Value) -> Vec<Resource> {
+    let gv = list["groupVersion"].as_str().unwrap_or_default();
+    let (group, version) = gv.split_once('/').unwrap_or(("", gv));
+    let entries = list["resources"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let name = |e: &Value| e["name"].as_str().unwrap_or_default().to_string();
+    let table = Builtin::get();
+    let mut out = Vec::new();
+    for entry in entries.iter().filter(|e| !name(e).contains('/')) {
+        let plural = name(entry);
+        if LEFT_OUT.contains(&(gv, plural.as_str())) {
+            continue;
+        }
+        let kind = text(entry, "kind");
+        let prefix = format!("{plural}/");
+        let subresources = entries.iter().filter_map(|e| {
+            let full = name(e);
+            let short = full.strip_prefix(&prefix)?;
+            matches!(short, "status" | "scale" | "finalize").then(|| Subresource {
+                name: short.to_string(),
+                kind: text(e, "kind"),
+                group: e["group"].as_str().unwrap_or(group).to_string(),
+                version: e["version"].as_str().unwrap_or(version).to_string(),
+                verbs: texts(e, "verbs"),
+            })
+        });
+        out.push(Resource {
+            group: group.to_string(),
+            version: version.to_string(),
+            singular: text(entry, "singularName"),
+            namespaced: entry["namespaced"] == true,
+            short_names: texts(entry, "shortNames"),
+            categories: texts(entry, "categories"),
+            verbs: texts(entry, "verbs"),
+            storage_hash: entry["storageVersionHash"].as_str().map(str::to_string),
+            subresources: subresources.collect(),
+            schema: SchemaRef::Builtin(&table.schema),
+            ty: table.kind(gv, &kind).unwrap_or(ANY),
+            custom: None,
+            served: vec![gv.to_string()],
+            plural,
+            kind,
+        });
+    }
+    out
+}
+
+fn text(value: &Value, key: &str) -> String {
+    value[key].as_str().unwrap_or_default().to_string()
+}
+
+fn texts(value: &Value, key: &str) -> Vec<String> {
+    let items = value[key].as_array().into_iter().flatten();
+    items
+        .filter_map(|v| v.as_str().map(str::to_string))
+        .collect()
+}

@@ -1,0 +1,123 @@
+//! The sandbox's one file: objects, the log of their changes, and what is due to happen.
+//!
+//! SQLite in WAL mode, so that several processes can share it. Every write is one IMMEDIATE
+//! transaction: it either happened, with its revision and its event, or it did not. Nothing here
+//! knows what an object means.
+
+mod error;
+mod open;
+mod tx;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::sync::watch;
+
+pub use error::StoreError;
+pub(crate) use tx::{Due, Event, EventKind, Key, Tx};
+
+/// How the file is opened.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Refuse to grow past this many bytes.
+    pub max_bytes: Option<u64>,
+}
+
+/// The open file. Shared by all requests of this process.
+pub(crate) struct Store {
+    path: PathBuf,
+    connection: Mutex<Connection>,
+    changed: watch::Sender<u64>,
+}
+
+const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
+pub(crate) const FILE_NAME: &str = "sandbox.db";
+
+impl Store {
+    pub(crate) fn open(dir: &Path, options: &Options) -> Result<Store, StoreError> {
+        let path = dir.join(FILE_NAME);
+        let connection = open::open(dir, &path, options)?;
+        let (changed, _) = watch::channel(0);
+        Ok(Store {
+            path,
+            connection: Mutex::new(connection),
+            changed,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Wakes up when this process has written something.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        // A panic while the lock was held rolled its transaction back; the connection is sound.
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn error(&self, source: &rusqlite::Error) -> StoreError {
+        StoreError::from_sqlite(&self.path, source)
+    }
+
+    /// A consistent view; nothing is written.
+    pub(crate) fn read<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&Tx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut connection = self.lock();
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Deferred)
+            .map_err(|e| self.error(&e))?;
+        work(&Tx::new(&transaction, &self.path))
+    }
+
+    /// One transaction that is kept if `work` succeeds, and leaves nothing behind if it does not.
+    pub(crate) fn write<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&Tx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut connection = self.lock();
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(|e| self.error(&e))?;
+        let tx = Tx::new(&transaction, &self.path);
+        let result = work(&tx)?;
+        let revision = tx.written();
+        transaction.commit().map_err(|e| self.error(&e))?;
+        drop(connection);
+        if let Some(revision) = revision {
+            self.changed.send_replace(revision);
+        }
+        Ok(result)
+    }
+}
+
+/// Deletes the file in `dir` if it is a sandbox's, or a damaged one. True if there was one.
+pub(crate) fn remove(dir: &Path) -> Result<bool, StoreError> {
+    let path = dir.join(FILE_NAME);
+    if !path.exists() {
+        return Ok(false);
+    }
+    match Store::open(dir, &Options::default()) {
+        Ok(_) | Err(StoreError::Damaged { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    for suffix in ["-wal", "-shm", ""] {
+        let mut file = path.as_os_str().to_owned();
+        file.push(suffix);
+        match std::fs::remove_file(&file) {
+            Ok(()) => {}
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => return Err(StoreError::from_io(&path, &e)),
+        }
+    }
+    Ok(true)
+}
