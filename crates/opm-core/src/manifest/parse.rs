@@ -73,11 +73,17 @@ fn described(object: &Object) -> String {
     }
 }
 
-/// An error message is no place for a megabyte.
+/// An error message is no place for a megabyte, nor for what a terminal would obey.
 fn shorten(text: &str) -> String {
-    match text.char_indices().nth(120) {
-        Some((cut, _)) => format!("{}…", &text[..cut]),
-        None => text.to_owned(),
+    let safe = |c: char| match c.is_control() {
+        true => c.escape_debug().collect::<String>(),
+        false => c.to_string(),
+    };
+    let mut characters = text.chars();
+    let short: String = characters.by_ref().take(120).map(safe).collect();
+    match characters.next() {
+        Some(_) => format!("{short}…"),
+        None => short,
     }
 }
 

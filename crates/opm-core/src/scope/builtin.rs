@@ -38,7 +38,12 @@ fn cluster(group: &str) -> &'static [&'static str] {
         "node.k8s.io" => &["RuntimeClass"],
         "policy" => &["PodSecurityPolicy"],
         "rbac.authorization.k8s.io" => &["ClusterRole", "ClusterRoleBinding"],
-        "resource.k8s.io" => &["DeviceClass", "DeviceTaintRule", "ResourceSlice"],
+        "resource.k8s.io" => &[
+            "DeviceClass",
+            "DeviceTaintRule",
+            "ResourcePoolStatusRequest",
+            "ResourceSlice",
+        ],
         "scheduling.k8s.io" => &["PriorityClass"],
         "storage.k8s.io" => &[
             "CSIDriver",
@@ -90,11 +95,12 @@ fn namespaced(group: &str) -> &'static [&'static str] {
             "NetworkPolicy",
             "ReplicaSet",
         ],
+        "lifecycle.k8s.io" => &["Eviction", "EvictionRequest"],
         "networking.k8s.io" => &["Ingress", "NetworkPolicy"],
         "policy" => &["PodDisruptionBudget"],
         "rbac.authorization.k8s.io" => &["Role", "RoleBinding"],
         "resource.k8s.io" => &["ResourceClaim", "ResourceClaimTemplate"],
-        "scheduling.k8s.io" => &["Workload"],
+        "scheduling.k8s.io" => &["CompositePodGroup", "PodGroup", "Workload"],
         "storage.k8s.io" => &["CSIStorageCapacity"],
         _ => &[],
     }

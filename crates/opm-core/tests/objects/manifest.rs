@@ -128,7 +128,11 @@ fn metadata_that_cannot_be_says_why() {
         ),
         (
             json!({"name": "a\nb"}),
-            "Pod/a\nb: `metadata.name` is not valid: it must not contain spaces or control characters",
+            "Pod/a\\nb: `metadata.name` is not valid: it must not contain spaces or control characters",
+        ),
+        (
+            json!({"name": "x\u{1b}[2J", "namespace": 1}),
+            "Pod/x\\u{1b}[2J: `metadata.name` is not valid: it must not contain spaces or control characters",
         ),
         (
             json!({"name": "x", "namespace": 1}),
