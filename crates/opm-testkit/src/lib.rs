@@ -31,7 +31,9 @@ pub use admission::{Rule, Writes};
 pub use audit::{Audit, Mark, Requests, tally};
 pub use namespace::{TEST_LABEL, TestNamespace};
 pub use opm::{Opm, Ran, Running, Target, opm_binary};
-pub use plane::{ControlPlane, PlaneError, Stop, stop, supervise, sweep};
+pub use plane::{ControlPlane, PlaneError, Stop, stop};
+#[doc(hidden)]
+pub use plane::{supervise, sweep};
 pub use reaper::Leftover;
 pub use release::StoredRelease;
 pub use skip::{cluster_required, full};

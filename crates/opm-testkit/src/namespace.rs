@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::core::v1::{Namespace, PersistentVolume};
 use kube::Client;
 use kube::api::{Api, PostParams};
 use serde_json::json;
@@ -97,6 +97,28 @@ impl TestNamespace {
     #[must_use]
     pub fn files(&self) -> &std::path::Path {
         self.files.path()
+    }
+
+    /// Makes a volume for a claim of this namespace, existing or to come, so that it gets bound:
+    /// nothing provisions volumes here.
+    pub async fn volume_for(&self, claim: &str) {
+        let name = format!("{}-{claim}", self.name);
+        let volume: PersistentVolume = serde_json::from_value(json!({
+            "metadata": { "name": name },
+            "spec": {
+                "capacity": { "storage": "1Ti" },
+                "accessModes": ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"],
+                "persistentVolumeReclaimPolicy": "Retain",
+                "hostPath": { "path": "/nowhere" },
+                "claimRef": { "namespace": self.name, "name": claim },
+            },
+        }))
+        .expect("a valid PersistentVolume");
+        let api = Api::all(self.client());
+        api.create(&PostParams::default(), &volume)
+            .await
+            .expect("a PersistentVolume");
+        self.remove_after(Leftover::object::<PersistentVolume>(None, &name));
     }
 
     /// Removes an object outside of the namespace when the test is over.

@@ -26,7 +26,8 @@ use opm_testkit::programs::{self, Program};
 async fn user() {
     let plane = ControlPlane::shared().await.unwrap();
     let namespace = plane.namespace("user").await;
-    println!("\nPLANE {}", plane.directory().unwrap().display());
+    println!("\nSOCKET {}", ControlPlane::socket().display());
+    println!("PLANE {}", plane.directory().unwrap().display());
     match std::env::var("ENDING").unwrap().as_str() {
         "success" => {}
         "panic" => panic!("on purpose, in {}", namespace.name()),
@@ -38,6 +39,7 @@ async fn user() {
 struct User {
     child: Child,
     dir: PathBuf,
+    socket: PathBuf,
 }
 
 /// Starts a user of the plane of this name and waits until it has it.
@@ -59,13 +61,14 @@ fn start(plane: &str, ending: &str) -> User {
     let mut lines = BufReader::new(child.stdout.take().unwrap())
         .lines()
         .map_while(Result::ok);
-    let dir = lines.find_map(|line| line.strip_prefix("PLANE ").map(PathBuf::from));
+    let mut said = |word: &str| {
+        let found = lines.find_map(|line| line.strip_prefix(word).map(PathBuf::from));
+        found.expect("a control plane")
+    };
+    let (socket, dir) = (said("SOCKET "), said("PLANE "));
     // It goes on writing, and would fail if nobody read.
     thread::spawn(move || lines.for_each(drop));
-    User {
-        child,
-        dir: dir.expect("a control plane"),
-    }
+    User { child, dir, socket }
 }
 
 /// The processes that work in a directory, and those that were told of it.
@@ -85,28 +88,17 @@ fn processes_of(dir: &Path) -> Vec<(i32, String)> {
     found
 }
 
-fn assert_nothing_is_left(dir: &Path) {
+fn assert_nothing_is_left(user: &User) {
     let begin = Instant::now();
     loop {
-        let running = processes_of(dir);
-        if running.is_empty() && !dir.exists() {
-            break;
+        let running = processes_of(&user.dir);
+        if running.is_empty() && !user.dir.exists() && !user.socket.exists() {
+            return;
         }
-        assert!(
-            begin.elapsed() < Duration::from_secs(30),
-            "left: {running:?}, {}",
-            dir.display()
-        );
+        let left = (&running, &user.dir, &user.socket);
+        assert!(begin.elapsed() < Duration::from_secs(30), "left: {left:?}");
         thread::sleep(Duration::from_millis(50));
     }
-    let sockets = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
-    let stale: Vec<_> = sockets
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|kind| kind == "sock"))
-        .filter(|path| path.to_string_lossy().contains("opm-testkit-"))
-        .filter(|path| std::os::unix::net::UnixStream::connect(path).is_err())
-        .collect();
-    assert!(stale.is_empty(), "sockets of nobody: {stale:?}");
 }
 
 /// One control plane at a time beside the shared one: each takes hundreds of megabytes.
@@ -148,7 +140,7 @@ fn nothing_is_left_after_success_failure_panic_and_kill() {
         }
         let status = user.child.wait().unwrap();
         assert_eq!(status.code(), code, "{ending}: {status}");
-        assert_nothing_is_left(&user.dir);
+        assert_nothing_is_left(&user);
     }
 }
 
@@ -168,7 +160,7 @@ fn nothing_is_left_after_the_supervisor_is_killed() {
         .status()
         .unwrap();
     assert!(killed.success());
-    assert_nothing_is_left(&user.dir);
+    assert_nothing_is_left(&user);
     user.child.kill().unwrap();
     user.child.wait().unwrap();
 }
@@ -197,14 +189,13 @@ fn users_share_one_control_plane_until_the_last_is_gone() {
     end(first);
     thread::sleep(Duration::from_secs(1));
     assert!(second.dir.exists(), "it is still in use");
-    let dir = second.dir.clone();
-    end(second);
-    assert_nothing_is_left(&dir);
+    assert_nothing_is_left(&end(second));
 }
 
-fn end(mut user: User) {
+fn end(mut user: User) -> User {
     user.child.kill().unwrap();
     user.child.wait().unwrap();
+    user
 }
 
 /// The other process: builds one program into the cache that it is given.

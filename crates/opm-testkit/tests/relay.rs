@@ -128,6 +128,11 @@ async fn retry_after_is_sent_as_a_header() {
             .unwrap();
         let answer = bench.client.send(request).await.unwrap();
         assert_eq!(answer.status(), 429);
+        let version = match protocol {
+            Protocol::Http2 => http::Version::HTTP_2,
+            _ => http::Version::HTTP_11,
+        };
+        assert_eq!(answer.version(), version);
         assert_eq!(answer.headers()["retry-after"], "7", "{protocol:?}");
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{Pod, PodStatus};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod, PodStatus};
 use kube::api::{ListParams, PostParams};
 use opm_testkit::workload::{DELAY_ANNOTATION, Fate, deployment, eventually, job, stateful_set};
 use opm_testkit::{ControlPlane, TestNamespace};
@@ -143,4 +143,40 @@ async fn a_delay_holds_readiness_back() {
         (ready_replicas(&namespace, "slow").await == 1).then_some(())
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_claim_with_a_volume_is_bound_and_another_stays_pending() {
+    let Some(plane) = ControlPlane::for_test().await else {
+        return;
+    };
+    let namespace = plane.namespace("volumes").await;
+    namespace.volume_for("bound").await;
+    for name in ["bound", "unbound"] {
+        let claim = json!({
+            "metadata": { "name": name },
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "storageClassName": "",
+                "resources": { "requests": { "storage": "1Gi" } },
+            },
+        });
+        create::<PersistentVolumeClaim>(&namespace, claim).await;
+    }
+    let phase = async |name: &str| {
+        let claim = namespace
+            .api::<PersistentVolumeClaim>()
+            .get(name)
+            .await
+            .unwrap();
+        claim
+            .status
+            .and_then(|status| status.phase)
+            .unwrap_or_default()
+    };
+    eventually("the claim is bound", PATIENCE, async || {
+        (phase("bound").await == "Bound").then_some(())
+    })
+    .await;
+    assert_eq!(phase("unbound").await, "Pending");
 }

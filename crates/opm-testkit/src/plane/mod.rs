@@ -162,6 +162,12 @@ impl ControlPlane {
         self.plane.as_ref().map(|plane| plane.dir.as_path())
     }
 
+    /// The socket by which users of this work tree's control plane find it.
+    #[must_use]
+    pub fn socket() -> PathBuf {
+        settings::socket()
+    }
+
     /// A configuration that may do everything.
     pub async fn config(&self) -> Result<kube::Config, PlaneError> {
         config_of(&self.kubeconfig).await

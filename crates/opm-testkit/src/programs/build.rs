@@ -17,6 +17,9 @@ use super::{Family, Program, cache};
 /// How often a long build says that it is still going on.
 const STILL_ALIVE: Duration = Duration::from_secs(20);
 
+/// What the names of unfinished work begin with.
+const SCRATCH: &str = ".building-";
+
 /// Why programs could not be built.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
@@ -94,8 +97,9 @@ fn build_one(program: Program) -> Result<(), BuildError> {
     let target = cache::path(program);
     let dir = target.parent().unwrap_or(&target);
     fs::create_dir_all(dir).map_err(file_error("create", dir))?;
+    remove_interrupted(dir);
     let scratch = tempfile::Builder::new()
-        .prefix(".building-")
+        .prefix(SCRATCH)
         .tempdir_in(dir)
         .map_err(file_error("create a directory in", dir))?;
     let output = scratch.path().join(program.name());
@@ -107,6 +111,15 @@ fn build_one(program: Program) -> Result<(), BuildError> {
         begin.elapsed().as_secs()
     );
     Ok(())
+}
+
+/// We hold the lock, so what another build left unfinished here is nobody's.
+fn remove_interrupted(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(SCRATCH) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 fn run_go(program: Program, output: &Path, log: &Path) -> Result<(), BuildError> {
