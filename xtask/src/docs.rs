@@ -7,8 +7,11 @@ use opm_core::feature::{FeatureSet, markdown};
 
 use crate::Outcome;
 
+/// What makes a page.
+type Make = fn() -> String;
+
 /// Every generated page: where it is, and what makes it.
-const PAGES: &[(&str, fn() -> String)] = &[("docs/features.md", features)];
+const PAGES: &[(&str, Make)] = &[("docs/features.md", features)];
 
 /// Writes the generated parts of the documentation
 #[derive(Debug, clap::Args)]

@@ -64,8 +64,13 @@ fn without_control_plane(
 }
 
 fn cargo_test(args: &Args, skipped: &Path) -> Outcome {
-    let skipped = skipped.to_string_lossy();
-    let mut vars = vec![("OPM_TEST_SKIPPED", skipped.as_ref())];
+    // Built once here, so that no test program has to ask cargo for it.
+    let opm = opm_testkit::opm_binary();
+    let (skipped, opm) = (skipped.to_string_lossy(), opm.to_string_lossy());
+    let mut vars = vec![
+        ("OPM_TEST_SKIPPED", skipped.as_ref()),
+        ("OPM_BIN", opm.as_ref()),
+    ];
     if args.full {
         vars.push(("OPM_TEST_FULL", "1"));
     }

@@ -5,6 +5,7 @@
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     reason = "tests say what they expect"
 )]
