@@ -107,9 +107,11 @@ impl ClusterClient {
         let begun = tokio::time::Instant::now();
         let mut in_doubt = false;
         let mut attempts = 0;
+        // "Stopped" means that nothing was sent. When something was, its cause is the answer.
+        let mut doubtful: Option<ApiError> = None;
         loop {
             if let Err(stopped) = self.pass(sending.gate) {
-                let result = Err(ApiError::stopped(stopped));
+                let result = Err(doubtful.unwrap_or_else(|| ApiError::stopped(stopped)));
                 return Exchange { result, in_doubt };
             }
             attempts += 1;
@@ -129,7 +131,10 @@ impl ClusterClient {
                 let result = Err(broken.error);
                 return Exchange { result, in_doubt };
             };
-            in_doubt |= broken.failure.in_doubt();
+            if broken.failure.in_doubt() {
+                in_doubt = true;
+                doubtful = Some(broken.error.clone());
+            }
             tracing::debug!(target: "opm_cluster", method = %call.method, path = call.target,
                 cause = %broken.error, wait_ms = wait.as_millis(), "sending again");
             self.wait(wait, sending.gate).await;

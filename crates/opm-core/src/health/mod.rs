@@ -18,6 +18,9 @@ pub use pod::why_not_ready;
 
 use fields::Fields;
 
+use crate::identity::GroupKind;
+use crate::scope;
+
 /// How an object is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
@@ -108,6 +111,19 @@ pub fn of(object: &Map<String, Value>) -> Health {
         | ("autoscaling", "HorizontalPodAutoscaler")
         | ("policy", "PodDisruptionBudget") => Health::ready(),
         _ => conditions::generic(&fields),
+    }
+}
+
+/// Whether objects of a kind can take time to become ready. Most built-in kinds are ready as
+/// soon as they exist.
+pub fn takes_time(kind: &GroupKind) -> bool {
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet")
+        | ("batch", "Job")
+        | ("", "Pod" | "PersistentVolumeClaim" | "Service" | "Namespace")
+        | ("apiextensions.k8s.io", "CustomResourceDefinition")
+        | ("apiregistration.k8s.io", "APIService") => true,
+        _ => scope::builtin(kind).is_none(),
     }
 }
 

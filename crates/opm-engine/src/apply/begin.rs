@@ -148,7 +148,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> crate::engine::Engine<C, S, K> {
         };
         let name = &content.name;
         let what = format!("cannot write the release's record, Secret/{name}");
-        let outcome = written.map_err(|error| Failure::before_writing(&what, &error))?;
+        let outcome = written.map_err(|error| {
+            let failure = Failure::before_writing(&what, &error);
+            match error.kind {
+                ErrorKind::NamespaceMissing => failure.hint("--create-namespace creates it"),
+                _ => failure,
+            }
+        })?;
         let stored = match outcome {
             WriteOutcome::Written(stored) => *stored,
             WriteOutcome::Lost => {

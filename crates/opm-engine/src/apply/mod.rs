@@ -7,6 +7,7 @@
 
 mod begin;
 mod prepare;
+mod probe;
 mod prune;
 mod record;
 mod recreate;
@@ -27,7 +28,7 @@ use crate::report::{Release, Report};
 use crate::request::ApplyRequest;
 
 use begin::Begun;
-use prepare::{Prepared, Unprepared};
+use prepare::Unprepared;
 
 /// How often everything starts over because somebody else wrote the record first.
 const ATTEMPTS: usize = 5;

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use opm_core::candidate::{Candidate, Selection};
-use opm_core::check::{CheckedPlan, Checking, Live, Observed, Refusals, Seen, Why, check};
+use opm_core::check::{CheckedPlan, Checking, Observed, Refusals, Seen, Why, check};
 use opm_core::event::Wait;
 use opm_core::identity::Identity;
-use opm_core::plan::{ComponentOrder, Desired, DesiredObject, Occupants, Plan, PlanOptions, plan};
+use opm_core::plan::{Plan, PlanOptions, plan};
 use opm_core::reach::{self, OwnNamespace};
 use opm_core::record::Record;
 use serde_json::{Map, Value};
@@ -17,7 +17,7 @@ use super::send::Taken;
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::scopes;
-use crate::ports::{Clock, Cluster, Detail, ErrorKind, Found, SecretStore, ServedKinds};
+use crate::ports::{Clock, Cluster, Detail, SecretStore, ServedKinds};
 use crate::record::Loaded;
 use crate::request::ApplyRequest;
 
@@ -154,7 +154,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     async fn reach(&self, served: &ServedKinds) -> Result<OwnNamespace, Failure> {
-        let surroundings = self.engine.surroundings(&self.candidate, served).await;
+        let mut surroundings = self.engine.surroundings(&self.candidate, served).await;
+        self.probe(&mut surroundings).await;
         let reached = reach::check(
             &self.candidate,
             &surroundings,

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use opm_core::check::PruneStep;
-use opm_core::event::Wait;
 use opm_core::identity::Identity;
 use opm_core::protocol::{Applied, PruneOutcome};
 
@@ -84,12 +83,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         if !self.request.prune_after_ready || applied.prune().is_empty() {
             return None;
         }
-        let wanted: Vec<Identity> = applied
-            .plan()
-            .applies()
-            .map(|step| step.entry.identity.clone())
-            .collect();
-        self.tell_waiting(Wait::Ready(wanted.clone()));
+        let wanted = self.awaited(applied.plan().applies());
+        self.tell_awaited(&wanted);
         match self.engine.wait_ready(&wanted, self.request.timeout).await {
             Ok(not_ready) => not_ready
                 .first()

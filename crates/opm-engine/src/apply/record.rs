@@ -1,7 +1,5 @@
 //! Carrying out what was begun, and writing down how it ended.
 
-use opm_core::event::Wait;
-use opm_core::identity::Identity;
 use opm_core::protocol::{Ended, NewChange, Partial, Settled};
 use opm_core::record::{Extra, LogResult, ModuleRef, Record, Values};
 
@@ -14,6 +12,7 @@ use crate::ports::{ApiError, Clock, Cluster, ErrorKind, SecretStore, Stopped};
 use crate::record::{Holding, WriteError, fitted};
 use crate::report::{Outcome, Report};
 use crate::run::{failed, kept, pending};
+use crate::wait::Awaited;
 
 impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// Applies, prunes and records, while the lock is renewed; then waits, if asked to.
@@ -23,13 +22,18 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             holding,
             scene,
         } = in_hand;
+        let awaited = self.awaited(locked.plan().applies());
         let work = async {
             let sent = self.apply_all(locked.plan(), &scene).await;
             let mut report = self.report_so_far(&scene, sent.outcomes);
             let applied = match locked.finish(&sent.results) {
                 Ok(applied) => applied,
                 Err(partial) => {
-                    let failure = self.not_applied(report, sent.stopped);
+                    // An object whose fate is unknown hides that the run was stopped.
+                    let stopped = sent
+                        .stopped
+                        .or(self.engine.gate.check(self.engine.now()).err());
+                    let failure = self.not_applied(report, stopped);
                     return Err(self.let_go(*partial, &holding, failure).await);
                 }
             };
@@ -53,7 +57,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         let mut report = self.engine.while_renewing(&holding, work).await?;
         report.warnings.extend(self.engine.cluster.take_warnings());
         let unpruned = !report.pending.is_empty();
-        self.wait_until_ready(report, unpruned).await
+        self.wait_until_ready(report, unpruned, &awaited).await
     }
 
     /// Writes the change down and lets go of the lock.
@@ -102,7 +106,12 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     /// The record is written; whether everything becomes ready changes nothing in it.
-    async fn wait_until_ready(&self, report: Report, unpruned: bool) -> Result<Report, Failure> {
+    async fn wait_until_ready(
+        &self,
+        report: Report,
+        unpruned: bool,
+        awaited: &[Awaited],
+    ) -> Result<Report, Failure> {
         let mut failure = unpruned.then(|| {
             let count = report.pending.len();
             let message = format!(
@@ -119,14 +128,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             failure
         });
         if self.request.wait {
-            let wanted: Vec<Identity> = self
-                .candidate
-                .objects
-                .iter()
-                .map(|object| object.manifest.identity().clone())
-                .collect();
-            self.tell_waiting(Wait::Ready(wanted.clone()));
-            match self.engine.wait_ready(&wanted, self.request.timeout).await {
+            self.tell_awaited(awaited);
+            match self.engine.wait_ready(awaited, self.request.timeout).await {
                 Ok(not_ready) if not_ready.is_empty() => {}
                 Ok(not_ready) => {
                     let mut late = failure.unwrap_or_else(|| {

@@ -3,12 +3,13 @@
 //! Only a refusal that is about immutable fields and nothing else leads here. Any other refusal
 //! would only meet the object again after it had been deleted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use opm_core::check::{How, against_recreating};
 use opm_core::identity::Identity;
 use opm_core::immutable::{Cause, Rejection, changed_immutable_fields, immutable_fields};
 use opm_core::labels;
+use opm_core::plan::{Guard, Occupants, ignored_in_namespace};
 use serde_json::{Map, Value};
 
 use super::Apply;
@@ -57,6 +58,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                 "{fields} cannot be changed in place. {refusal}"
             )));
         }
+        self.nobody_inside(identity).await?;
         if self.request.recreate || annotated(sending.object) {
             return Ok(());
         }
@@ -72,6 +74,40 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             ))),
             Answer::CannotAsk => Err(Refused::because(format!(
                 "{fields} cannot be changed in place; --recreate deletes and recreates it"
+            ))),
+        }
+    }
+
+    /// A Namespace or definition takes everything inside along, also when it comes back.
+    async fn nobody_inside(&self, holder: &Identity) -> Result<(), Refused> {
+        if !Guard::of(&holder.group_kind).is_some_and(Guard::holds_others) {
+            return Ok(());
+        }
+        let served = self.engine.cluster.served().await?;
+        let occupants = match self.engine.occupants(holder, &served).await {
+            Occupants::Known(occupants) => occupants,
+            Occupants::Unknown(reason) => {
+                let reason = format!("what it holds could not be found out: {reason}");
+                return Err(Refused::because(reason));
+            }
+        };
+        let release = &self.candidate.owner.id;
+        let rendered: HashSet<&Identity> = self
+            .candidate
+            .objects
+            .iter()
+            .map(|object| object.manifest.identity())
+            .collect();
+        let others: Vec<String> = occupants
+            .iter()
+            .filter(|one| !rendered.contains(&one.identity) && !ignored_in_namespace(one, release))
+            .map(|one| one.identity.to_string())
+            .collect();
+        match others.is_empty() {
+            true => Ok(()),
+            false => Err(Refused::because(format!(
+                "it would have to be recreated, and holds objects that would go with it: {}",
+                others.join(", ")
             ))),
         }
     }

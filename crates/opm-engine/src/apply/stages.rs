@@ -4,12 +4,12 @@
 //! back; what comes after it is skipped. Whether everything was taken is then the protocol's to
 //! judge.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::stream::{self, StreamExt};
 use opm_core::check::{ApplyStep, CheckedPhase, CheckedPlan, How};
-use opm_core::event::Wait;
+use opm_core::health;
 use opm_core::identity::Identity;
 use opm_core::protocol::SendOutcome;
 use opm_core::reach;
@@ -19,7 +19,7 @@ use super::prepare::Scene;
 use super::send::{Refused, Sending, Taken};
 use crate::ports::{ApiError, Clock, Cluster, SecretStore, Stopped};
 use crate::report::{Action, Outcome};
-use crate::wait::NotReady;
+use crate::wait::{Awaited, NotReady};
 
 /// What became of everything that was to be applied.
 #[derive(Debug, Default)]
@@ -186,7 +186,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         if needed.is_empty() {
             return;
         }
-        self.wait_for(&needed, all).await;
+        let awaited: Vec<Awaited> = needed.iter().cloned().map(Awaited::from).collect();
+        self.wait_for(&awaited, all).await;
         if !all.is_broken() {
             self.wait_for_kinds(&needed, all).await;
         }
@@ -227,22 +228,43 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         if self.request.dry_run {
             return;
         }
-        let applied: Vec<Identity> = phase
-            .steps
-            .iter()
-            .flatten()
-            .filter(|step| step.how != How::Completed)
-            .map(|step| step.entry.identity.clone())
-            .collect();
-        self.tell_waiting(Wait::Ready(applied.clone()));
-        self.wait_for(&applied, all).await;
+        let awaited = self.awaited(phase.steps.iter().flatten());
+        self.tell_awaited(&awaited);
+        self.wait_for(&awaited, all).await;
     }
 
-    async fn wait_for(&self, needed: &[Identity], all: &mut SentAll) {
-        match self.engine.wait_ready(needed, self.request.timeout).await {
+    async fn wait_for(&self, awaited: &[Awaited], all: &mut SentAll) {
+        match self.engine.wait_ready(awaited, self.request.timeout).await {
             Ok(not_ready) => all.not_ready(not_ready),
-            Err(error) => broke(needed, error, all),
+            Err(error) => {
+                let needed: Vec<Identity> = awaited.iter().map(|a| a.identity.clone()).collect();
+                broke(&needed, error, all);
+            }
         }
+    }
+
+    /// What readiness is waited for: not what is ready as soon as it exists, and not what is
+    /// done and gone.
+    pub(super) fn awaited<'s>(
+        &self,
+        steps: impl IntoIterator<Item = &'s ApplyStep>,
+    ) -> Vec<Awaited> {
+        let desired = self.candidate.desired().objects;
+        let expiring: HashSet<&Identity> = desired
+            .iter()
+            .filter(|object| object.expires)
+            .map(|object| &object.entry.identity)
+            .collect();
+        steps
+            .into_iter()
+            .filter(|step| step.how != How::Completed)
+            .map(|step| &step.entry.identity)
+            .filter(|identity| health::takes_time(&identity.group_kind))
+            .map(|identity| Awaited {
+                identity: identity.clone(),
+                expires: expiring.contains(identity),
+            })
+            .collect()
     }
 }
 

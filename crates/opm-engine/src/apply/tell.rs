@@ -6,6 +6,7 @@ use opm_core::event::{Aim, Announced, Event, Wait};
 
 use super::Apply;
 use crate::report::{Action, Outcome};
+use crate::wait::Awaited;
 
 impl<C, S, K> Apply<'_, C, S, K> {
     /// The whole plan comes first.
@@ -26,6 +27,13 @@ impl<C, S, K> Apply<'_, C, S, K> {
 
     pub(super) fn tell_object(&self, outcome: &Outcome) {
         self.audience.events.emit(outcome.event());
+    }
+
+    pub(super) fn tell_awaited(&self, awaited: &[Awaited]) {
+        if !awaited.is_empty() {
+            let identities = awaited.iter().map(|awaited| awaited.identity.clone());
+            self.tell_waiting(Wait::Ready(identities.collect()));
+        }
     }
 
     pub(super) fn tell_waiting(&self, wait: Wait) {

@@ -63,6 +63,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
     ) -> Result<Done, Failure> {
         let mut lingering = BTreeMap::new();
         let mut namespace = None;
+        let mut decided = false;
         loop {
             let Ok(applied) = locked.finish(&HashMap::new()) else {
                 let message = "a delete applies nothing";
@@ -71,7 +72,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             let (steps, own) = self.without_own_namespace(applied.prune());
             namespace = namespace.or(own);
             let gone = self.remove_all(&steps, false).await;
-            self.decided(applied.plan(), report);
+            if !decided {
+                self.decided(applied.plan(), report);
+                decided = true;
+            }
             let Gone {
                 outcomes,
                 mut results,
@@ -88,6 +92,12 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             }
             if let Some(own) = &namespace {
                 let result = self.may_namespace_go(own).await;
+                if let PruneOutcome::Failed(reason) = &result {
+                    let removed = Removed::Failed(reason.clone());
+                    let mut noted = Gone::default();
+                    self.note(own, &removed, &mut noted);
+                    report.resources.extend(noted.outcomes);
+                }
                 results.insert(own.entry.identity.clone(), result);
             }
             if self.request.component.is_some() {
@@ -112,7 +122,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
                 Conclusion::Stays(record) => {
                     report.pending = pending(&record);
                     report.kept = kept(&record);
-                    let failure = not_all_deleted(report.clone(), &results);
+                    let failure = not_all_deleted(report.clone());
                     return Err(match self.engine.write(holding, *record).await {
                         Ok(()) => failure,
                         Err(error) => unwritten(error, failure),
@@ -305,21 +315,15 @@ fn stopped_failure(stopped: Stopped, report: Report) -> Failure {
     failure.hint("delete again to go on").after(report)
 }
 
-fn not_all_deleted(report: Report, results: &HashMap<Identity, PruneOutcome>) -> Failure {
+fn not_all_deleted(report: Report) -> Failure {
     let message = format!(
         "{} objects could not be deleted; the release's record stays",
-        failed(&report.resources).count().max(1)
+        failed(&report.resources).count()
     );
     let mut failure = Failure::new(FailureKind::Failed, message);
     for object in failed(&report.resources) {
         let reason = object.reason.clone().unwrap_or_default();
         failure = failure.object(object.identity.clone(), reason);
-    }
-    for (identity, result) in results {
-        let known = failure.objects.iter().any(|o| o.identity == *identity);
-        if let (PruneOutcome::Failed(reason), false) = (result, known) {
-            failure = failure.object(identity.clone(), reason.clone());
-        }
     }
     failure
         .hint("mend the cause and delete again")

@@ -9,8 +9,6 @@ mod change;
 mod discovered;
 mod remove;
 
-use std::collections::HashMap;
-
 use opm_core::check::{CheckedPlan, Checking, check};
 use opm_core::event::{Aim, Announced, Event};
 use opm_core::identity::Identity;
@@ -25,7 +23,7 @@ use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Answer, Audience, Clock, Cluster, Detail, Question, SecretStore, ServedKinds};
 use crate::record::{Loaded, Turn};
-use crate::report::{Release, Report};
+use crate::report::{Release, Report, Tracked};
 use crate::request::DeleteRequest;
 
 /// How often everything starts over because somebody else wrote the record first.
@@ -233,6 +231,21 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         }
         report.resources.extend(standing);
         report.warnings.extend(transferred(&checked.stale));
+        let since = self.engine.server_now().to_string();
+        report.kept = checked
+            .stale
+            .keep
+            .iter()
+            .map(|keep| Tracked {
+                identity: keep.entry.identity.clone(),
+                version: keep.entry.version.clone(),
+                component: keep.entry.component.clone(),
+                why: keep.why.word(),
+                change: String::new(),
+                since: since.clone(),
+                reason: Some(keep.reason.clone()),
+            })
+            .collect();
     }
 
     fn owner(&self, module: ModuleName) -> Owner {

@@ -8,7 +8,6 @@ mod occupants;
 mod plan;
 mod surroundings;
 
-pub(crate) use labelled::Labelled;
 pub(crate) use surroundings::scopes;
 
 use opm_core::identity::{GroupKind, Identity};

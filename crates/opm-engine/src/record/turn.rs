@@ -8,6 +8,7 @@ use opm_core::protocol::{LockSight, LockState, Opening};
 use opm_core::record::Lock;
 
 use super::Loaded;
+use super::secret::check_writable;
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{ApiError, Audience, Clock, Instant, SecretStore};
@@ -40,6 +41,8 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
         patience: Duration,
         audience: Audience<'_>,
     ) -> Result<Turn, Failure> {
+        // Whatever became of an earlier run, this one holds no lock yet.
+        self.gate.no_lock();
         let started = self.clock.monotonic();
         let mut watched: Option<Watched> = None;
         let mut first: Option<Watched> = None;
@@ -53,6 +56,7 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
                     warnings,
                 });
             };
+            check_writable(&loaded.stored)?;
             let sight = self.sight(&loaded, &mut watched);
             first = first.or_else(|| watched.clone());
             let record = Some(&loaded.record);

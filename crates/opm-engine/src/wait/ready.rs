@@ -10,6 +10,23 @@ use serde_json::{Map, Value};
 use crate::engine::Engine;
 use crate::ports::{ApiError, Clock, Cluster, ErrorKind, WatchEvent};
 
+/// One object to wait for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Awaited {
+    pub(crate) identity: Identity,
+    /// Whether it removes itself when it is done, so that being gone is being ready.
+    pub(crate) expires: bool,
+}
+
+impl From<Identity> for Awaited {
+    fn from(identity: Identity) -> Self {
+        Self {
+            identity,
+            expires: false,
+        }
+    }
+}
+
 /// One object that is not ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NotReady {
@@ -19,7 +36,7 @@ pub(crate) struct NotReady {
 
 /// What was seen of the awaited objects last.
 struct Seen<'a> {
-    wanted: &'a [Identity],
+    wanted: &'a [Awaited],
     objects: BTreeMap<Identity, Option<Map<String, Value>>>,
 }
 
@@ -31,9 +48,10 @@ impl Seen<'_> {
         };
     }
 
-    fn health(&self, identity: &Identity) -> Health {
-        match self.objects.get(identity) {
+    fn health(&self, awaited: &Awaited) -> Health {
+        match self.objects.get(&awaited.identity) {
             Some(Some(object)) => health::of(object),
+            Some(None) if awaited.expires => Health::ready(),
             Some(None) => Health::progressing("it is not there"),
             None => Health::progressing("nothing was heard of it"),
         }
@@ -41,11 +59,7 @@ impl Seen<'_> {
 
     /// Everything is ready, or something never will be: waiting longer changes nothing.
     fn is_settled(&self) -> bool {
-        let states = || {
-            self.wanted
-                .iter()
-                .map(|identity| self.health(identity).state)
-        };
+        let states = || self.wanted.iter().map(|awaited| self.health(awaited).state);
         states().all(|state| state == State::Ready) || states().any(|s| s == State::Failed)
     }
 }
@@ -55,7 +69,7 @@ impl<C: Cluster, S, K: Clock> Engine<C, S, K> {
     /// time is over, or when one of them has failed for good.
     pub(crate) async fn wait_ready(
         &self,
-        wanted: &[Identity],
+        wanted: &[Awaited],
         timeout: Duration,
     ) -> Result<Vec<NotReady>, ApiError> {
         let mut seen = Seen {
@@ -69,13 +83,15 @@ impl<C: Cluster, S, K: Clock> Engine<C, S, K> {
             seen.take(event);
             seen.is_settled()
         };
-        let watched = self.cluster.watch(wanted, timeout, &mut on_event);
+        let identities: Vec<Identity> = wanted.iter().map(|a| a.identity.clone()).collect();
+        let watched = self.cluster.watch(&identities, timeout, &mut on_event);
         self.unless_stopped(watched)
             .await
             .map_err(ApiError::stopped)??;
         let mut not_ready = Vec::new();
-        for identity in wanted {
-            let health = seen.health(identity);
+        for awaited in wanted {
+            let identity = &awaited.identity;
+            let health = seen.health(awaited);
             if !health.is_ready() {
                 let object = seen.objects.get(identity).and_then(Option::as_ref);
                 not_ready.push(NotReady {

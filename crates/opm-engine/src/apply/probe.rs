@@ -1,0 +1,55 @@
+//! Namespaces that may not be looked at: a pretended create tells whether they are there.
+//!
+//! Whoever may only work inside a namespace often may not read the Namespace itself. Without
+//! this, a missing one would be noticed when half of the release is applied.
+
+use std::collections::BTreeSet;
+
+use opm_core::labels;
+use opm_core::reach::{NamespaceState, Surroundings};
+
+use super::Apply;
+use crate::ports::{ApplyMode, ApplyObject, Clock, Cluster, ErrorKind, SecretStore};
+
+impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
+    /// Replaces "hidden" by what the server says when something is sent there.
+    pub(super) async fn probe(&self, surroundings: &mut Surroundings) {
+        let hidden: BTreeSet<String> = surroundings
+            .namespaces
+            .iter()
+            .filter(|(_, state)| **state == NamespaceState::Hidden)
+            .map(|(name, _)| name.clone())
+            .collect();
+        for namespace in hidden {
+            if let Some(state) = self.probed(&namespace, surroundings).await {
+                surroundings.namespaces.insert(namespace, state);
+            }
+        }
+    }
+
+    async fn probed(&self, namespace: &str, surroundings: &Surroundings) -> Option<NamespaceState> {
+        let object = self.candidate.objects.iter().find(|object| {
+            let identity = object.manifest.identity();
+            identity.namespace.as_deref() == Some(namespace)
+                && surroundings.kinds.contains_key(&identity.group_kind)
+        })?;
+        let request = ApplyObject {
+            identity: object.manifest.identity(),
+            version: object.manifest.version(),
+            object: object.manifest.object(),
+            mode: ApplyMode::CreateOnly,
+            field_manager: labels::FIELD_MANAGER,
+            force: false,
+            dry_run: true,
+        };
+        let engine = self.engine;
+        match engine.cluster.apply(request, &engine.gate).await {
+            Err(error) if error.kind == ErrorKind::NamespaceMissing => Some(NamespaceState::Absent),
+            Err(error) if error.kind == ErrorKind::NamespaceTerminating => {
+                Some(NamespaceState::Terminating)
+            }
+            // Any other answer came from inside the namespace, or says nothing about it.
+            _ => None,
+        }
+    }
+}
