@@ -6,6 +6,8 @@
 //! (a test watches over that). A float −0 is written `-0`, as Go does: the JSON text `-0`, which
 //! Go reads as the integer 0, reaches us as that same float.
 
+use std::io::Write as _;
+
 use serde_json::{Map, Number, Value};
 
 /// The canonical bytes of an object.
@@ -58,12 +60,13 @@ fn write_value(out: &mut Vec<u8>, value: &Value) {
 }
 
 fn write_number(out: &mut Vec<u8>, number: &Number) {
-    match (number.as_i64(), number.as_f64()) {
-        (Some(integer), _) => out.extend_from_slice(integer.to_string().as_bytes()),
-        (None, Some(float)) => out.extend_from_slice(float_text(float).as_bytes()),
+    // Writing into a vector cannot fail.
+    let _ = match (number.as_i64(), number.as_f64()) {
+        (Some(integer), _) => write!(out, "{integer}"),
+        (None, Some(float)) => write!(out, "{}", float_text(float)),
         // Only arbitrary-precision numbers come here: digits that fit no machine number.
-        (None, None) => out.extend_from_slice(number.to_string().as_bytes()),
-    }
+        (None, None) => write!(out, "{number}"),
+    };
 }
 
 /// Go writes the shortest digits that read back equal, as Rust does, and takes to an exponent
