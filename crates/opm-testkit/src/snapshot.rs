@@ -96,7 +96,11 @@ impl Snapshot {
 }
 
 async fn kinds(client: &Client) -> kube::Result<Vec<ApiResource>> {
-    let discovery = Discovery::new(client.clone()).run().await?;
+    // Two requests where the server can do that, else one per group.
+    let discovery = match Discovery::new(client.clone()).run_aggregated().await {
+        Ok(discovery) => discovery,
+        Err(_) => Discovery::new(client.clone()).run().await?,
+    };
     let kinds = discovery
         .groups()
         .flat_map(kube::discovery::ApiGroup::recommended_resources);

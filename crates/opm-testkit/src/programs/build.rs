@@ -189,7 +189,7 @@ fn go_build(program: Program, output: &Path) -> Command {
     command
 }
 
-fn ldflags(family: &Family) -> String {
+pub(super) fn ldflags(family: &Family) -> String {
     let mut flags = "-s -w".to_owned();
     let mut numbers = family.version.trim_start_matches('v').split('.');
     let (major, minor) = (numbers.next().unwrap_or("0"), numbers.next().unwrap_or("0"));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{CONTROL_PLANE, PEERS, Program};
+use super::{CONTROL_PLANE, PEERS, Program, build};
 
 /// The root of the cache: `OPM_TEST_CACHE`, else `opm-testkit` in the user's cache directory.
 #[must_use]
@@ -48,13 +48,10 @@ pub(super) fn supplied(program: Program) -> Option<PathBuf> {
 fn key(set: &[Program]) -> String {
     let mut hash = Sha256::new();
     for program in set {
-        for part in program
-            .family()
-            .pins
-            .iter()
-            .copied()
-            .chain([program.name()])
-        {
+        let family = program.family();
+        let flags = build::ldflags(family);
+        let decisive = family.pins.iter().copied();
+        for part in decisive.chain([program.name(), flags.as_str()]) {
             hash.update(part.as_bytes());
             hash.update([0]);
         }

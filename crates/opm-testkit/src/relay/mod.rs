@@ -147,16 +147,21 @@ impl Relay {
             .add(when, fault);
     }
 
-    /// Removes all rules.
+    /// Removes all rules, and forgets the process that was to be killed.
     pub fn clear_rules(&self) {
         self.shared
             .rules
             .lock()
             .expect("nobody panics with it")
             .clear();
+        self.shared
+            .victim
+            .lock()
+            .expect("nobody panics with it")
+            .take();
     }
 
-    /// Names the process that [`Fault::Kill`] kills.
+    /// Names the process that the next [`Fault::Kill`] kills.
     pub fn aim_at(&self, pid: u32) {
         *self.shared.victim.lock().expect("nobody panics with it") = Some(pid);
     }
@@ -209,7 +214,8 @@ impl Shared {
     async fn kill(&self) {
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_secs(10) {
-            let victim = *self.victim.lock().expect("nobody panics with it");
+            // Taken, not read: the next process to be killed has to be named anew.
+            let victim = self.victim.lock().expect("nobody panics with it").take();
             if let Some(pid) = victim.and_then(|pid| Pid::from_raw(pid.cast_signed())) {
                 let _ = kill_process(pid, Signal::KILL);
                 return;
