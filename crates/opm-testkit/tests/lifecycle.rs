@@ -151,7 +151,7 @@ fn nothing_is_left_after_the_supervisor_is_killed() {
         return;
     }
     let _turn = turn();
-    let mut user = start("supervisor-killed", "wait");
+    let user = start("supervisor-killed", "wait");
     let sweeper = processes_of(&user.dir)
         .into_iter()
         .find(|(_, line)| line.contains(" sweep "));
@@ -162,8 +162,6 @@ fn nothing_is_left_after_the_supervisor_is_killed() {
         .unwrap();
     assert!(killed.success());
     assert_nothing_is_left(&user);
-    user.child.kill().unwrap();
-    user.child.wait().unwrap();
 }
 
 fn parent_of(pid: i32) -> i32 {
@@ -181,22 +179,30 @@ fn users_share_one_control_plane_until_the_last_is_gone() {
         return;
     }
     let _turn = turn();
-    let (first, second) = thread::scope(|scope| {
+    let (mut first, mut second) = thread::scope(|scope| {
         let first = scope.spawn(|| start("shared", "wait"));
         let second = scope.spawn(|| start("shared", "wait"));
         (first.join().unwrap(), second.join().unwrap())
     });
     assert_eq!(first.dir, second.dir);
-    end(first);
+    end(&mut first);
     thread::sleep(Duration::from_secs(1));
     assert!(second.dir.exists(), "it is still in use");
-    assert_nothing_is_left(&end(second));
+    end(&mut second);
+    assert_nothing_is_left(&second);
 }
 
-fn end(mut user: User) -> User {
+fn end(user: &mut User) {
     user.child.kill().unwrap();
     user.child.wait().unwrap();
-    user
+}
+
+impl Drop for User {
+    /// A test that fails leaves no process of its own either.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 /// The other process: builds one program into the cache that it is given.
