@@ -21,7 +21,7 @@ use crate::labels::{Owner, is_shared};
 use crate::manifest::Manifest;
 use crate::name::{ComponentName, NamespaceName, ReleaseName};
 use crate::plan::{ComponentOrder, Desired, DesiredObject};
-use crate::rendered::{Module, Rendered};
+use crate::rendered::{Component, Module, Rendered};
 use crate::scope::{Scope, Scopes};
 use crate::weight::weight;
 
@@ -126,16 +126,7 @@ impl Candidate {
         let mut warnings = Vec::new();
         let chosen = selection::choose(components, selection, &mut warnings)?;
 
-        let mut prepared = Vec::new();
-        for component in chosen.rendered {
-            for mut manifest in component.manifests {
-                place(&mut manifest, &owner.namespace, &scopes, &mut warnings);
-                normal::normalise(&mut manifest, &mut warnings)?;
-                owner.inject(&mut manifest, &component.name);
-                prepared.push(Prepared::new(component.name.clone(), manifest));
-            }
-        }
-        prepared.sort_by(|a, b| a.order().cmp(&b.order()));
+        let prepared = prepare(chosen.rendered, &owner, &scopes, &mut warnings)?;
         let mut digest = DigestBuilder::default();
         prepared.iter().for_each(|one| digest.add(&one.bytes));
         let digest = digest.finish();
@@ -206,6 +197,26 @@ impl Prepared {
     fn order(&self) -> (i32, &Identity) {
         (self.weight, self.object.manifest.identity())
     }
+}
+
+/// Makes of rendered objects what is sent, in apply order.
+fn prepare(
+    components: Vec<Component>,
+    owner: &Owner,
+    scopes: &Scopes,
+    warnings: &mut Vec<CandidateWarning>,
+) -> Result<Vec<Prepared>, CandidateError> {
+    let mut prepared = Vec::new();
+    for component in components {
+        for mut manifest in component.manifests {
+            place(&mut manifest, &owner.namespace, scopes, warnings);
+            normal::normalise(&mut manifest, warnings)?;
+            owner.inject(&mut manifest, &component.name);
+            prepared.push(Prepared::new(component.name.clone(), manifest));
+        }
+    }
+    prepared.sort_by(|a, b| a.order().cmp(&b.order()));
+    Ok(prepared)
 }
 
 /// Whether an object removes itself when it is done.
