@@ -46,6 +46,7 @@ impl Target {
 /// How `opm` is run.
 #[derive(Debug, Clone)]
 pub struct Opm {
+    binary: Option<PathBuf>,
     target: Target,
     directory: PathBuf,
     variables: BTreeMap<OsString, OsString>,
@@ -74,11 +75,19 @@ impl Opm {
             .map(|(name, value)| (name.into(), value))
             .collect();
         Self {
+            binary: None,
             target,
             directory: directory.to_owned(),
             variables,
             patience: Duration::from_secs(60),
         }
+    }
+
+    /// Another program than [`opm_binary`].
+    #[must_use]
+    pub fn program(mut self, binary: &Path) -> Self {
+        self.binary = Some(binary.to_owned());
+        self
     }
 
     /// Against another cluster, or the same one through a relay.
@@ -126,7 +135,7 @@ impl Opm {
             .collect();
         let shown: Vec<_> = args.iter().map(|one| one.to_string_lossy()).collect();
         let shown = format!("opm {}", shown.join(" "));
-        let child = Command::new(opm_binary())
+        let child = Command::new(self.binary.clone().unwrap_or_else(opm_binary))
             .args(self.target.args())
             .args(args)
             .current_dir(&self.directory)
