@@ -254,6 +254,12 @@ impl ApiError {
         Self::status(415, "UnsupportedMediaType", message, None)
     }
 
+    /// What the real server's router says before its handlers see the request.
+    pub(crate) fn unsupported_patch_type() -> Self {
+        let message = "415: Unsupported Media Type";
+        Self::status(415, "UnsupportedMediaType", message, Some(json!({})))
+    }
+
     pub(crate) fn too_large(message: impl Into<String>) -> Self {
         Self::status(413, "RequestEntityTooLarge", message, None)
     }
@@ -284,7 +290,13 @@ impl ApiError {
             .iter()
             .map(|c| format!("{}: {}", c.field, c.message()))
             .collect();
-        let all = match each.as_slice() {
+        let mut distinct: Vec<String> = Vec::new();
+        for text in each {
+            if !distinct.contains(&text) {
+                distinct.push(text);
+            }
+        }
+        let all = match distinct.as_slice() {
             [one] => one.clone(),
             many => format!("[{}]", many.join(", ")),
         };

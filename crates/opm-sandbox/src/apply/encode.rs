@@ -12,6 +12,8 @@ use super::schema::{Atom, Field, MapType, Scalar, Schema, TypeId, Zero};
 pub(crate) struct Undecodable {
     /// Dotted, without list indices, as Go names struct fields.
     pub(crate) path: String,
+    /// The struct that has the field.
+    pub(crate) owner: Option<String>,
     pub(crate) problem: Problem,
 }
 
@@ -20,7 +22,7 @@ pub(crate) enum Problem {
     /// JSON of one kind where the field has another Go type.
     Mismatch {
         found: &'static str,
-        wanted: &'static str,
+        wanted: String,
     },
     Base64 {
         at: usize,
@@ -29,10 +31,20 @@ pub(crate) enum Problem {
     Time(String),
 }
 
+/// At which point of its way an object is looked at; they differ in what empty lists and maps are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As it was decoded: empty ones are there.
+    Given,
+    /// As ownership sees it: those that are left out when empty are not there.
+    Owned,
+    /// As it is stored and answered: also those that are always written have become null.
+    Stored,
+}
+
 pub(crate) struct Encoder<'a> {
     pub(crate) schema: &'a Schema,
-    /// Keep empty lists and maps that were given, as they are before an object is stored.
-    pub(crate) keep_empty: bool,
+    pub(crate) form: Form,
 }
 
 /// Fields that were given but are not declared, as dotted paths with indices.
@@ -88,14 +100,16 @@ impl Encoder<'_> {
                     let items = items.iter().map(|item| self.encode(list.element, item));
                     Ok(Value::Array(items.collect::<Result<_, _>>()?))
                 }
-                other => Err(mismatch(other, "slice")),
+                other => Err(mismatch(other, self.schema.go_type(ty))),
             },
             (None, None, Some(map)) => match value {
                 Value::Object(entries) if map.fields.is_empty() => self.encode_map(map, entries),
-                Value::Object(entries) => self.encode_struct(map, entries),
+                Value::Object(entries) => self
+                    .encode_struct(map, entries)
+                    .map_err(|e| e.inside(self.schema.label(ty))),
                 Value::Null if map.fields.is_empty() => Ok(Value::Null),
                 Value::Null => self.encode_struct(map, &Map::new()),
-                other => Err(mismatch(other, "struct")),
+                other => Err(mismatch(other, self.schema.go_type(ty))),
             },
             _ => Ok(value.clone()),
         }
@@ -131,11 +145,23 @@ impl Encoder<'_> {
                 (None, Zero::Null) => Value::Null,
                 (None, Zero::Written) => self.encode(field.ty, &Value::Null)?,
             };
-            if !self.dropped(field, &encoded) {
+            if field.zero == Zero::Null && self.empty(&encoded) {
+                out.insert(name.clone(), Value::Null);
+            } else if !self.dropped(field, &encoded) {
                 out.insert(name.clone(), encoded);
             }
         }
         Ok(Value::Object(out))
+    }
+
+    /// What storage does not tell apart from nothing.
+    fn empty(&self, value: &Value) -> bool {
+        let nothing = |v: &Value| match v {
+            Value::Array(items) => items.is_empty(),
+            Value::Object(map) => map.is_empty(),
+            _ => false,
+        };
+        self.form == Form::Stored && nothing(value)
     }
 
     fn dropped(&self, field: &Field, value: &Value) -> bool {
@@ -147,13 +173,18 @@ impl Encoder<'_> {
             Value::Bool(b) => !b,
             Value::Number(n) => n.as_f64() == Some(0.0),
             Value::String(s) => s.is_empty(),
-            Value::Array(items) => items.is_empty() && !self.keep_empty,
-            Value::Object(map) => map.is_empty() && !self.keep_empty,
+            Value::Array(items) => items.is_empty() && self.form != Form::Given,
+            Value::Object(map) => map.is_empty() && self.form != Form::Given,
         }
     }
 }
 
 impl Undecodable {
+    fn inside(mut self, owner: Option<&str>) -> Self {
+        self.owner = self.owner.or_else(|| owner.map(str::to_string));
+        self
+    }
+
     fn under(mut self, name: &str) -> Self {
         let dot = if self.path.is_empty() { "" } else { "." };
         self.path = format!("{name}{dot}{}", self.path);
@@ -161,7 +192,7 @@ impl Undecodable {
     }
 }
 
-fn mismatch(value: &Value, wanted: &'static str) -> Undecodable {
+fn mismatch(value: &Value, wanted: impl Into<String>) -> Undecodable {
     let found = match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",
@@ -172,13 +203,18 @@ fn mismatch(value: &Value, wanted: &'static str) -> Undecodable {
     };
     Undecodable {
         path: String::new(),
-        problem: Problem::Mismatch { found, wanted },
+        owner: None,
+        problem: Problem::Mismatch {
+            found,
+            wanted: wanted.into(),
+        },
     }
 }
 
 fn encode_scalar(scalar: Scalar, value: &Value) -> Result<Value, Undecodable> {
     let fault = |problem| Undecodable {
         path: String::new(),
+        owner: None,
         problem,
     };
     match (scalar, value) {
@@ -220,6 +256,7 @@ fn encode_time(text: &str) -> Result<Value, Undecodable> {
         Ok(time) => Ok(json!(time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())),
         Err(_) => Err(Undecodable {
             path: String::new(),
+            owner: None,
             problem: Problem::Time(text.to_string()),
         }),
     }

@@ -7,11 +7,18 @@ use serde_json::{Map, Value, json};
 use super::fieldset::FieldSet;
 use super::value::quoted;
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Operation {
+    Apply,
+    Update,
+}
+
 /// Who manages fields, by which operation, through which endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Manager {
     pub(crate) name: String,
-    pub(crate) applied: bool,
+    /// Declared in this order: of one name the applier comes first, as in the server's errors.
+    operation: Operation,
     /// Part of an updater's identity only: an applier has one entry whatever version it used.
     version: String,
     pub(crate) subresource: String,
@@ -22,7 +29,7 @@ impl Manager {
         let (name, version) = (name.to_string(), String::new());
         Manager {
             name,
-            applied: true,
+            operation: Operation::Apply,
             version,
             subresource: subresource.into(),
         }
@@ -32,10 +39,14 @@ impl Manager {
         let name = if name.is_empty() { "unknown" } else { name };
         Manager {
             name: name.to_string(),
-            applied: false,
+            operation: Operation::Update,
             version: api_version.to_string(),
             subresource: subresource.to_string(),
         }
+    }
+
+    pub(crate) fn applied(&self) -> bool {
+        self.operation == Operation::Apply
     }
 
     /// As conflicts name it.
@@ -44,7 +55,7 @@ impl Manager {
         if !self.subresource.is_empty() {
             text.push_str(&format!(" with subresource {}", quoted(&self.subresource)));
         }
-        if !self.applied {
+        if !self.applied() {
             text.push_str(&format!(" using {}", self.version));
         }
         text
@@ -98,12 +109,12 @@ pub(crate) fn encode(managers: &Managers) -> Value {
             managed.api_version.clone(),
             manager.subresource.clone(),
         );
-        (!manager.applied, time, key)
+        (!manager.applied(), time, key)
     });
     let entries = entries.into_iter().map(|(manager, managed)| {
         let mut entry = Map::new();
         entry.insert("manager".into(), json!(manager.name));
-        let operation = if manager.applied { "Apply" } else { "Update" };
+        let operation = if manager.applied() { "Apply" } else { "Update" };
         entry.insert("operation".into(), json!(operation));
         entry.insert("apiVersion".into(), json!(managed.api_version));
         if let Some(time) = &managed.time {

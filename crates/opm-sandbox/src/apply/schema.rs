@@ -80,6 +80,8 @@ const SCALARS: TypeId = 2;
 pub(crate) struct Schema {
     atoms: Vec<Atom>,
     names: HashMap<String, TypeId>,
+    /// Go's short names of the named types.
+    labels: HashMap<TypeId, String>,
 }
 
 impl Schema {
@@ -111,6 +113,7 @@ impl Schema {
         Schema {
             atoms,
             names: HashMap::new(),
+            labels: HashMap::new(),
         }
     }
 
@@ -138,7 +141,38 @@ impl Schema {
         }
         let id = self.add(Atom::default());
         self.names.insert(name.to_string(), id);
+        let short = name
+            .trim_end_matches("!atomic")
+            .rsplit('.')
+            .next()
+            .unwrap_or_default();
+        self.labels.insert(id, short.to_string());
         id
+    }
+
+    /// Go's name of a struct type.
+    pub(crate) fn label(&self, ty: TypeId) -> Option<&str> {
+        self.labels.get(&ty).map(String::as_str)
+    }
+
+    /// A type as Go writes it.
+    pub(crate) fn go_type(&self, ty: TypeId) -> String {
+        let atom = self.atom(ty);
+        match (&atom.map, &atom.list, atom.scalar) {
+            (Some(map), None, _) if map.fields.is_empty() => {
+                let element = map
+                    .element
+                    .map_or_else(|| "interface {}".into(), |e| self.go_type(e));
+                format!("map[string]{element}")
+            }
+            (Some(_), None, _) => format!("v1.{}", self.label(ty).unwrap_or_default()),
+            (None, Some(list), _) => format!("[]{}", self.go_type(list.element)),
+            (_, _, Some(Scalar::Integer)) => "int32".into(),
+            (_, _, Some(Scalar::Number)) => "float64".into(),
+            (_, _, Some(Scalar::Boolean)) => "bool".into(),
+            (_, _, Some(Scalar::Byte)) => "[]uint8".into(),
+            _ => "string".into(),
+        }
     }
 }
 

@@ -178,7 +178,7 @@ fn strip(managers: &mut Managers, workflow: &Manager) {
 
 /// Folds the oldest updaters into one per version when there are too many.
 fn cap(mut managers: Managers) -> Managers {
-    let mut updaters: Vec<_> = managers.iter().filter(|(m, _)| !m.applied).collect();
+    let mut updaters: Vec<_> = managers.iter().filter(|(m, _)| !m.applied()).collect();
     let mut count = updaters.len();
     if count <= MAX_UPDATERS {
         return managers;

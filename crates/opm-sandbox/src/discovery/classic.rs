@@ -50,7 +50,9 @@ pub(super) fn resources(registry: &Registry, group: &str, version: &str) -> Valu
         entries.push(entry(resource));
         entries.extend(resource.subresources.iter().map(|s| sub_entry(resource, s)));
     }
-    entries.sort_by_key(|e| e["name"].as_str().unwrap_or_default().to_string());
+    if Registry::is_builtin_group(group) {
+        entries.sort_by_key(|e| e["name"].as_str().unwrap_or_default().to_string());
+    }
     json!({
         "kind": "APIResourceList", "apiVersion": "v1",
         "groupVersion": api_version(group, version), "resources": entries

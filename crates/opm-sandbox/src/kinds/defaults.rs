@@ -3,7 +3,7 @@
 //! Plain ones are a table of paths and values; the few that depend on the object are functions.
 //! A `*` stands for every item of a list. A default is set only where its parent exists.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::Resource;
 
@@ -124,6 +124,7 @@ const KINDS: &[(&str, &str, Table)] = &[
             ("spec.backoffLimit", "6"),
             ("spec.completionMode", r#""NonIndexed""#),
             ("spec.suspend", "false"),
+            ("spec.manualSelector", "false"),
         ],
     ),
     (
@@ -259,6 +260,11 @@ pub(crate) fn set(resource: &Resource, object: &mut Value) {
             set_pod(pod);
         }
     }
+    if resource.is("", "Pod")
+        && let Some(pod) = object.get_mut("spec")
+    {
+        requests_from_limits(pod);
+    }
     super::strategy::set_dependent_defaults(resource, object);
 }
 
@@ -290,7 +296,12 @@ fn place(target: &mut Value, steps: &[&str], value: &Value) {
 
 fn set_pod(pod: &mut Value) {
     fill(pod, POD);
-    for volume in pod["volumes"].as_array_mut().into_iter().flatten() {
+    for volume in pod
+        .get_mut("volumes")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
         if let Value::Object(map) = volume
             && map.len() == 1
             && map.contains_key("name")
@@ -335,19 +346,27 @@ fn set_container(container: &mut Value) {
         };
         map.entry("imagePullPolicy").or_insert(json!(policy));
     }
-    if let Some(Value::Object(limits)) = map.get("resources").and_then(|r| r.get("limits")).cloned()
-    {
-        let resources = map.get_mut("resources");
-        if let Some(Value::Object(resources)) = resources {
-            let requests = resources
-                .entry("requests")
-                .or_insert(Value::Object(Map::new()));
-            for (name, limit) in limits {
-                if let Value::Object(requests) = requests {
-                    requests.entry(name).or_insert(limit);
-                }
-            }
+}
+
+/// What a pod asks for at least is what it may have at most. Templates are left as they are.
+fn requests_from_limits(pod: &mut Value) {
+    let containers = pod.get_mut("containers").and_then(Value::as_array_mut);
+    for container in containers.into_iter().flatten() {
+        let limits = container["resources"]["limits"]
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
+        if limits.is_empty() {
+            continue;
         }
+        let mut requests = container["resources"]["requests"]
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
+        for (name, limit) in limits {
+            requests.entry(name).or_insert(limit);
+        }
+        container["resources"]["requests"] = Value::Object(requests);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Fields that the real control plane generates while an object is created or changed: cluster
 //! addresses, finalizers that protect volumes, the selector of a Job.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Resource;
 use crate::status::ApiError;
@@ -120,7 +120,12 @@ fn service_address(tx: &Tx<'_>, spec: &mut Value) -> Result<(), ApiError> {
 }
 
 fn node_ports(tx: &Tx<'_>, spec: &mut Value) -> Result<(), ApiError> {
-    for port in spec["ports"].as_array_mut().into_iter().flatten() {
+    for port in spec
+        .get_mut("ports")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
         if port["nodePort"].as_i64().unwrap_or(0) == 0 {
             let next = tx.meta("node-ports")?;
             tx.set_meta("node-ports", next + 1)?;
@@ -151,7 +156,12 @@ fn keep_address(old: &Value, new: &mut Value) {
         new["clusterIPs"] = json!([single]);
     }
     let ports = old["ports"].as_array().cloned().unwrap_or_default();
-    for port in new["ports"].as_array_mut().into_iter().flatten() {
+    for port in new
+        .get_mut("ports")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
         let same = |o: &&Value| o["port"] == port["port"] && o["protocol"] == port["protocol"];
         let before = ports
             .iter()
@@ -192,6 +202,12 @@ fn job_selector(object: &mut Value) {
     }
     object["spec"]["selector"] =
         json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
+    if object["metadata"]["labels"]
+        .as_object()
+        .is_none_or(Map::is_empty)
+    {
+        object["metadata"]["labels"] = object["spec"]["template"]["metadata"]["labels"].clone();
+    }
 }
 
 /// The generated selector and labels belong to the object, not to what a client sends.

@@ -117,7 +117,7 @@ pub(crate) fn check(resource: &Resource, old: &Value, new: &Value) -> Vec<Cause>
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding")
             if old["roleRef"] != new["roleRef"] =>
         {
-            let shown = go_struct(&new["roleRef"]);
+            let shown = role_ref(&new["roleRef"]);
             causes.push(Cause::invalid("roleRef", shown, "cannot change roleRef"));
         }
         ("", "ConfigMap") => causes.extend(frozen(old, new, &["data", "binaryData"])),
@@ -147,11 +147,11 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// A RoleRef as Go prints a struct.
-fn go_struct(reference: &Value) -> String {
+/// A RoleRef under its Go field names.
+fn role_ref(reference: &Value) -> String {
     let text = |key: &str| quoted(reference[key].as_str().unwrap_or_default());
     format!(
-        "rbac.RoleRef{{APIGroup:{}, Kind:{}, Name:{}}}",
+        "{{\"APIGroup\":{},\"Kind\":{},\"Name\":{}}}",
         text("apiGroup"),
         text("kind"),
         text("name")

@@ -110,23 +110,30 @@ pub(crate) fn check_maps(metadata: &Value) -> Vec<Cause> {
         causes.extend(check_key("metadata.annotations", &key.to_lowercase()));
     }
     let owners = metadata["ownerReferences"].as_array();
-    for (index, owner) in owners.into_iter().flatten().enumerate() {
+    for owner in owners.into_iter().flatten() {
         for key in ["apiVersion", "kind", "name", "uid"] {
             if owner[key].as_str().is_none_or(str::is_empty) {
                 let field = format!("metadata.ownerReferences.{key}");
                 let detail = match key {
-                    "apiVersion" => "version must not be empty".to_string(),
-                    other => format!("{other} must not be empty"),
+                    "apiVersion" => "version must not be empty",
+                    _ => "must not be empty",
                 };
-                causes.push(Cause::invalid(&field, quoted(""), &detail));
+                causes.push(Cause::invalid(&field, quoted(""), detail));
             }
         }
-        let _ = index;
     }
     causes
 }
 
 fn check_key(field: &str, key: &str) -> Vec<Cause> {
+    if key.matches('/').count() > 1 {
+        let rule = QUALIFIED_NAME.trim_start_matches("name part ");
+        let detail = format!(
+            "a qualified name {rule} with an optional DNS subdomain prefix and '/' (e.g. \
+             'example.com/MyName')"
+        );
+        return vec![Cause::invalid(field, quoted(key), &detail)];
+    }
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, key),
@@ -171,13 +178,17 @@ pub(crate) fn carry_over(old: &Value, new: &mut Value) -> Vec<Cause> {
     ] {
         let given = after.get(key).filter(|v| !v.is_null()).cloned();
         let kept = before.get(key).filter(|v| !v.is_null()).cloned();
-        if given.is_some() && given != kept {
-            let shown = given.as_ref().map(shown).unwrap_or_default();
-            causes.push(Cause::invalid(
+        // A creation time that is sent along is ignored; everything else must be as it is.
+        if let Some(given) =
+            given.filter(|g| Some(g) != kept.as_ref() && key != "creationTimestamp")
+        {
+            let cause = Cause::invalid(
                 &format!("metadata.{key}"),
-                shown,
+                shown(&given),
                 "field is immutable",
-            ));
+            );
+            // The real server checks metadata twice, and says so twice.
+            causes.extend([cause.clone(), cause]);
         }
         set_or_remove(after, key, kept);
     }
@@ -201,7 +212,8 @@ pub(crate) fn carry_over(old: &Value, new: &mut Value) -> Vec<Cause> {
                  finalizers []string{{{}}}",
                 all.join(", ")
             );
-            causes.push(Cause::forbidden("metadata.finalizers", &detail));
+            let cause = Cause::forbidden("metadata.finalizers", &detail);
+            causes.extend([cause.clone(), cause]);
         }
     }
     causes

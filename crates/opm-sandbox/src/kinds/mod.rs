@@ -85,7 +85,7 @@ impl Resource {
 
     /// As `%v` of a Go GroupVersionKind: `apps/v1, Kind=Deployment`.
     pub(crate) fn gvk(&self) -> String {
-        format!("{}, Kind={}", self.api_version(), self.kind)
+        format!("{}/{}, Kind={}", self.group, self.version, self.kind)
     }
 
     pub(crate) fn is(&self, group: &str, kind: &str) -> bool {
@@ -147,10 +147,8 @@ impl Registry {
         groups
     }
 
-    pub(crate) fn is_builtin_group_version(group: &str, version: &str) -> bool {
-        builtin()
-            .iter()
-            .any(|r| r.group == group && r.version == version)
+    pub(crate) fn is_builtin_group(group: &str) -> bool {
+        builtin().iter().any(|r| r.group == group)
     }
 }
 

@@ -75,7 +75,12 @@ fn job(spec: &mut Value) {
 
 fn service(spec: &mut Value) {
     let kind = spec["type"].as_str().unwrap_or_default().to_string();
-    for port in spec["ports"].as_array_mut().into_iter().flatten() {
+    for port in spec
+        .get_mut("ports")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
         let number = port["port"].clone();
         let unset = port.get("targetPort").is_none_or(|t| *t == 0 || *t == "");
         if unset {
@@ -144,7 +149,12 @@ fn binding(object: &mut Value) {
     {
         reference["apiGroup"] = json!(GROUP);
     }
-    for subject in object["subjects"].as_array_mut().into_iter().flatten() {
+    for subject in object
+        .get_mut("subjects")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
         let people = matches!(subject["kind"].as_str(), Some("User" | "Group"));
         if people && subject["apiGroup"].as_str().is_none_or(str::is_empty) {
             subject["apiGroup"] = json!(GROUP);
@@ -180,6 +190,7 @@ const GENERATION: &[(&str, &str)] = &[
     ("apps", "ReplicaSet"),
     ("", "ReplicationController"),
     ("", "Pod"),
+    ("", "PodTemplate"),
     ("batch", "Job"),
     ("batch", "CronJob"),
     ("networking.k8s.io", "Ingress"),
@@ -234,13 +245,13 @@ pub(crate) fn reset_fields(resource: &Resource, subresource: &str) -> FieldSet {
     match (subresource, resource.custom.is_some()) {
         ("", _) if has_status => FieldSet::of(&["status"]),
         ("status", true) => {
-            let mut fields: Vec<&str> = vec!["metadata"];
+            let mut fields: Vec<&str> = Vec::new();
             let properties = resource.schema.atom(resource.ty).map.as_ref();
             let names = properties.into_iter().flat_map(|m| m.fields.keys());
             fields.extend(
                 names
                     .map(String::as_str)
-                    .filter(|n| !matches!(*n, "status")),
+                    .filter(|n| !matches!(*n, "status" | "metadata")),
             );
             FieldSet::of(&fields)
         }

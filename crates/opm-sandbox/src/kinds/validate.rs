@@ -13,7 +13,9 @@ const MAX_SECRET: usize = 1024 * 1024;
 pub(crate) fn check(resource: &Resource, object: &Value) -> Vec<Cause> {
     match (resource.group.as_str(), resource.kind.as_str()) {
         ("apps", "Deployment" | "DaemonSet" | "ReplicaSet" | "StatefulSet") => workload(object),
-        ("batch", "Job") => pod_template(&object["spec"]["template"], "spec.template"),
+        ("batch", "Job") => job(object),
+        ("", "PodTemplate") => pod_template(&object["template"], "template"),
+        ("", "ReplicationController") => pod_template(&object["spec"]["template"], "spec.template"),
         ("", "Pod") => pod_spec(&object["spec"], "spec"),
         ("", "Secret") => secret(object),
         ("", "ConfigMap") => config_map(object),
@@ -55,7 +57,7 @@ fn workload(object: &Value) -> Vec<Cause> {
     let labels = &spec["template"]["metadata"]["labels"];
     let wanted = selector["matchLabels"].as_object();
     let missed = wanted.into_iter().flatten().any(|(k, v)| labels[k] != *v);
-    if !selector.is_null() && missed {
+    if selector.is_null() || missed {
         let shown = if labels.is_null() {
             "null".to_string()
         } else {
@@ -69,6 +71,19 @@ fn workload(object: &Value) -> Vec<Cause> {
         ));
     }
     causes.extend(pod_template(&spec["template"], "spec.template"));
+    causes
+}
+
+fn job(object: &Value) -> Vec<Cause> {
+    let template = &object["spec"]["template"];
+    let mut causes = pod_template(template, "spec.template");
+    if !matches!(
+        template["spec"]["restartPolicy"].as_str(),
+        Some("OnFailure" | "Never")
+    ) {
+        let detail = "valid values: \"OnFailure\", \"Never\"";
+        causes.push(Cause::required("spec.template.spec.restartPolicy", detail));
+    }
     causes
 }
 
@@ -187,6 +202,12 @@ fn service(object: &Value) -> Vec<Cause> {
                 number.to_string(),
                 detail,
             ));
+        }
+        let target = port["targetPort"].as_i64();
+        if let Some(target) = target.filter(|t| !(1..=65535).contains(t)) {
+            let detail = "must be between 1 and 65535, inclusive";
+            let field = format!("{at}.targetPort");
+            causes.push(Cause::invalid(&field, target.to_string(), detail));
         }
     }
     let kinds = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{LOOK_AGAIN, SOON, Subject, schedule};
+use super::{CONTROLLER, LOOK_AGAIN, SOON, Subject, schedule};
 use crate::status::ApiError;
 use crate::store::Key;
 use crate::verbs::Scope;
@@ -87,6 +87,7 @@ pub(super) fn collect(scope: &Scope<'_>, uid: &str) -> Result<(), ApiError> {
         } else {
             let mut new = object.clone();
             new["metadata"]["ownerReferences"] = Value::Array(living);
+            writing.update_managers(&object, &mut new, CONTROLLER);
             writing.update(&object, new)?;
         }
     }
@@ -113,6 +114,13 @@ pub(super) fn orphan(subject: &Subject<'_>) -> Result<(), ApiError> {
         if let Some(Value::Array(owners)) = new["metadata"].get_mut("ownerReferences") {
             owners.retain(|o| o["uid"] != uid(subject));
         }
+        if new["metadata"]["ownerReferences"]
+            .as_array()
+            .is_some_and(Vec::is_empty)
+            && let Some(Value::Object(meta)) = new.get_mut("metadata")
+        {
+            meta.remove("ownerReferences");
+        }
         let writing = Writing {
             scope,
             resource: &resource,
@@ -120,6 +128,7 @@ pub(super) fn orphan(subject: &Subject<'_>) -> Result<(), ApiError> {
             subresource: "",
             dry_run: false,
         };
+        writing.update_managers(&object, &mut new, CONTROLLER);
         writing.update(&object, new)?;
     }
     subject.without_finalizer(ORPHAN)

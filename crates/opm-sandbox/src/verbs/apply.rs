@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::options::{Strictness, strictness};
 use super::write::{Writing, set_managers, text, without_managers};
 use super::{Scope, create, decode, options, stamp, update, view};
+use crate::apply::encode::{Form, Problem};
 use crate::apply::managed::{self, Managers};
 use crate::apply::typed::describe;
 use crate::apply::updater::{Applied, Conflict};
@@ -77,9 +78,9 @@ fn read_config(call: &Call, resource: &Resource) -> Result<Value, ApiError> {
     let text = |key: &str| config[key].as_str().unwrap_or_default();
     let (version, kind) = (text("apiVersion"), text("kind"));
     if version != resource.api_version() || kind != resource.kind {
-        let version = if version.is_empty() { "/" } else { version };
+        let slash = if version.contains('/') { "" } else { "/" };
         return Err(ApiError::bad_request(format!(
-            "invalid object type: {version}, Kind={kind}"
+            "invalid object type: {slash}{version}, Kind={kind}"
         )));
     }
     Ok(config)
@@ -123,10 +124,17 @@ fn merged(
         .map_err(|conflicts| conflict_error(&conflicts))?;
     let mut object = match object {
         Some(merged) => {
-            let mut typed = decode::encode(resource, &merged, true).map_err(|fault| {
+            let mut typed = decode::encode(resource, &merged, Form::Given).map_err(|fault| {
                 ApiError::untyped(format!(
-                    "failed to convert new object ({}) to proper version: {}",
+                    "failed to convert new object ({}) to proper version: unable to convert \
+                     unstructured object to {}: {}{}",
                     identity(resource, config),
+                    resource.gvk(),
+                    if matches!(fault.problem, Problem::Base64 { .. }) {
+                        "error decoding from json: "
+                    } else {
+                        ""
+                    },
                     decode::explain(resource, &fault)
                 ))
             })?;

@@ -28,7 +28,7 @@ pub(crate) fn create(
     } = decode::decode(resource, given, options::strictness(call))?;
     place(target, &mut object)?;
     if !text(&object["metadata"]["resourceVersion"]).is_empty() {
-        return Err(ApiError::bad_request(
+        return Err(ApiError::untyped(
             "resourceVersion should not be set on objects to be created",
         ));
     }

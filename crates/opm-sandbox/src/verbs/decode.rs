@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::options::Strictness;
-use crate::apply::encode::{Encoder, Problem, Undecodable, unknown_fields};
+use crate::apply::encode::{Encoder, Form, Problem, Undecodable, unknown_fields};
 use crate::apply::schema::{ANY, Builtin};
 use crate::apply::value::quoted;
 use crate::kinds::{Resource, custom};
@@ -43,7 +43,25 @@ pub(crate) fn parse_yaml(bytes: &[u8]) -> Result<Value, String> {
     let options = serde_saphyr::options! {
         duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins,
     };
-    serde_saphyr::from_str_with_options(text, options).map_err(|e| e.to_string())
+    serde_saphyr::from_str_with_options(text, options).map_err(|e| yaml_problem(&e.to_string()))
+}
+
+/// The parser's finding, without its picture of the text, in the words of the real server.
+fn yaml_problem(report: &str) -> String {
+    let line = report
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("error: ");
+    let (place, finding) = line.split_once(": ").unwrap_or(("", line));
+    let number = place
+        .split_whitespace()
+        .nth(1)
+        .and_then(|n| n.parse::<u32>().ok());
+    let place = number
+        .filter(|n| *n > 1)
+        .map_or(String::new(), |n| format!("line {n}: "));
+    format!("error converting YAML to JSON: yaml: {place}{finding}")
 }
 
 /// The first key that stands twice in one mapping, if any.
@@ -61,23 +79,33 @@ pub(crate) fn check_kind(resource: &Resource, object: &Value) -> Result<(), ApiE
     if kind.is_empty() && version.is_empty() {
         return Ok(());
     }
-    if !kind.is_empty() && kind != resource.kind {
-        return Err(ApiError::bad_request(format!(
-            "{kind} in version {} cannot be handled as a {}: no kind {} is registered for version \
-             {} in scheme",
-            quoted(version.rsplit('/').next().unwrap_or_default()),
-            resource.kind,
+    if (kind.is_empty() || kind == resource.kind) && (version.is_empty() || version == expected) {
+        return Ok(());
+    }
+    let short = version.rsplit('/').next().unwrap_or_default();
+    let known = Builtin::get().kind(version, kind).is_some();
+    let problem = if known {
+        let package = |group: &str| match group.split('.').next() {
+            None | Some("") => "core".to_string(),
+            Some(first) => first.to_string(),
+        };
+        format!(
+            "converting ({short}.{kind}) to ({}.{}): unknown conversion",
+            package(&resource.group),
+            resource.kind
+        )
+    } else {
+        format!(
+            "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:110\"",
             quoted(kind),
-            quoted(version),
-        )));
-    }
-    if !version.is_empty() && version != expected {
-        return Err(ApiError::bad_request(format!(
-            "the API version in the data ({version}) does not match the expected API version \
-             ({expected})"
-        )));
-    }
-    Ok(())
+            quoted(version)
+        )
+    };
+    Err(ApiError::bad_request(format!(
+        "{kind} in version {} cannot be handled as a {}: {problem}",
+        quoted(short),
+        resource.kind
+    )))
 }
 
 /// What became of a body: the object, and warnings about what was dropped from it.
@@ -103,17 +131,28 @@ pub(crate) fn decode(
     if strictness == Strictness::Strict && !unknown.is_empty() {
         return Err(ApiError::bad_request(format!(
             "{}strict decoding error: {}",
-            cannot_be_handled(resource),
+            if resource.custom.is_some() {
+                String::new()
+            } else {
+                cannot_be_handled(resource)
+            },
             unknown.join(", ")
         )));
     }
-    let object = encode(resource, &given, false).map_err(|fault| {
+    let wiped = given["metadata"]["managedFields"]
+        .as_array()
+        .is_some_and(Vec::is_empty);
+    let mut object = encode(resource, &given, Form::Given).map_err(|fault| {
         ApiError::bad_request(format!(
             "{}{}",
             cannot_be_handled(resource),
             explain(resource, &fault)
         ))
     })?;
+    if wiped {
+        // An empty list means something here, and only here.
+        object["metadata"]["managedFields"] = json!([]);
+    }
     let warnings = if strictness == Strictness::Warn {
         unknown
     } else {
@@ -123,9 +162,6 @@ pub(crate) fn decode(
 }
 
 fn cannot_be_handled(resource: &Resource) -> String {
-    if resource.custom.is_some() {
-        return String::new();
-    }
     let (kind, version) = (&resource.kind, quoted(&resource.version));
     format!("{kind} in version {version} cannot be handled as a {kind}: ")
 }
@@ -135,7 +171,8 @@ pub(crate) fn explain(resource: &Resource, fault: &Undecodable) -> String {
     match &fault.problem {
         Problem::Mismatch { found, wanted } => format!(
             "json: cannot unmarshal {found} into Go struct field {}.{} of type {wanted}",
-            resource.kind, fault.path
+            fault.owner.as_deref().unwrap_or(&resource.kind),
+            fault.path
         ),
         Problem::Base64 { at } => format!("illegal base64 data at input byte {at}"),
         Problem::Quantity(_) => "quantities must match the regular expression \
@@ -150,14 +187,10 @@ pub(crate) fn explain(resource: &Resource, fault: &Undecodable) -> String {
 }
 
 /// The object as it is stored and sent: see `apply::encode`. Custom resources are pruned instead.
-pub(crate) fn encode(
-    resource: &Resource,
-    given: &Value,
-    keep_empty: bool,
-) -> Result<Value, Undecodable> {
+pub(crate) fn encode(resource: &Resource, given: &Value, form: Form) -> Result<Value, Undecodable> {
     let encoder = Encoder {
         schema: &resource.schema,
-        keep_empty,
+        form,
     };
     let Some(version) = &resource.custom else {
         return encoder.encode(resource.ty, given);
@@ -171,7 +204,7 @@ pub(crate) fn encode(
             .unwrap_or(ANY);
         let encoder = Encoder {
             schema: builtin,
-            keep_empty,
+            form,
         };
         object["metadata"] = encoder.encode(ty, metadata)?;
     }
@@ -182,7 +215,7 @@ pub(crate) fn encode(
 pub(crate) fn empty(resource: &Resource) -> Value {
     let mut object = match resource.custom {
         Some(_) => Value::Object(Map::new()),
-        None => encode(resource, &json!({}), false).unwrap_or_else(|_| json!({})),
+        None => encode(resource, &json!({}), Form::Stored).unwrap_or_else(|_| json!({})),
     };
     object["apiVersion"] = json!(resource.api_version());
     object["kind"] = json!(resource.kind);

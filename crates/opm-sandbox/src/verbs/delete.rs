@@ -178,7 +178,11 @@ pub(crate) fn remove(
     if marked["metadata"].get("deletionTimestamp").is_none() {
         let now = stamp(writing.scope.now);
         marked["metadata"]["deletionTimestamp"] = json!(now);
-        marked["metadata"]["deletionGracePeriodSeconds"] = json!(0);
+        let own_way = resource.is("", "Namespace")
+            || resource.is("apiextensions.k8s.io", "CustomResourceDefinition");
+        if !own_way {
+            marked["metadata"]["deletionGracePeriodSeconds"] = json!(0);
+        }
         if let Some(generation) = marked["metadata"]["generation"].as_i64() {
             marked["metadata"]["generation"] = json!(generation + 1);
         }

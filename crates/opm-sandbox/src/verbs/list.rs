@@ -79,6 +79,12 @@ pub(crate) fn list(scope: &Scope<'_>, call: &Call, target: &Target) -> Result<Re
             }
         }
     }
+    if resource.custom.is_some()
+        && metadata.get("continue").is_none()
+        && view::form(call) == Form::Whole
+    {
+        metadata["continue"] = json!("");
+    }
     Ok(Reply::ok(envelope(
         resource,
         view::form(call),

@@ -35,7 +35,7 @@ pub(crate) fn is_dry_run(call: &Call, _target: &Target) -> Result<bool, ApiError
         return Ok(true);
     }
     let shown: Vec<_> = given.iter().map(|v| quoted(v)).collect();
-    let value = format!("[]string{{{}}}", shown.join(", "));
+    let value = format!("[{}]", shown.join(","));
     let causes: Vec<_> = given
         .iter()
         .filter(|v| *v != "All")

@@ -27,7 +27,10 @@ pub(crate) fn patch(
         None => &[JSON_PATCH, MERGE_PATCH, STRATEGIC, APPLY],
     };
     if !accepted.contains(&call.content_type.as_str()) {
-        return Err(ApiError::unsupported_media_type(accepted));
+        return Err(match resource.custom {
+            Some(_) => ApiError::unsupported_media_type(accepted),
+            None => ApiError::unsupported_patch_type(),
+        });
     }
     if call.content_type == APPLY && target.subresource != "scale" {
         return apply::apply(scope, call, target, dry_run);
@@ -126,7 +129,8 @@ pub(crate) fn merge_patch(target: &mut Value, patch: &Value) {
 fn json_patch(mut document: Value, patch: &Value) -> Result<Value, ApiError> {
     let Some(operations) = patch.as_array() else {
         return Err(ApiError::bad_request(
-            "json: cannot unmarshal object into Go value of type jsonpatch.Patch",
+            "error decoding patch: json: cannot unmarshal object into Go value of type \
+             []handlers.jsonPatchOp",
         ));
     };
     for operation in operations {

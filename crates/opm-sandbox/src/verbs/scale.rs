@@ -34,6 +34,12 @@ fn paths(resource: &Resource) -> Paths {
 /// The Scale of an object.
 pub(crate) fn read(resource: &Resource, object: &Value) -> Result<Value, ApiError> {
     let paths = paths(resource);
+    if resource.custom.is_some() && object.pointer(&paths.replicas).is_none() {
+        return Err(ApiError::internal(format!(
+            "the spec replicas field {} does not exist",
+            crate::apply::value::quoted(&paths.replicas.replace('/', "."))
+        )));
+    }
     let number = |path: &str| object.pointer(path).and_then(Value::as_i64).unwrap_or(0);
     let meta = &object["metadata"];
     let mut metadata = Map::new();

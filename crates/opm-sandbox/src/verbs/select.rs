@@ -35,9 +35,12 @@ impl Selector {
     pub(crate) fn read(call: &Call, resource: &Resource) -> Result<Selector, ApiError> {
         let labels = call.query.get("labelSelector").unwrap_or_default();
         let labels = parse_labels(labels).ok_or_else(|| {
-            ApiError::bad_request(format!(
-                "unable to parse requirement: found '{labels}', expected: a label selector"
-            ))
+            ApiError::bad_request(match labels.trim_end().rsplit(' ').next() {
+                Some("in" | "notin") => {
+                    "unable to parse requirement: found '' expected: '('".to_string()
+                }
+                _ => format!("unable to parse requirement: found '{labels}', expected: identifier"),
+            })
         })?;
         let text = call.query.get("fieldSelector").unwrap_or_default();
         let fields = parse_fields(text).ok_or_else(|| {

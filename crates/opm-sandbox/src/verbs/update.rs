@@ -57,7 +57,9 @@ pub(crate) fn update(
 pub(crate) fn check_name(name: &str, object: &Value) -> Result<(), ApiError> {
     let given = text(&object["metadata"]["name"]);
     if given.is_empty() {
-        return Err(ApiError::bad_request("name must be provided"));
+        return Err(ApiError::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        )));
     }
     if given != name {
         return Err(ApiError::bad_request(format!(
@@ -106,7 +108,10 @@ fn check_versions(
     let (uid, actual) = (text(&new["metadata"]["uid"]), text(&old["metadata"]["uid"]));
     if !uid.is_empty() && uid != actual {
         let why = format!(
-            "Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}"
+            "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, \
+             AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object \
+             meta: {actual}",
+            storage_key(writing, name)
         );
         return Err(ApiError::conflict(
             &resource.group,
@@ -124,26 +129,31 @@ fn check_versions(
         );
         return Err(ApiError::invalid(
             &resource.group,
-            &resource.kind,
+            &resource.plural,
             name,
             &[cause],
         ));
     }
     if !version.is_empty() && version.parse::<u64>().is_err() {
-        let cause = Cause::invalid(
-            "metadata.resourceVersion",
-            quoted(&version),
-            &format!(
-                "strconv.ParseUint: parsing {}: invalid syntax",
-                quoted(&version)
-            ),
+        let message = format!(
+            "strconv.ParseUint: parsing {}: invalid syntax",
+            quoted(&version)
         );
-        return Err(ApiError::invalid(
-            &resource.group,
-            &resource.kind,
-            name,
-            &[cause],
-        ));
+        return Err(ApiError::untyped(message));
     }
     Ok(())
+}
+
+/// Where the real server keeps the object, as its errors show.
+fn storage_key(writing: &Writing<'_>, name: &str) -> String {
+    let resource = writing.resource;
+    let place = match (&resource.custom, resource.plural.as_str()) {
+        (Some(_), plural) => format!("{}/{plural}", resource.group),
+        (None, "services") => "services/specs".to_string(),
+        (None, plural) => plural.to_string(),
+    };
+    match writing.namespace {
+        "" => format!("/registry/{place}/{name}"),
+        namespace => format!("/registry/{place}/{namespace}/{name}"),
+    }
 }

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{Scope, stamp};
+use crate::apply::encode::Form;
 use crate::apply::managed::{self, Managers};
 use crate::apply::updater::Write;
 use crate::kinds::{
@@ -48,6 +49,9 @@ impl Writing<'_> {
         if managers.is_empty() && existing {
             set_managers(new, &managers);
             return;
+        }
+        if let Ok(owned) = decode::encode(self.resource, &bare, Form::Owned) {
+            bare = owned;
         }
         bare["apiVersion"] = json!(self.resource.api_version());
         let reset = strategy::reset_fields(self.resource, self.subresource);
@@ -99,6 +103,7 @@ impl Writing<'_> {
         causes.extend(validate::check(resource, &object));
         causes.extend(self.check_custom(&object));
         self.refuse(&name, &causes)?;
+        let object = decode::encode(resource, &object, Form::Stored).unwrap_or(object);
         let key = self.key(&name);
         if self.scope.tx.get(&key)?.is_some() {
             return Err(ApiError::already_exists(
@@ -125,7 +130,6 @@ impl Writing<'_> {
             ] {
                 map.remove(key);
             }
-            map.remove("generation");
         }
         meta["uid"] = json!(uuid::Uuid::new_v4().to_string());
         meta["creationTimestamp"] = json!(stamp(self.scope.now));
@@ -159,14 +163,20 @@ impl Writing<'_> {
         generate::fill_in_changed(resource, old, &mut new);
         causes.extend(metadata::check_maps(&new["metadata"]));
         if self.subresource.is_empty() {
-            causes.extend(immutable::check(resource, old, &new));
             causes.extend(validate::check(resource, &new));
+            causes.extend(immutable::check(resource, old, &plain_form(resource, &new)));
         }
         causes.extend(self.check_custom(&new));
         self.refuse(&name, &causes)?;
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"].clone();
+        // Network policies alone tell an empty list from none.
+        let plain = if resource.is("networking.k8s.io", "NetworkPolicy") {
+            new.clone()
+        } else {
+            plain_form(resource, &new)
+        };
         let counts = self.subresource.is_empty() && strategy::has_generation(resource);
-        if counts && strategy::desired_changed(resource, old, &new) {
+        if counts && strategy::desired_changed(resource, old, &plain) {
             let generation = old["metadata"]["generation"].as_i64().unwrap_or(0);
             new["metadata"]["generation"] = json!(generation + 1);
         }
@@ -178,7 +188,7 @@ impl Writing<'_> {
                 map.remove("managedFields");
             }
         }
-        let stored = decode::encode(resource, &new, false).unwrap_or(new);
+        let stored = plain_form(resource, &new);
         if self.gone_at_last(&stored) {
             return self.finish_deletion(&name, stored);
         }
@@ -382,4 +392,9 @@ pub(crate) fn delete_in_background(
 ) -> Result<(), ApiError> {
     use super::delete::{Propagation, remove};
     remove(writing, name, object, Some(Propagation::Background)).map(drop)
+}
+
+/// An object as it would be stored, for comparisons with what is.
+fn plain_form(resource: &Resource, object: &Value) -> Value {
+    decode::encode(resource, object, Form::Stored).unwrap_or_else(|_| object.clone())
 }

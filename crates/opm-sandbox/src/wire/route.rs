@@ -71,9 +71,7 @@ fn objects(
     let find = |plural: &str| -> Result<Arc<Resource>, ApiError> {
         match registry.find(group, version, plural) {
             Some(resource) => Ok(resource.clone()),
-            None if Registry::is_builtin_group_version(group, version) => {
-                Err(ApiError::no_such_resource())
-            }
+            None if Registry::is_builtin_group(group) => Err(ApiError::no_such_resource()),
             None => Err(ApiError::page_not_found()),
         }
     };
