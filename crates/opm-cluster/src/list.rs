@@ -5,7 +5,7 @@
 
 use opm_core::identity::GroupKind;
 use opm_engine::ports::{ApiError, Detail, ErrorKind, ServedKind, Timestamp};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::client::ClusterClient;
@@ -62,10 +62,16 @@ pub(crate) fn name_kind(object: &mut Object, kind: &GroupKind, version: &str) {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Page {
+    #[serde(deserialize_with = "none_is_empty")]
     pub(crate) items: Vec<Object>,
     pub(crate) metadata: PageMetadata,
     #[serde(skip)]
     pub(crate) date: Option<Timestamp>,
+}
+
+/// Go writes an empty list as `null` where it never made one.
+fn none_is_empty<'de, D: Deserializer<'de>>(items: D) -> Result<Vec<Object>, D::Error> {
+    Option::deserialize(items).map(Option::unwrap_or_default)
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -179,4 +185,15 @@ pub(crate) fn unreadable(what: &str, error: &serde_json::Error) -> ApiError {
         ErrorKind::Rejected,
         format!("failed to read the server's answer about {what} ({place})"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_list_may_be_null() {
+        let page: Page = serde_json::from_str(r#"{"metadata": {}, "items": null}"#).unwrap();
+        assert!(page.items.is_empty());
+    }
 }

@@ -135,6 +135,18 @@ impl Failure {
         failure
     }
 
+    /// Two refusals at once. What both are, it is; else it is just refused.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        if self.kind != other.kind {
+            self.kind = FailureKind::Refused;
+        }
+        self.message = format!("{}\n{}", self.message, other.message);
+        self.hints.extend(other.hints);
+        self.objects.extend(other.objects);
+        self
+    }
+
     /// The same, with one more hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -104,7 +104,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         mut warnings: Vec<String>,
         served: &ServedKinds,
     ) -> Result<Prepared, Unprepared> {
-        let own_namespace = self.reach(served).await?;
+        let reached = self.reach(served).await;
         let plan = self.plan(loaded.as_ref().map(|loaded| &loaded.record))?;
         let detail = match self.request.dry_run {
             true => Detail::Whole,
@@ -119,8 +119,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             take_ownership: self.request.take_ownership,
             occupants: &occupants,
         };
-        let checked = check(plan, &observed, &checking)
-            .map_err(|refusals| self.refused(&refusals, &observed))?;
+        let checked = check(plan, &observed, &checking);
+        let (own_namespace, checked) = match (reached, checked) {
+            (Ok(own_namespace), Ok(checked)) => (own_namespace, checked),
+            (Err(failure), Ok(_)) => return Err(failure.into()),
+            (Ok(_), Err(refusals)) => return Err(self.refused(&refusals, &observed)),
+            (Err(failure), Err(refusals)) => {
+                return Err(failure.and(Failure::refused(&refusals)).into());
+            }
+        };
         warnings.extend(loaded.iter().flat_map(|loaded| loaded.warnings.clone()));
         warnings.extend(self.candidate.warnings.iter().map(ToString::to_string));
         let instead = self

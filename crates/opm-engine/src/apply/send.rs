@@ -4,7 +4,7 @@
 //! what is there is sent with its uid. When the cluster has moved on since the look, the object
 //! is looked at once more and the same ownership table decides again.
 
-use opm_core::check::{ApplyStep, How, Live, Ownership};
+use opm_core::check::{Adopt, ApplyStep, How, Live, Ownership};
 use opm_core::diff::diff;
 use opm_core::identity::Identity;
 use opm_core::labels;
@@ -148,10 +148,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         self.engine.cluster.apply(request, &self.engine.gate).await
     }
 
-    /// What the release has is brought back to what is rendered; what others have a part in
-    /// only with the flag.
+    /// What the release has, and what is adopted by name, is brought to what is rendered; what
+    /// others have a part in only with the flag.
     fn forces(&self, step: &ApplyStep) -> bool {
-        let own = matches!(step.how, How::Update { .. }) && !step.shared;
+        let by_name = matches!(self.request.adopt, Adopt::Named(_));
+        let own = match step.how {
+            How::Update { .. } => !step.shared,
+            How::Adopt { .. } => by_name,
+            _ => false,
+        };
         own || self.request.force_conflicts
     }
 

@@ -72,10 +72,6 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             let (steps, own) = self.without_own_namespace(applied.prune());
             namespace = namespace.or(own);
             let gone = self.remove_all(&steps, false).await;
-            if !decided {
-                self.decided(applied.plan(), report);
-                decided = true;
-            }
             let Gone {
                 outcomes,
                 mut results,
@@ -85,6 +81,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             } = gone;
             report.resources.extend(outcomes);
             report.warnings.extend(warnings);
+            if !decided {
+                self.decided(applied.plan(), report);
+                decided = true;
+            }
             lingering.extend(more);
             if let Some(stopped) = stopped {
                 let failure = stopped_failure(stopped, report.clone());

@@ -12,3 +12,6 @@ pub(crate) use hold::{Holding, WriteError};
 pub(crate) use lookup::Loaded;
 pub(crate) use secret::{content, fitted};
 pub(crate) use turn::{Turn, holder};
+
+#[cfg(test)]
+mod tests;

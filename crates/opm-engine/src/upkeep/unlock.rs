@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use opm_core::identity::Identity;
-use opm_core::protocol::Opening;
 use opm_core::record::LogResult;
 
-use super::{lost, unwritten};
+use super::{lost, no_release, unwritten};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Answer, Audience, Clock, Cluster, Question, SecretStore};
@@ -24,33 +23,28 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         audience: Audience<'_>,
     ) -> Result<Report, Failure> {
         let release = self.existing(&request.release, &request.namespace).await?;
-        let turn = self.turn_of(&release, Duration::ZERO, audience).await;
-        let (loaded, opening, mut warnings) = turn?;
         let mut report = Report {
             release: Some(release.clone()),
             ..Report::default()
         };
-        let Opening::TakeOver(expired) = &opening else {
+        let (loaded, mut warnings) = self.load(&release).await?;
+        let Some(loaded) = loaded else {
+            return Err(no_release(
+                release.name.as_str(),
+                release.namespace.as_str(),
+            ));
+        };
+        let Some(lock) = loaded.record.lock else {
             warnings.push("the release is not locked".to_owned());
             report.warnings = warnings;
             return Ok(report);
         };
-        let holder = holder(&expired.lock);
-        let question = Question::Unlock {
-            holder: holder.clone(),
-        };
-        match audience.asker.ask(&question).await {
-            Answer::Yes => {}
-            Answer::No => {
-                let message = "declined: the lock stays";
-                return Err(Failure::new(FailureKind::Refused, message).after(report));
-            }
-            Answer::CannotAsk => {
-                let message = format!("removing the lock of {holder} has to be confirmed");
-                let failure = Failure::new(FailureKind::Refused, message);
-                return Err(failure.hint("--yes confirms it").after(report));
-            }
-        }
+        let holder = holder(&lock);
+        confirm(&holder, audience)
+            .await
+            .map_err(|failure| failure.after(report.clone()))?;
+        // Whether its holder is really dead is for the lock's age to say.
+        let (loaded, opening, _) = self.turn_of(&release, Duration::ZERO, audience).await?;
         let nothing = |_: &Identity| false;
         let checked = self.plan_upkeep(&release, &loaded.record, nothing).await?;
         let begun = self.begin_upkeep(&release, &loaded, opening, checked, "unlock");
@@ -66,6 +60,23 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         match self.write(&holding, record).await {
             Ok(()) => Ok(report),
             Err(error) => Err(unwritten(error, report)),
+        }
+    }
+}
+
+async fn confirm(holder: &str, audience: Audience<'_>) -> Result<(), Failure> {
+    let question = Question::Unlock {
+        holder: holder.to_owned(),
+    };
+    match audience.asker.ask(&question).await {
+        Answer::Yes => Ok(()),
+        Answer::No => {
+            let message = "declined: the lock stays";
+            Err(Failure::new(FailureKind::Refused, message))
+        }
+        Answer::CannotAsk => {
+            let message = format!("removing the lock of {holder} has to be confirmed");
+            Err(Failure::new(FailureKind::Refused, message).hint("--yes confirms it"))
         }
     }
 }
