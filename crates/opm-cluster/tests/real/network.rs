@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use opm_cluster::{ClusterClient, ConnectOptions, Connected, RetryPolicy, Settings, connect};
-use opm_engine::ports::{ApplyMode, Cluster as _, Deleted, Detail, Found, Gate, WatchEvent};
+use opm_engine::ports::{
+    ApplyMode, Cluster as _, Deleted, Detail, ErrorKind, Found, Gate, SecretStore as _, WatchEvent,
+};
 use opm_testkit::relay::{Fault, Moment, Relay, TcpRelay, When};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
@@ -216,7 +218,7 @@ async fn a_server_that_is_away_for_a_while_is_waited_for() {
     let back = async {
         tokio::time::sleep(Duration::from_millis(1500)).await;
         let listener = TcpListener::bind(address).await.unwrap();
-        tokio::spawn(pass_on(listener, Some(server), count))
+        tokio::spawn(pass_on(listener, Some(server), count)).abort_handle()
     };
     let (sent, up) = futures::join!(apply(&client, &map, ApplyMode::CreateOnly, false), back);
     assert!(sent.unwrap().created);
@@ -245,4 +247,44 @@ async fn a_proxy_of_the_kubeconfig_is_used() {
         "{server} was reached through the proxy"
     );
     up.abort();
+}
+
+/// What the server's operators see of this client.
+#[tokio::test]
+async fn a_request_says_which_program_sends_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = tokio::spawn(async move {
+        let (mut near, _) = listener.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(near.read_u8().await.unwrap());
+        }
+        let answer = b"HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno";
+        near.write_all(answer).await.unwrap();
+        String::from_utf8(head).unwrap().to_lowercase()
+    });
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("config");
+    let config = json!({"current-context": "a",
+        "contexts": [{"name": "a", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": format!("http://{address}")}}],
+        "users": [{"name": "u", "user": {"token": "t0ken", "as": "eve", "as-groups": ["g"]}}]});
+    std::fs::write(&path, config.to_string()).unwrap();
+    let client = client_of(&path).await;
+    let error = client.get("n", "x").await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Forbidden);
+    let head = server.await.unwrap();
+    assert!(
+        head.starts_with("get /api/v1/namespaces/n/secrets/x http/1.1"),
+        "{head}"
+    );
+    for line in [
+        "user-agent: opm/",
+        "authorization: bearer t0ken",
+        "impersonate-user: eve",
+        "impersonate-group: g",
+    ] {
+        assert!(head.contains(line), "{line} in {head}");
+    }
 }

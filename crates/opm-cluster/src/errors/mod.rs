@@ -304,5 +304,6 @@ pub(crate) fn shorten(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "errors_tests.rs"]
+mod quoting_tests;
+#[cfg(test)]
 mod tests;

@@ -216,5 +216,4 @@ fn pick(kubeconfig: Kubeconfig, context: Option<&str>) -> Result<Chosen, Kubecon
 }
 
 #[cfg(test)]
-#[path = "kubeconfig_tests.rs"]
 mod tests;

@@ -323,5 +323,4 @@ pub(crate) fn place<'a>(
 }
 
 #[cfg(test)]
-#[path = "discovery_tests.rs"]
 mod tests;
