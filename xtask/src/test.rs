@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use opm_testkit::programs::BuildError;
+use opm_testkit::programs::{BuildError, Program};
 use opm_testkit::{ControlPlane, PlaneError};
 
 use crate::{Outcome, block_on, docs};
@@ -73,6 +73,14 @@ fn cargo_test(args: &Args, skipped: &Path) -> Outcome {
     ];
     if args.full {
         vars.push(("OPM_TEST_FULL", "1"));
+    }
+    // Built beside the control plane; the user's own wins.
+    let cue = Program::Cue
+        .find()
+        .filter(|_| env::var_os("OPM_CUE").is_none());
+    let cue = cue.map(|path| path.to_string_lossy().into_owned());
+    if let Some(cue) = &cue {
+        vars.push(("OPM_CUE", cue));
     }
     cargo(&["test", "--workspace"], &vars)
 }

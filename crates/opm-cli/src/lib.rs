@@ -22,6 +22,7 @@ mod directories;
 mod early;
 mod env;
 mod error;
+mod interrupt;
 mod nearest;
 mod settings;
 mod ui;

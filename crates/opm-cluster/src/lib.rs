@@ -33,5 +33,5 @@ mod workload;
 pub use client::{ClusterClient, Settings};
 pub use clock::SystemClock;
 pub use connect::{ConnectError, ConnectOptions, Connected, connect};
-pub use kubeconfig::{Environment, KubeconfigError};
+pub use kubeconfig::{Environment, KubeconfigError, context_namespace};
 pub use retry::RetryPolicy;

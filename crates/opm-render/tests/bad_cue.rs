@@ -52,7 +52,6 @@ fn errors_point_at_the_users_own_files() {
                 "values.port: conflicting values",
                 "\n    module.cue:6:9",
                 "\n    prod.yaml:3:7",
-                "hint: values are unified",
             ][..],
         ),
         (

@@ -6,6 +6,7 @@
 mod completion;
 mod config;
 mod feature;
+mod module;
 mod version;
 
 use clap::Subcommand;
@@ -17,6 +18,8 @@ use crate::ui::Ui;
 /// Everything that `opm` can be told to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[command(subcommand, name = "mod")]
+    Module(module::Command),
     #[command(subcommand)]
     Config(config::Command),
     #[command(subcommand)]
@@ -30,7 +33,9 @@ impl Command {
     pub(crate) fn config_file(&self) -> ConfigFile {
         match self {
             Self::Completion(_) | Self::Config(config::Command::Init(_)) => ConfigFile::Ignore,
-            Self::Config(_) | Self::Feature(_) | Self::Version(_) => ConfigFile::Read,
+            Self::Module(_) | Self::Config(_) | Self::Feature(_) | Self::Version(_) => {
+                ConfigFile::Read
+            }
         }
     }
 
@@ -38,6 +43,7 @@ impl Command {
     /// would be refused elsewhere, so that they can be looked at.
     pub(crate) fn tells_about_opm(&self) -> bool {
         match self {
+            Self::Module(_) => false,
             Self::Config(_) | Self::Feature(_) | Self::Completion(_) | Self::Version(_) => true,
         }
     }
@@ -50,6 +56,7 @@ pub(crate) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exi
         settings.check_sandbox()?;
     }
     match command {
+        Command::Module(command) => module::run(command, settings, ui),
         Command::Config(command) => config::run(command, settings, ui),
         Command::Feature(command) => feature::run(command, settings, ui),
         Command::Completion(args) => completion::run(args, ui),

@@ -6,12 +6,14 @@
 mod features;
 mod key;
 mod layer;
+mod outside;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use opm_core::feature::{Defaults, FeatureName, FeatureSet, SANDBOX};
 use opm_core::name::NamespaceName;
+use opm_render::CueSettings;
 
 use crate::args::GlobalArgs;
 use crate::config;
@@ -65,6 +67,10 @@ pub(crate) struct Settings {
     pub(crate) config_read: Option<PathBuf>,
     /// The user's configuration directory.
     pub(crate) config_dir: Option<PathBuf>,
+    /// How CUE modules are evaluated.
+    pub(crate) cue: CueSettings,
+    /// What the environment says about reaching a cluster.
+    pub(crate) cluster: opm_cluster::Environment,
     /// Where each setting came from; those that are absent are defaults.
     pub(crate) origins: BTreeMap<Key, Origin>,
     /// What the user should know about the configuration itself.
@@ -165,6 +171,8 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
         config_named: None,
         config_read: None,
         config_dir: None,
+        cue: outside::cue(&given.env)?,
+        cluster: outside::cluster(&given.env),
         origins: from.origins,
         warnings: chosen.warnings,
     })

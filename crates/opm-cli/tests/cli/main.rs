@@ -12,4 +12,5 @@ mod config;
 mod config_errors;
 mod contract;
 mod features;
+mod modules;
 mod runner;

@@ -114,6 +114,24 @@ pub(crate) fn choose(
     }
 }
 
+/// The namespace that the context sets, for who needs no cluster: where there is no kubeconfig,
+/// or no current context in it, there is no such namespace.
+pub fn context_namespace(
+    path: Option<&PathBuf>,
+    context: Option<&str>,
+    environment: &Environment,
+) -> Result<Option<String>, KubeconfigError> {
+    match choose(path, context, environment) {
+        Ok(chosen) => Ok(chosen.and_then(|chosen| chosen.namespace)),
+        Err(KubeconfigError::Missing { .. } | KubeconfigError::NoContext { .. })
+            if context.is_none() =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 fn from_environment(environment: &Environment) -> Result<Option<Kubeconfig>, KubeconfigError> {
     // As kubectl does: files that do not exist are passed over, all others must be good.
     let files = candidates(environment);

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::workspace::Workspace;
+use super::workspace::{Origin, Workspace};
 
 /// The most messages that are passed on.
 const MAX_SHOWN: usize = 40;
@@ -18,6 +18,8 @@ pub struct Diagnostic {
     pub message: String,
     /// Places in the user's files: `file:line:column`, or the flag of an assignment.
     pub places: Vec<String>,
+    /// How many of them are where values are given, not where they are declared.
+    pub(crate) givers: usize,
 }
 
 impl Diagnostic {
@@ -26,6 +28,18 @@ impl Diagnostic {
         match self.message.split_once(": ") {
             Some((path, _)) if !path.contains(' ') => path,
             _ => "",
+        }
+    }
+
+    fn add(&mut self, origin: Option<Origin>) {
+        let (place, gives) = match origin {
+            None => return,
+            Some(Origin::Module(place)) => (place, false),
+            Some(Origin::Values(place)) => (place, true),
+        };
+        if !self.places.contains(&place) {
+            self.places.push(place);
+            self.givers += usize::from(gives);
         }
     }
 
@@ -73,18 +87,17 @@ impl Diagnostics {
         })
     }
 
-    fn read_with(stderr: &str, origin: impl Fn(&str, usize, usize) -> Option<String>) -> Self {
+    fn read_with(stderr: &str, origin: impl Fn(&str, usize, usize) -> Option<Origin>) -> Self {
         let mut list: Vec<Diagnostic> = Vec::new();
         for line in stderr.lines().filter(|line| !line.trim().is_empty()) {
             match (position(line), list.last_mut()) {
                 (Some((file, line, column)), Some(last)) => {
-                    let place = origin(file, line, column);
-                    last.places
-                        .extend(place.filter(|p| !last.places.contains(p)));
+                    last.add(origin(file, line, column));
                 }
                 _ => list.push(Diagnostic {
                     message: in_users_words(line),
                     places: Vec::new(),
+                    givers: 0,
                 }),
             }
         }
@@ -97,13 +110,14 @@ impl Diagnostics {
     /// What to do about it, as far as the messages tell.
     pub(crate) fn hints(&self) -> Vec<String> {
         let says = |what: &str| self.list.iter().any(|d| d.message.contains(what));
-        let about_values = |d: &&Diagnostic| d.message.starts_with("values");
         let mut hints = Vec::new();
-        if self
+        let conflicts = self
             .list
             .iter()
-            .filter(about_values)
-            .any(|d| d.message.contains("conflicting values"))
+            .filter(|d| d.message.contains("conflicting values"));
+        if conflicts
+            .into_iter()
+            .any(|d| d.message.starts_with("values") && d.givers > 1)
         {
             hints.push(
                 "values are unified, not overridden: two sources must not give one field \
@@ -159,6 +173,8 @@ fn in_users_words(line: &str) -> String {
             text = format!("values.{path}");
         }
     }
+    // The value that a text was to be made of is what is wrong, and is told on its own.
+    text = text.replace("invalid interpolation: ", "");
     if let Some((_, cause)) = text.rsplit_once("import failed: ") {
         return cause.to_owned();
     }
@@ -185,7 +201,7 @@ fn without_repetition(list: Vec<Diagnostic>) -> Vec<Diagnostic> {
     for diagnostic in list {
         let repeats = kept.iter().any(|known| {
             let same_place = !known.places.is_empty() && sorted(known) == sorted(&diagnostic);
-            known == &diagnostic || (same_place && known.path() == diagnostic.path())
+            known.message == diagnostic.message || (same_place && known.path() == diagnostic.path())
         });
         if !repeats {
             kept.push(diagnostic);
@@ -214,8 +230,8 @@ mod tests {
 
     fn read(stderr: &str) -> String {
         let origin = |file: &str, line, column| match file {
-            "v0.yaml" => Some(format!("prod.yaml:{line}:{column}")),
-            "./module.cue" => Some(format!("module.cue:{line}:{column}")),
+            "v0.yaml" => Some(Origin::Values(format!("prod.yaml:{line}:{column}"))),
+            "./module.cue" => Some(Origin::Module(format!("module.cue:{line}:{column}"))),
             _ => None,
         };
         Diagnostics::read_with(stderr, origin).to_string()

@@ -173,35 +173,47 @@ impl Workspace {
     }
 
     /// What a position that `cue` names means to the user; none if it is opm's own business.
-    pub(crate) fn origin(&self, file: &str, line: usize, column: usize) -> Option<String> {
+    pub(crate) fn origin(&self, file: &str, line: usize, column: usize) -> Option<Origin> {
         let name = file.rsplit('/').next().unwrap_or(file);
         if let Some((_, origin)) = self.values.iter().find(|(copy, _)| copy == name) {
             let shift = if line == 1 { origin.shift } else { 0 };
-            return Some(format!(
-                "{}:{line}:{}",
-                origin.shown,
-                column.saturating_sub(shift).max(1)
-            ));
+            let column = column.saturating_sub(shift).max(1);
+            return Some(Origin::Values(format!("{}:{line}:{column}", origin.shown)));
         }
         if name == ASSIGNMENTS {
+            let assignment = line.checked_sub(source::FIRST_ASSIGNMENT)?;
             return self
                 .assignments
-                .get(line.checked_sub(source::FIRST_ASSIGNMENT)?)
-                .cloned();
+                .get(assignment)
+                .cloned()
+                .map(Origin::Values);
         }
         let relative = file.strip_prefix("./").unwrap_or(file);
         if name == DEFAULTS || relative.starts_with(PACKAGE) {
             return None;
         }
         if let Some((_, dependency)) = file.split_once("/mod/extract/") {
-            return Some(format!("{dependency}:{line}:{column}"));
+            return Some(Origin::Module(format!("{dependency}:{line}:{column}")));
         }
         let shown = match self.module.as_os_str() == "." {
             true => PathBuf::from(relative),
             false => self.module.join(relative),
         };
-        Some(format!("{}:{line}:{column}", shown.display()))
+        let place = format!("{}:{line}:{column}", shown.display());
+        match relative {
+            "values.cue" => Some(Origin::Values(place)),
+            _ => Some(Origin::Module(place)),
+        }
     }
+}
+
+/// A place in the user's files, or the flag that stands for one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Where the module declares something.
+    Module(String),
+    /// Where a value is given.
+    Values(String),
 }
 
 /// Links every entry at the top of the module, except what must not take part: the repository's

@@ -9,6 +9,7 @@
 )]
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use opm_render::{CueSettings, Inputs, Loaded, ModuleRef, Quiet, RenderError, ValueFlags, Values};
@@ -147,9 +148,21 @@ pub fn have_cue() -> bool {
     if !found {
         let required = std::env::var_os("OPM_REQUIRE_CLUSTER").is_some_and(|v| v == "1");
         assert!(!required, "no `cue` for the tests: set OPM_CUE");
-        eprintln!("SKIPPED: no `cue` command; set OPM_CUE or put it in PATH");
+        note_skipped();
     }
     found
+}
+
+/// Tells whoever runs the tests, and `cargo xtask test` by way of its list.
+fn note_skipped() {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    eprintln!("SKIPPED: {test} needs the `cue` command: set OPM_CUE or put it in PATH");
+    let Some(list) = std::env::var_os("OPM_TEST_SKIPPED") else {
+        return;
+    };
+    let file = fs::OpenOptions::new().create(true).append(true).open(list);
+    let _ = file.and_then(|mut file| file.write_all(format!("{test}\n").as_bytes()));
 }
 
 /// A CUE module with the given text in module.cue, behind its package clause.

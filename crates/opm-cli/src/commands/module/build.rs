@@ -1,0 +1,110 @@
+//! `opm mod build`.
+
+use std::path::PathBuf;
+
+use opm_core::candidate::Candidate;
+use opm_core::feature::FeatureSet;
+use opm_render::yaml;
+use serde_json::{Value, json};
+
+use super::out_dir;
+use super::rendering::{self, RenderArgs, Rendering};
+use crate::error::{CliError, ErrorKind, Exit};
+use crate::settings::Settings;
+use crate::ui::{Format, Table, Ui};
+
+/// Render a module
+///
+/// Prints the objects as they would be applied, in the order in which they would be. Needs no
+/// cluster. Secrets are printed as they are.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    render: RenderArgs,
+
+    /// Write one YAML file per object into this directory instead
+    ///
+    /// Files of an earlier build that are no longer rendered are removed; files that are not of
+    /// an earlier build are never touched.
+    #[arg(long, value_name = "DIR")]
+    out_dir: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
+    let loaded = Rendering::prepare(&args.render, settings, ui)?.load()?;
+    let candidate = rendering::candidate(loaded, &rendering::selection(&args.render))?;
+    for warning in &candidate.warnings {
+        ui.warn(&warning.to_string());
+    }
+    if let Some(directory) = &args.out_dir {
+        let written = out_dir::write(directory, &candidate)?;
+        ui.info(&format!("wrote {written} files to {}", directory.display()));
+    }
+    match ui.format_or(Format::Yaml) {
+        Format::Json => ui.json(&document(&candidate, &settings.features))?,
+        Format::Yaml if args.out_dir.is_some() => {}
+        Format::Yaml => ui.text(&stream(&candidate)?)?,
+        Format::Table | Format::Wide => ui.text(&table(&candidate).to_string())?,
+    }
+    Ok(Exit::Done)
+}
+
+/// The objects as a stream of YAML documents.
+fn stream(candidate: &Candidate) -> Result<String, CliError> {
+    let objects = candidate
+        .objects
+        .iter()
+        .map(|object| object.manifest.clone().into_value());
+    let objects: Vec<Value> = objects.collect();
+    yaml::write(&objects).map_err(|error| CliError::new(ErrorKind::Failed, error.to_string()))
+}
+
+fn table(candidate: &Candidate) -> Table {
+    let mut table = Table::new(["COMPONENT", "KIND", "NAMESPACE", "NAME"]);
+    for object in &candidate.objects {
+        let identity = object.manifest.identity();
+        table.row([
+            object.component.as_str(),
+            &identity.group_kind.to_string(),
+            identity.namespace.as_deref().unwrap_or_default(),
+            &identity.name,
+        ]);
+    }
+    table
+}
+
+/// The answer for scripts.
+fn document(candidate: &Candidate, features: &FeatureSet) -> Value {
+    let resources = candidate.objects.iter().map(|object| {
+        json!({ "component": object.component.as_str(), "object": object.manifest.object() })
+    });
+    json!({
+        "release": release(candidate),
+        "module": module(candidate),
+        "values": candidate.values,
+        "features": features.states(),
+        "manifestDigest": candidate.digest.as_str(),
+        "changeId": candidate.change.as_str(),
+        "resources": resources.collect::<Vec<_>>(),
+    })
+}
+
+/// The release, as every document names it.
+pub(super) fn release(candidate: &Candidate) -> Value {
+    let owner = &candidate.owner;
+    json!({
+        "name": owner.release.as_str(),
+        "namespace": owner.namespace.as_str(),
+        "releaseId": owner.id.to_string(),
+    })
+}
+
+/// The module, as every document names it: with a version, or as a local one.
+pub(super) fn module(candidate: &Candidate) -> Value {
+    let module = &candidate.module;
+    let (path, name) = (module.path.as_str(), module.name.as_str());
+    match &module.version {
+        Some(version) => json!({ "path": path, "version": version, "name": name }),
+        None => json!({ "path": path, "local": true, "name": name }),
+    }
+}

@@ -1,0 +1,67 @@
+//! `opm mod init`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use opm_render::{InitError, InitFormat};
+use serde_json::json;
+
+use crate::error::{CliError, ErrorKind, Exit};
+use crate::ui::{Format, Ui};
+
+/// Write a new module that applies as it is
+///
+/// The module is named after its directory. Nothing that is there is overwritten.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The directory to write to
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    /// The language of the module
+    #[arg(long, value_name = "LANGUAGE", default_value = "cue")]
+    format: Language,
+}
+
+/// The language of a new module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Language {
+    /// With values and a schema for them; needs the `cue` command
+    Cue,
+    /// Manifests as they are; needs nothing else
+    Yaml,
+}
+
+pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, CliError> {
+    let format = match args.format {
+        Language::Cue => InitFormat::Cue,
+        Language::Yaml => InitFormat::Yaml,
+    };
+    let written = opm_render::init(&args.directory, format).map_err(|error| failure(&error))?;
+    let shown = args.directory.display();
+    let document = json!({ "module": written.name.as_str(), "directory": args.directory, "files": written.files });
+    match ui.format_or(Format::Table) {
+        Format::Table | Format::Wide => {
+            let files = written.files.join(", ");
+            ui.info(&format!(
+                "wrote the module {} to {shown}: {files}",
+                written.name
+            ));
+            ui.hint(&format!("`opm mod build {shown}` shows what it renders"));
+        }
+        Format::Json => ui.json(&document)?,
+        Format::Yaml => ui.yaml(&document)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn failure(error: &InitError) -> CliError {
+    let message = error.to_string();
+    match error {
+        InitError::Exists { .. } => CliError::new(ErrorKind::Refused, message)
+            .hint("choose another directory, or remove them first to start over"),
+        InitError::Name(_) => CliError::new(ErrorKind::Invalid, message)
+            .hint("a module is named after its directory: choose another one"),
+        InitError::Write { .. } => CliError::new(ErrorKind::Io, message),
+    }
+}

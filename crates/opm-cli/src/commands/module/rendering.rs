@@ -1,0 +1,180 @@
+//! What every command that renders takes, and how it renders.
+
+use std::time::Duration;
+
+use opm_core::candidate::{Candidate, CandidateError, Selection};
+use opm_core::name::{NamespaceName, ReleaseName};
+use opm_core::scope::Scopes;
+use opm_render::{CommandError, CueError, CueSettings, Inputs, Loaded, ModuleRef, RenderError};
+use opm_render::{ValueFlags, Values, Watch};
+
+use crate::error::{CliError, ErrorKind};
+use crate::interrupt::Interrupt;
+use crate::settings::Settings;
+use crate::ui::Ui;
+
+/// The module, its values, and the release to render it for.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct RenderArgs {
+    /// The module: a directory or, for CUE, a reference such as `example.com/web@v1.2.3`
+    #[arg(value_name = "MODULE", default_value = ".")]
+    pub(crate) module: String,
+
+    /// A file with values: CUE, YAML or JSON; `-` is standard input; can be repeated
+    #[arg(long, short = 'f', value_name = "FILE", help_heading = "Values")]
+    pub(crate) values: Vec<String>,
+
+    /// A value: a JSON or CUE literal if it is one that fits, else a text; can be repeated
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Values")]
+    pub(crate) set: Vec<String>,
+
+    /// A value that is a text, whatever it looks like; can be repeated
+    #[arg(long, value_name = "KEY=TEXT", help_heading = "Values")]
+    pub(crate) set_string: Vec<String>,
+
+    /// A value that is the content of a file; can be repeated
+    #[arg(long, value_name = "KEY=FILE", help_heading = "Values")]
+    pub(crate) set_file: Vec<String>,
+
+    /// The name of the release; by default the module's name
+    #[arg(long, value_name = "RELEASE")]
+    pub(crate) name: Option<ReleaseName>,
+
+    /// The optional components to have; an empty list selects none
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) components: Option<Vec<String>>,
+}
+
+/// A module, ready to be rendered (again).
+pub(crate) struct Rendering<'a> {
+    pub(crate) module: ModuleRef,
+    pub(crate) inputs: Inputs,
+    pub(crate) cue: &'a CueSettings,
+    pub(crate) watch: Progress,
+}
+
+impl<'a> Rendering<'a> {
+    /// Reads what the arguments name.
+    pub(crate) fn prepare(
+        args: &RenderArgs,
+        settings: &'a Settings,
+        ui: &Ui,
+    ) -> Result<Self, CliError> {
+        let flags = ValueFlags {
+            files: args.values.clone(),
+            set: args.set.clone(),
+            set_string: args.set_string.clone(),
+            set_file: args.set_file.clone(),
+        };
+        let inputs = Inputs {
+            name: args.name.clone(),
+            namespace: namespace(settings)?,
+            values: Values::read(&flags).map_err(|error| failure(&error.into()))?,
+        };
+        Ok(Self {
+            module: ModuleRef::parse(&args.module),
+            inputs,
+            cue: &settings.cue,
+            watch: Progress {
+                ui: *ui,
+                interrupt: Interrupt::listen(),
+            },
+        })
+    }
+
+    /// Renders the module.
+    pub(crate) fn load(&self) -> Result<Loaded, CliError> {
+        let loaded = opm_render::load(&self.module, &self.inputs, self.cue, &self.watch);
+        loaded.map_err(|error| failure(&error))
+    }
+}
+
+/// The optional components that were asked for.
+pub(crate) fn selection(args: &RenderArgs) -> Selection {
+    match &args.components {
+        Some(names) => Selection::Given(
+            names
+                .iter()
+                .filter(|name| !name.is_empty())
+                .cloned()
+                .collect(),
+        ),
+        None => Selection::default(),
+    }
+}
+
+/// What a release of the rendered module would be, as far as it is known without a cluster.
+pub(crate) fn candidate(loaded: Loaded, selection: &Selection) -> Result<Candidate, CliError> {
+    let Loaded {
+        name,
+        namespace,
+        rendered,
+        ..
+    } = loaded;
+    Candidate::new(rendered, name, namespace, selection, Scopes::default())
+        .map_err(|error| refused(&error))
+}
+
+/// A candidate that cannot be, as a failure of the command.
+pub(crate) fn refused(error: &CandidateError) -> CliError {
+    let failure = CliError::new(ErrorKind::Invalid, error.to_string());
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// The namespace that the user asks for: the flag's, else the context's. The embedded cluster
+/// has no context.
+fn namespace(settings: &Settings) -> Result<Option<NamespaceName>, CliError> {
+    if settings.namespace.is_some() || settings.sandbox {
+        return Ok(settings.namespace.clone());
+    }
+    let (path, context) = (settings.kubeconfig.as_ref(), settings.context.as_deref());
+    let unusable = |message: String| {
+        CliError::new(ErrorKind::Config, message)
+            .hint("with -n NAMESPACE the kubeconfig is not needed here")
+    };
+    let named = opm_cluster::context_namespace(path, context, &settings.cluster)
+        .map_err(|error| unusable(error.to_string()))?;
+    named
+        .map(NamespaceName::new)
+        .transpose()
+        .map_err(|error| unusable(format!("the kubeconfig's context: {error}")))
+}
+
+/// An error of rendering, as a failure of the command.
+pub(crate) fn failure(error: &RenderError) -> CliError {
+    let kind = match error {
+        RenderError::Thread { .. } => ErrorKind::Failed,
+        RenderError::Cue(cue) => match cue.as_ref() {
+            CueError::Command(CommandError::Interrupted(_)) => ErrorKind::Interrupted,
+            CueError::Workspace(_) => ErrorKind::Io,
+            _ => ErrorKind::Invalid,
+        },
+        _ => ErrorKind::Invalid,
+    };
+    let mut failure = CliError::new(kind, error.to_string());
+    failure.hints = error.hints();
+    failure
+}
+
+/// Tells the user that another program takes its time, and that program that the user does not
+/// want to wait any longer.
+pub(crate) struct Progress {
+    ui: Ui,
+    interrupt: Interrupt,
+}
+
+impl Watch for Progress {
+    fn waiting(&self, what: &str, elapsed: Duration) {
+        self.ui.info(&format!(
+            "`{what}` has been running for {} s",
+            elapsed.as_secs()
+        ));
+    }
+
+    fn cancelled(&self) -> bool {
+        self.interrupt.requested()
+    }
+}

@@ -1,0 +1,80 @@
+//! `opm mod vet`.
+
+use opm_core::candidate::{Candidate, Selection};
+use opm_core::scope::Scopes;
+use serde_json::json;
+
+use super::rendering::{self, RenderArgs, Rendering};
+use crate::error::{CliError, Exit};
+use crate::settings::Settings;
+use crate::ui::{Format, Ui};
+
+/// Check a module without a cluster
+///
+/// Checks its definition, its values against their schema, every object's identity, and that no
+/// object is rendered twice. What is allowed and likely to hurt is a warning.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    render: RenderArgs,
+}
+
+pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
+    let rendering = Rendering::prepare(&args.render, settings, ui)?;
+    let loaded = rendering.load()?;
+    let lints = opm_render::lint(
+        &rendering.module,
+        &rendering.inputs,
+        &loaded,
+        rendering.cue,
+        &rendering.watch,
+    );
+    let together = all_components_together(&loaded);
+    let candidate = rendering::candidate(loaded, &rendering::selection(&args.render))?;
+    let mut warnings: Vec<String> = candidate.warnings.iter().map(ToString::to_string).collect();
+    warnings.extend(lints.iter().map(ToString::to_string));
+    warnings.extend(together);
+
+    for warning in &warnings {
+        ui.warn(warning);
+    }
+    let (objects, components) = (candidate.objects.len(), candidate.components.len());
+    match ui.format_or(Format::Table) {
+        Format::Table | Format::Wide => ui.text(&format!(
+            "module {} is valid: {objects} objects in {components} components\n",
+            candidate.module.name
+        ))?,
+        Format::Json => ui.json(&document(&candidate, &warnings))?,
+        Format::Yaml => ui.yaml(&document(&candidate, &warnings))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn document(candidate: &Candidate, warnings: &[String]) -> serde_json::Value {
+    json!({
+        "module": super::build::module(candidate),
+        "release": super::build::release(candidate),
+        "objects": candidate.objects.len(),
+        "components": candidate.components.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(),
+        "warnings": warnings,
+    })
+}
+
+/// What would go wrong if every optional component were selected. Some may be alternatives to
+/// each other, so this is no error.
+fn all_components_together(loaded: &opm_render::Loaded) -> Option<String> {
+    let optional = loaded.rendered.components.iter().filter(|c| c.optional);
+    let names: Vec<String> = optional.map(|c| c.name.to_string()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let opm_render::Loaded {
+        name,
+        namespace,
+        rendered,
+        ..
+    } = loaded.clone();
+    let all = Selection::Given(names);
+    let error = Candidate::new(rendered, name, namespace, &all, Scopes::default()).err()?;
+    Some(format!("with all optional components selected, {error}"))
+}
