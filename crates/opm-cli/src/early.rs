@@ -29,7 +29,7 @@ pub(crate) fn answer(answer: &clap::Error, arguments: &[OsString], given: &Surro
 }
 
 fn print(ui: &Ui, text: &str) -> Exit {
-    match ui.text(text) {
+    match ui.styled(text) {
         Ok(()) => Exit::Done,
         Err(error) => ui.fail(&error),
     }

@@ -75,20 +75,18 @@ impl Ui {
         self.text(text.strip_prefix("---\n").unwrap_or(&text))
     }
 
-    /// Prints text that is itself the data, such as a completion script.
+    /// Prints text that is itself the data, such as a completion script: byte for byte, because
+    /// a stream that looks for colours would also drop control characters that are data.
     pub(crate) fn text(&self, text: &str) -> Result<(), CliError> {
-        let mut stdout = AutoStream::new(io::stdout(), self.color.of(&io::stdout())).lock();
-        match stdout
-            .write_all(text.as_bytes())
-            .and_then(|()| stdout.flush())
-        {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            Err(error) => {
-                let message = format!("failed to write to standard output: {error}");
-                Err(CliError::new(ErrorKind::Io, message))
-            }
-            Ok(()) => Ok(()),
-        }
+        print(io::stdout().lock(), text)
+    }
+
+    /// Prints text that may hold colours, such as help, without them where they do not belong.
+    pub(crate) fn styled(&self, text: &str) -> Result<(), CliError> {
+        print(
+            AutoStream::new(io::stdout(), self.color.of(&io::stdout())).lock(),
+            text,
+        )
     }
 
     /// Says what the user should know and could overlook.
@@ -144,6 +142,20 @@ impl Ui {
             let mut stderr = AutoStream::new(io::stderr(), self.color.of(&io::stderr())).lock();
             let _ = writeln!(stderr, "{line}");
         }
+    }
+}
+
+fn print(mut stdout: impl Write, text: &str) -> Result<(), CliError> {
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => {
+            let message = format!("failed to write to standard output: {error}");
+            Err(CliError::new(ErrorKind::Io, message))
+        }
+        Ok(()) => Ok(()),
     }
 }
 

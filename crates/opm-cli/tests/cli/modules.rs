@@ -144,7 +144,7 @@ fn duplicates_are_refused_also_through_components_and_versions() {
     exit 2
     --- stderr
     error: the module renders the same object more than once:
-      Ingress/a in namespace default: component app as v1, component extra as v1beta1
+      Ingress/a in namespace default: component app as networking.k8s.io/v1, component extra as networking.k8s.io/v1beta1
     hint: the API version is not part of an object's identity: render each object once
     ");
     let world = web().file("app.yaml", &format!("{APP}---\n{APP}"));
@@ -159,7 +159,7 @@ fn vet_warns_and_still_passes() {
     assert_snapshot!(world.opm("mod vet"), @r#"
     exit 0
     --- stdout
-    module web is valid: 2 objects in 1 components
+    module web is valid: 2 objects in 1 component
     --- stderr
     warning: nothing says whether Widget.example.com lives in namespaces; it is taken to
     warning: ClusterRole/r belongs to the whole cluster, so only one release of this module can have it; annotate it with opmodel.dev/shared: "true" if releases are to share it

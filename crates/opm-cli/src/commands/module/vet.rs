@@ -38,11 +38,13 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
     for warning in &warnings {
         ui.warn(warning);
     }
-    let (objects, components) = (candidate.objects.len(), candidate.components.len());
+    let (objects, components) = (candidate.objects.len(), included(&candidate).len());
     match ui.format_or(Format::Table) {
         Format::Table | Format::Wide => ui.text(&format!(
-            "module {} is valid: {objects} objects in {components} components\n",
-            candidate.module.name
+            "module {} is valid: {} in {}\n",
+            candidate.module.name,
+            counted(objects, "object"),
+            counted(components, "component")
         ))?,
         Format::Json => ui.json(&document(&candidate, &warnings))?,
         Format::Yaml => ui.yaml(&document(&candidate, &warnings))?,
@@ -55,9 +57,18 @@ fn document(candidate: &Candidate, warnings: &[String]) -> serde_json::Value {
         "module": super::build::module(candidate),
         "release": super::build::release(candidate),
         "objects": candidate.objects.len(),
-        "components": candidate.components.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(),
+        "components": included(candidate),
         "warnings": warnings,
     })
+}
+
+fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+fn included(candidate: &Candidate) -> Vec<&str> {
+    let included = candidate.components.iter().filter(|c| c.included);
+    included.map(|c| c.name.as_str()).collect()
 }
 
 /// What would go wrong if every optional component were selected. Some may be alternatives to
