@@ -11,7 +11,10 @@ use crate::Outcome;
 type Make = fn() -> String;
 
 /// Every generated page: where it is, and what makes it.
-const PAGES: &[(&str, Make)] = &[("docs/features.md", features)];
+const PAGES: &[(&str, Make)] = &[
+    ("docs/features.md", features),
+    ("docs/schema/module.schema.json", opm_render::module_schema),
+];
 
 /// Writes the generated parts of the documentation
 #[derive(Debug, clap::Args)]

@@ -62,14 +62,23 @@ impl CueSettings {
         if let Some(mebibytes) = number("OPM_CUE_MEMORY", "MiB")? {
             limits.memory = mebibytes.saturating_mul(1 << 20);
         }
-        let program = variable("OPM_CUE").unwrap_or_else(|| "cue".into());
+        let program = variable("OPM_CUE").map_or_else(|| PathBuf::from("cue"), meant_from_here);
         let cache =
             variable("CUE_CACHE_DIR").map_or_else(|| user_cache(&variable), |p| Some(p.into()));
         Ok(Self {
-            program: program.into(),
+            program,
             cache,
             limits,
         })
+    }
+}
+
+/// `cue` runs in a directory of its own, where a relative path would mean something else.
+fn meant_from_here(program: OsString) -> PathBuf {
+    let path = PathBuf::from(program);
+    match path.components().count() > 1 {
+        true => std::path::absolute(&path).unwrap_or(path),
+        false => path,
     }
 }
 
