@@ -100,7 +100,8 @@ fn says_forbidden(Cause { field, message, .. }: &Cause) -> bool {
     }
 }
 
-/// Comes along with a changed selector, because the merged object is in between the two.
+/// Comes along with a changed selector. It is harmless only if it is about the merged object,
+/// not about the new one, which could not be created either.
 fn is_selector_mismatch(cause: &Cause) -> bool {
     cause.reason == "FieldValueInvalid"
         && cause.field == "spec.template.metadata.labels"

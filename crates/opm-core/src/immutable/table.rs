@@ -57,10 +57,10 @@ fn fields(kind: &GroupKind) -> &'static [(&'static str, Rule)] {
             ("spec.completions", Equal),
             ("spec.completionMode", Equal),
         ],
+        // RFC-0001 lists `spec.ipFamilyPolicy` too; the server (1.34) lets it change.
         ("", "Service") => &[
             ("spec.clusterIP", UnlessEmpty),
             ("spec.clusterIPs", First),
-            ("spec.ipFamilyPolicy", Equal),
             ("spec.ipFamilies", First),
         ],
         ("", "PersistentVolumeClaim") => &[

@@ -83,13 +83,6 @@ fn fields_that_are_known_to_be_immutable() {
         (
             "",
             "Service",
-            "spec.ipFamilyPolicy",
-            json!("SingleStack"),
-            json!("RequireDualStack"),
-        ),
-        (
-            "",
-            "Service",
             "spec.ipFamilies",
             json!(["IPv4"]),
             json!(["IPv6"]),
@@ -222,6 +215,13 @@ fn what_may_change_or_was_defaulted_is_no_change() {
             "spec.clusterIP",
             json!("10.0.0.1"),
             json!(""),
+        ),
+        (
+            "",
+            "Service",
+            "spec.ipFamilyPolicy",
+            json!("SingleStack"),
+            json!("PreferDualStack"),
         ),
         (
             "",

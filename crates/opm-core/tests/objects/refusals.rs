@@ -330,3 +330,48 @@ fn a_selector_mismatch_is_harmless_only_if_the_new_object_matches_itself() {
         None
     );
 }
+
+/// One answer of a real server: what it said, what was sent, and which fields were immutable, if
+/// that was the only reason.
+#[derive(serde::Deserialize)]
+struct Answer {
+    name: String,
+    immutable: Option<Vec<String>>,
+    code: u16,
+    reason: String,
+    causes: Vec<AnsweredCause>,
+    desired: Value,
+}
+
+#[derive(serde::Deserialize)]
+struct AnsweredCause {
+    reason: String,
+    field: String,
+    message: String,
+}
+
+#[test]
+fn the_answers_of_a_real_server() {
+    let answers: Vec<Answer> =
+        serde_json::from_str(include_str!("../golden/refusals.json")).unwrap();
+    assert!(answers.len() > 40);
+    for answer in answers {
+        let causes: Vec<Cause> = answer
+            .causes
+            .iter()
+            .map(
+                |AnsweredCause {
+                     reason,
+                     field,
+                     message,
+                 }| Cause {
+                    reason,
+                    field,
+                    message,
+                },
+            )
+            .collect();
+        let found = verdict(answer.code, &answer.reason, &causes, &answer.desired);
+        assert_eq!(found, answer.immutable, "{}", answer.name);
+    }
+}
