@@ -48,6 +48,8 @@ pub struct Locked {
     pub(super) started: Timestamp,
     pub(super) lock_id: String,
     pub(super) took_over: bool,
+    /// When the record was loaded: the cluster was looked at after that.
+    pub(super) loaded: Timestamp,
 }
 
 /// Takes the lock and writes down the intent. The record of a release that has none yet is
@@ -63,10 +65,11 @@ pub fn begin(
     }
     let held = record.lock.as_ref().map(|lock| &lock.id);
     let took_over = match &opening {
-        Opening::Free if held.is_none() => false,
+        Opening::Free { .. } if held.is_none() => false,
         Opening::TakeOver(expired) if held == Some(&expired.lock.id) => true,
         _ => return Err(BeginError::LockChanged),
     };
+    let loaded = opening.loaded();
     if let Opening::TakeOver(expired) = opening {
         take_over(&mut record, &expired);
     }
@@ -83,6 +86,7 @@ pub fn begin(
         started: run.now,
         lock_id,
         took_over,
+        loaded,
     })
 }
 

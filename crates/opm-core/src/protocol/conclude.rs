@@ -85,8 +85,9 @@ impl Resume {
         &self.record
     }
 
-    /// Goes on with a plan that was checked after the rest.
-    pub fn go_on(self, checked: CheckedPlan) -> Locked {
+    /// Goes on with a plan that was checked after the rest. `looked` is the server's time before
+    /// the cluster was looked at again.
+    pub fn go_on(self, checked: CheckedPlan, looked: Timestamp) -> Locked {
         let Self {
             record,
             lock_id,
@@ -98,6 +99,7 @@ impl Resume {
             started,
             lock_id,
             took_over: false,
+            loaded: looked,
         }
     }
 }

@@ -56,15 +56,38 @@ pub struct Expired {
     pub lock: Lock,
     /// Until when requests of the old holder may still land; none if it is known to be dead.
     pub rest_until: Option<Timestamp>,
+    /// The server's time when the record was loaded.
+    pub loaded: Timestamp,
 }
 
-/// How a record may be opened for writing.
+/// How a record may be opened for writing. It remembers when the record was loaded: everything
+/// that a run looks at, it looks at later than that.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Opening {
     /// Nobody holds it.
-    Free,
+    Free {
+        /// The server's time when the record was loaded.
+        loaded: Timestamp,
+    },
     /// Somebody held it and has stopped renewing.
     TakeOver(Box<Expired>),
+}
+
+impl Opening {
+    /// For a release that has no record yet.
+    pub fn without_record() -> Self {
+        Self::Free {
+            loaded: Timestamp::from_secs(0),
+        }
+    }
+
+    /// The server's time when the record was loaded.
+    pub fn loaded(&self) -> Timestamp {
+        match self {
+            Self::Free { loaded } => *loaded,
+            Self::TakeOver(expired) => expired.loaded,
+        }
+    }
 }
 
 /// What a look at the lock says.
@@ -85,7 +108,9 @@ impl LockState {
     /// Judges the lock of a record.
     pub fn of(record: Option<&Record>, sight: &LockSight, timing: &Timing) -> Self {
         let Some(lock) = record.and_then(|record| record.lock.as_ref()) else {
-            return Self::Open(Opening::Free);
+            return Self::Open(Opening::Free {
+                loaded: sight.server_time,
+            });
         };
         let (age, limit) = match sight.written {
             Some(written) => (sight.server_time.since(written), timing.ttl + SKEW),
@@ -103,6 +128,7 @@ impl LockState {
         Self::Open(Opening::TakeOver(Box::new(Expired {
             lock: lock.clone(),
             rest_until: rest,
+            loaded: sight.server_time,
         })))
     }
 }

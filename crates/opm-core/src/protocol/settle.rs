@@ -146,13 +146,15 @@ impl Applied {
             started,
             lock_id,
             took_over,
+            loaded,
         } = locked;
         let rest = record
             .pending
             .until
             .as_deref()
             .and_then(|text| text.parse().ok());
-        let rest_until = rest.filter(|until: &Timestamp| now < *until);
+        // What counts is when the cluster was looked at, not what time it has become.
+        let rest_until = rest.filter(|until: &Timestamp| loaded < *until);
         let mut ledger = Ledger::new(&checked, &record, now);
         ledger.hold = took_over || rest_until.is_some();
         ledger.settle(&checked, outcomes);

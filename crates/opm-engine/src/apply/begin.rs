@@ -48,7 +48,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         self.own_namespace(&checked, &mut scene).await?;
         let took_over = match &opening {
             Opening::TakeOver(expired) => Some(holder(&expired.lock)),
-            Opening::Free => None,
+            Opening::Free { .. } => None,
         };
         let record = loaded
             .as_ref()

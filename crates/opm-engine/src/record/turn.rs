@@ -52,7 +52,7 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
             let Some(loaded) = loaded else {
                 return Ok(Turn {
                     loaded: None,
-                    opening: Opening::Free,
+                    opening: Opening::without_record(),
                     warnings,
                 });
             };

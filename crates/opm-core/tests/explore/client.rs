@@ -1,0 +1,473 @@
+//! One client: the flow of a run, step by step, each step made by the real functions.
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+use std::time::Duration;
+
+use opm_core::check::{Adopt, CheckedPlan, Checking, How, Live, Observed, Seen, check};
+use opm_core::entry::Entry;
+use opm_core::identity::Identity;
+use opm_core::labels::OwnerLabels;
+use opm_core::plan::{Plan, PlanOptions, plan, plan_delete};
+use opm_core::protocol::{
+    Applied, Conclusion, Ended, LockSight, LockState, Locked, NewChange, Opening, PruneOutcome,
+    Resume, Run, SendOutcome, begin, must_stop, renewed,
+};
+use opm_core::record::{Extra, Lock, LogResult, Metadata, ModuleRef, Record, Values};
+use opm_core::time::Timestamp;
+
+use crate::state::{Flight, Request, State, TICK, Task, desired, release, timing};
+
+/// Where a run is.
+#[derive(Debug, Clone)]
+pub(crate) enum Phase {
+    Idle,
+    Checked {
+        stored: Option<Rc<Record>>,
+        opening: Opening,
+        checked: CheckedPlan,
+    },
+    Applying {
+        locked: Locked,
+        answers: HashMap<Identity, SendOutcome>,
+    },
+    Pruning {
+        applied: Applied,
+        answers: HashMap<Identity, PruneOutcome>,
+    },
+    Resting {
+        resume: Resume,
+        until: Timestamp,
+    },
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    pub(crate) phase: Rc<Phase>,
+    pub(crate) task: Task,
+    pub(crate) run: u32,
+    /// The version of the record that it read or wrote last.
+    pub(crate) version: Option<u32>,
+    /// When it sent its last successful renewal.
+    pub(crate) renewed: u64,
+    /// Whether nobody else's request has landed since it loaded.
+    pub(crate) undisturbed: bool,
+}
+
+/// What a step came to, beside the next state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Note {
+    Nothing,
+    TookOver,
+    Recorded,
+}
+
+impl Client {
+    pub(crate) fn idle() -> Self {
+        Self {
+            phase: Rc::new(Phase::Idle),
+            task: Task::Narrow,
+            run: 0,
+            version: None,
+            renewed: 0,
+            undisturbed: true,
+        }
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        matches!(*self.phase, Phase::Idle)
+    }
+
+    pub(crate) fn holds(&self) -> bool {
+        matches!(
+            *self.phase,
+            Phase::Applying { .. } | Phase::Pruning { .. } | Phase::Resting { .. }
+        )
+    }
+
+    /// Whether it waits for answers.
+    pub(crate) fn waits(&self) -> bool {
+        match &*self.phase {
+            Phase::Applying { locked, answers } => answers.len() < locked.plan().applies().count(),
+            Phase::Pruning { applied, answers } => answers.len() < applied.prune().len(),
+            _ => false,
+        }
+    }
+}
+
+impl State {
+    /// Loads the record, unless somebody holds it, and looks at the cluster. Both in one step:
+    /// whatever lands in between might as well have landed before, and whoever writes the record
+    /// in between makes `begin` fail.
+    pub(crate) fn start(mut self, at: usize, task: Task) -> Option<Self> {
+        let stored = self.secret.as_ref().map(|secret| secret.record.clone());
+        if task == Task::Delete && stored.is_none() {
+            return None;
+        }
+        let written = self.secret.as_ref().map(|secret| secret.lock_written);
+        let sight = LockSight {
+            written: written.map(|tick| Timestamp::from_secs(tick * TICK)),
+            server_time: self.time(),
+            unchanged_for: Duration::ZERO,
+            holder_dead: false,
+        };
+        let LockState::Open(opening) = LockState::of(stored.as_deref(), &sight, &timing()) else {
+            return None;
+        };
+        let checked = self.check(self.plan(task, stored.as_deref()))?;
+        let run = self.fresh();
+        let version = self.secret.as_ref().map(|secret| secret.version);
+        let phase = Rc::new(Phase::Checked {
+            stored,
+            opening,
+            checked,
+        });
+        let renewed = self.now;
+        self.clients[at] = Client {
+            phase,
+            task,
+            run,
+            version,
+            renewed,
+            undisturbed: true,
+        };
+        Some(self)
+    }
+
+    /// The next step of a client that does not wait for anything.
+    pub(crate) fn step(self, at: usize) -> Result<(Self, Note), String> {
+        let phase = self.clients[at].phase.clone();
+        match &*phase {
+            Phase::Idle => Ok((self, Note::Nothing)),
+            Phase::Checked {
+                stored,
+                opening,
+                checked,
+            } => self.begin(at, stored.as_deref(), opening, checked),
+            Phase::Applying { locked, answers } => self.finish(at, locked, answers),
+            Phase::Pruning { applied, answers } => self.settle(at, applied, answers),
+            Phase::Resting { resume, until } => self.go_on(at, resume, *until),
+        }
+    }
+
+    /// Whether a holder must stop: it checks that before every request.
+    pub(crate) fn must_stop(&self, at: usize) -> bool {
+        let elapsed = Duration::from_secs((self.now - self.clients[at].renewed) * TICK);
+        must_stop(elapsed, Duration::ZERO, &timing())
+    }
+
+    fn plan(&self, task: Task, stored: Option<&Record>) -> Plan {
+        let options = PlanOptions {
+            allow_empty: true,
+            ..PlanOptions::default()
+        };
+        match (task, stored) {
+            (Task::Delete, Some(record)) => plan_delete(record, options).unwrap(),
+            _ => plan(&desired(task), stored, options).unwrap(),
+        }
+    }
+
+    fn check(&self, plan: Plan) -> Option<CheckedPlan> {
+        let checking = Checking {
+            release: release(),
+            adopt: Adopt::None,
+            take_ownership: false,
+            occupants: &HashMap::new(),
+        };
+        let look = |entry: &Entry| {
+            let seen = match self.objects.get(&entry.identity) {
+                None => Seen::Absent,
+                Some(object) => {
+                    let id = (!object.strangers).then(|| release().to_string());
+                    Seen::Present(Box::new(Live {
+                        uid: object.uid.clone(),
+                        owner: OwnerLabels {
+                            id,
+                            ..OwnerLabels::default()
+                        },
+                        applied_by_opm: !object.strangers,
+                        ..Live::default()
+                    }))
+                }
+            };
+            (entry.identity.clone(), seen)
+        };
+        let observed: Observed = plan.to_observe().map(look).collect();
+        check(plan, &observed, &checking).ok()
+    }
+
+    fn begin(
+        mut self,
+        at: usize,
+        stored: Option<&Record>,
+        opening: &Opening,
+        checked: &CheckedPlan,
+    ) -> Result<(Self, Note), String> {
+        let client = &self.clients[at];
+        let run = Run {
+            lock: lock(client.run),
+            who: String::new(),
+            opm: String::new(),
+            message: None,
+            change: None,
+            now: self.time(),
+        };
+        let version = client.version;
+        let record = stored.cloned().unwrap_or_else(new_record);
+        let locked = begin(record, opening.clone(), checked.clone(), run).unwrap();
+        let Some(version) = self.write(version, locked.record()) else {
+            self.clients[at] = Client::idle();
+            return Ok((self, Note::Nothing));
+        };
+        self.clients[at].version = Some(version);
+        self.clients[at].renewed = self.now;
+        let took_over = matches!(opening, Opening::TakeOver(_));
+        self.send(at, locked)?;
+        let note = if took_over {
+            Note::TookOver
+        } else {
+            Note::Nothing
+        };
+        Ok((self, note))
+    }
+
+    /// Sends at once: a crash before it is the same as requests that never land. An update is
+    /// answered at once too, because landing late it would change nothing that matters here.
+    fn send(&mut self, at: usize, locked: Locked) -> Result<(), String> {
+        let (run, sent) = (self.clients[at].run, self.now);
+        let mut answers = HashMap::new();
+        for step in locked.plan().applies() {
+            let identity = step.entry.identity.clone();
+            match &step.how {
+                How::Create => {
+                    self.flights.push(Flight {
+                        run,
+                        identity,
+                        request: Request::Create,
+                        sent,
+                    });
+                }
+                How::Update { uid } => {
+                    let there = self.objects.get(&identity).is_some_and(|o| o.uid == *uid);
+                    let done = SendOutcome::Done {
+                        uid: Some(uid.clone()),
+                    };
+                    answers.insert(identity, if there { done } else { SendOutcome::Failed });
+                }
+                other => return Err(format!("nothing in this model is sent as {other:?}")),
+            }
+        }
+        self.clients[at].phase = Rc::new(Phase::Applying { locked, answers });
+        Ok(())
+    }
+
+    fn finish(
+        mut self,
+        at: usize,
+        locked: &Locked,
+        answers: &HashMap<Identity, SendOutcome>,
+    ) -> Result<(Self, Note), String> {
+        match locked.clone().finish(answers) {
+            Ok(applied) => self.prune(at, applied),
+            Err(partial) => {
+                let record = partial.release(&self.ended(LogResult::Failed), &timing());
+                self.write_as(at, &record)?;
+                self.clients[at] = Client::idle();
+            }
+        }
+        Ok((self, Note::Nothing))
+    }
+
+    fn prune(&mut self, at: usize, applied: Applied) {
+        let (run, sent) = (self.clients[at].run, self.now);
+        for step in applied.prune() {
+            let request = Request::Delete {
+                uid: step.uid.clone(),
+            };
+            let identity = step.entry.identity.clone();
+            self.flights.push(Flight {
+                run,
+                identity,
+                request,
+                sent,
+            });
+        }
+        let answers = HashMap::new();
+        self.clients[at].phase = Rc::new(Phase::Pruning { applied, answers });
+    }
+
+    fn settle(
+        mut self,
+        at: usize,
+        applied: &Applied,
+        answers: &HashMap<Identity, PruneOutcome>,
+    ) -> Result<(Self, Note), String> {
+        let settled = applied.clone().settle(answers, self.time());
+        let ended = self.ended(LogResult::Succeeded);
+        let client = self.clients[at].clone();
+        if client.task == Task::Delete {
+            return self.conclude(at, settled.conclude(&ended));
+        }
+        let recorded = settled.record(change(client.task), 10, &ended);
+        let written = self.write_as(at, &recorded.record)?;
+        self.clients[at] = Client::idle();
+        if !written {
+            return Ok((self, Note::Nothing));
+        }
+        if client.undisturbed && !recorded.unpruned {
+            self.is_clean()?;
+        }
+        Ok((self, Note::Recorded))
+    }
+
+    /// After an undisturbed apply, the release is exactly its inventory.
+    pub(crate) fn is_clean(&self) -> Result<(), String> {
+        let record = &self.secret.as_ref().unwrap().record;
+        let known = |identity: &Identity| {
+            record
+                .inventory()
+                .iter()
+                .any(|recorded| recorded.entry.identity == *identity)
+                || record
+                    .kept
+                    .objects
+                    .iter()
+                    .any(|kept| kept.entry.identity == *identity)
+        };
+        let mut mine = self.objects.iter().filter(|(_, object)| !object.strangers);
+        match mine.find(|(identity, _)| !known(identity)) {
+            Some((ghost, _)) => Err(format!("a ghost after a successful apply: {ghost}")),
+            None if record.pending.counted().count() > 0 => {
+                Err("something counts as pending after a successful apply".to_owned())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn conclude(mut self, at: usize, conclusion: Conclusion) -> Result<(Self, Note), String> {
+        match conclusion {
+            Conclusion::Remove => {
+                let version = self.secret.as_ref().map(|secret| secret.version);
+                if version.is_some() && version == self.clients[at].version {
+                    self.secret = None;
+                }
+                self.clients[at] = Client::idle();
+            }
+            Conclusion::Stays(record) => {
+                self.write_as(at, &record)?;
+                self.clients[at] = Client::idle();
+            }
+            Conclusion::Rest { resume, until } => {
+                self.clients[at].phase = Rc::new(Phase::Resting {
+                    resume: *resume,
+                    until,
+                });
+            }
+        }
+        Ok((self, Note::Nothing))
+    }
+
+    fn go_on(
+        mut self,
+        at: usize,
+        resume: &Resume,
+        until: Timestamp,
+    ) -> Result<(Self, Note), String> {
+        if self.time() < until {
+            return Ok((self, Note::Nothing));
+        }
+        let plan = self.plan(Task::Delete, Some(resume.record()));
+        let Some(checked) = self.check(plan) else {
+            return Err("a delete was refused after resting".to_owned());
+        };
+        let locked = resume.clone().go_on(checked, self.time());
+        self.send(at, locked)?;
+        Ok((self, Note::Nothing))
+    }
+
+    /// Renews the lock; who cannot has lost it and stops.
+    pub(crate) fn renew(mut self, at: usize) -> Result<Self, String> {
+        let client = self.clients[at].clone();
+        let Some(secret) = self
+            .secret
+            .clone()
+            .filter(|s| Some(s.version) == client.version)
+        else {
+            self.clients[at] = Client::idle();
+            return Ok(self);
+        };
+        let mut record = (*secret.record).clone();
+        record.lock = record.lock.as_ref().map(renewed);
+        self.write_as(at, &record)?;
+        self.clients[at].version = self.secret.as_ref().map(|secret| secret.version);
+        self.clients[at].renewed = self.now;
+        Ok(self)
+    }
+
+    /// A write by the holder of the lock: whoever succeeds must hold it.
+    fn write_as(&mut self, at: usize, record: &Record) -> Result<bool, String> {
+        let holder = self
+            .secret
+            .as_ref()
+            .and_then(|secret| secret.record.lock.clone());
+        let (run, version) = (self.clients[at].run, self.clients[at].version);
+        // A resource version is never none here: the holder wrote the record before.
+        let written = version.is_some() && self.write(version, record).is_some();
+        if written && holder.map(|lock| lock.id) != Some(lock(run).id) {
+            return Err("a record was written by somebody who had lost the lock".to_owned());
+        }
+        Ok(written)
+    }
+
+    fn ended(&self, result: LogResult) -> Ended {
+        Ended {
+            result,
+            reason: None,
+            counts: BTreeMap::new(),
+            now: self.time(),
+        }
+    }
+}
+
+pub(crate) fn lock(run: u32) -> Lock {
+    Lock {
+        id: format!("run-{run}"),
+        holder: String::new(),
+        host: String::new(),
+        pid: 0,
+        boot: None,
+        pid_namespace: None,
+        command: String::new(),
+        since: String::new(),
+        beat: 0,
+        extra: Extra::default(),
+    }
+}
+
+fn new_record() -> Record {
+    let metadata = Metadata {
+        name: "web".into(),
+        namespace: "default".into(),
+        release_id: release().to_string(),
+        last_transition_time: None,
+        extra: Extra::default(),
+    };
+    Record::new(metadata, BTreeMap::new())
+}
+
+fn change(task: Task) -> NewChange {
+    NewChange {
+        id: format!("change-{task:?}"),
+        module: ModuleRef {
+            path: String::new(),
+            version: None,
+            name: String::new(),
+            extra: Extra::default(),
+        },
+        values: Values::default(),
+        manifest_digest: String::new(),
+        components: Vec::new(),
+        features: BTreeMap::new(),
+        record: None,
+    }
+}

@@ -1,0 +1,122 @@
+//! The protocol, explored exhaustively: two clients on one release, a crash or a pause at every
+//! step, expiry and take-over, requests in flight that land late, and a stranger who creates
+//! objects of the same names. Every decision is made by the real functions of the crate.
+//!
+//! What must hold in every state:
+//! - every live object of the release is recorded: in the inventory, as pending or as kept;
+//! - no object of a stranger is changed or deleted;
+//! - nobody writes a record whose lock is not his;
+//! - an apply during which nobody else's request lands leaves nothing outside the inventory;
+//! - whatever has happened, the next undisturbed applies succeed and leave the cluster clean.
+//!
+//! `OPM_EXPLORE=deep` explores further than the ordinary run.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "tests fail loudly, and say how far they looked"
+)]
+
+mod client;
+mod key;
+mod search;
+mod state;
+
+use state::{Budget, State, Task};
+
+fn explore(name: &str, budget: Budget) {
+    let found = search::search(State::new(budget.clone()), limit());
+    eprintln!(
+        "{name}: {} states, {} transitions, {} steps deep, {} successful applies, {} take-overs",
+        found.states, found.transitions, found.depth, found.recorded, found.take_overs
+    );
+    if let Some((violation, trace)) = found.violation {
+        panic!("{violation}\n  {}", trace.join("\n  "));
+    }
+    assert!(
+        found.complete,
+        "{name}: the state space is larger than the limit"
+    );
+    assert!(
+        found.recorded > 0 && found.take_overs > 0,
+        "{name}: it must get somewhere"
+    );
+}
+
+/// Two renders that share nothing, applied by two clients that crash or sleep wherever they like.
+#[test]
+fn crashes_and_take_overs() {
+    explore(
+        "crashes",
+        Budget {
+            runs: 3,
+            ..Budget::default()
+        },
+    );
+}
+
+#[test]
+fn answers_that_are_lost() {
+    explore(
+        "lost answers",
+        Budget {
+            runs: 2,
+            losses: 1,
+            ..Budget::default()
+        },
+    );
+}
+
+#[test]
+fn a_stranger_with_objects_of_the_same_names() {
+    explore(
+        "a stranger",
+        Budget {
+            runs: 2,
+            strangers: 1,
+            ..Budget::default()
+        },
+    );
+}
+
+#[test]
+fn deletes_among_applies() {
+    let tasks = vec![Task::Wide, Task::Delete];
+    explore(
+        "deletes",
+        Budget {
+            runs: 3,
+            tasks,
+            ..Budget::default()
+        },
+    );
+}
+
+#[test]
+fn deeper() {
+    if std::env::var("OPM_EXPLORE").as_deref() != Ok("deep") {
+        return;
+    }
+    let all = vec![Task::Wide, Task::Narrow, Task::Delete];
+    let budget = Budget {
+        runs: 4,
+        ..Budget::default()
+    };
+    explore("four runs", budget);
+    let budget = Budget {
+        runs: 3,
+        losses: 1,
+        strangers: 1,
+        tasks: all,
+        renewals: true,
+    };
+    explore("everything", budget);
+}
+
+fn limit() -> usize {
+    std::env::var("OPM_EXPLORE_LIMIT")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(4_000_000)
+}
