@@ -168,9 +168,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             .engine
             .unless_stopped(self.engine.clock.sleep(rest))
             .await;
+        let looked = self.engine.server_now();
         let checked = self.check(resume.record()).await;
         let locked = match checked {
-            Ok(checked) => resume.go_on(checked),
+            Ok(checked) => resume.go_on(checked, looked),
             Err(failure) => return Err(failure.after(report.clone())),
         };
         match rested {
