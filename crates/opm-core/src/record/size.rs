@@ -141,7 +141,8 @@ impl Fitted {
             Part::Inventory => change.inventory.here().map(encode_inventory),
             Part::Manifests | Part::Applied => None,
         };
-        let Some(payload) = payload.filter(|payload| !payload.is_empty()) else {
+        // Saying where a part went takes about as much room as the smallest parts.
+        let Some(payload) = payload.filter(|payload| payload.len() > 64) else {
             return;
         };
         let held = change.record.get_or_insert_default();

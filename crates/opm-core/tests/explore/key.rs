@@ -62,7 +62,14 @@ impl Key<'_> {
         }
         flights.sort();
         self.put(&flights.join(","));
-        for client in &state.clients {
+        // Clients are alike, so it does not matter which of them is idle.
+        let [first, second] = &state.clients;
+        let pair = if first.is_idle() {
+            [second, first]
+        } else {
+            [first, second]
+        };
+        for client in pair {
             self.client(client);
         }
         let budget = (state.runs, state.losses, state.strangers);

@@ -26,7 +26,7 @@ mod state;
 use state::{Budget, State, Task};
 
 fn explore(name: &str, budget: Budget) {
-    let found = search::search(State::new(budget.clone()), limit());
+    let found = search::search(State::new(budget), limit());
     eprintln!(
         "{name}: {} states, {} transitions, {} steps deep, {} successful applies, {} take-overs",
         found.states, found.transitions, found.depth, found.recorded, found.take_overs

@@ -280,6 +280,14 @@ fn strangers(state: &State, next: &mut Next) {
             Ok((changed, Note::Nothing)),
         ));
     }
+    let mut changed = state.clone();
+    changed.strangers -= 1;
+    if changed.objects.remove(&named("x")).is_some() {
+        next.push((
+            "a stranger deletes x".to_owned(),
+            Ok((changed, Note::Nothing)),
+        ));
+    }
 }
 
 /// Time passes. A request that has not landed by then never does.

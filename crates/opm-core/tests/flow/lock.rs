@@ -1,1 +1,99 @@
-//! Follows.
+//! How old a lock is, and when its holder must stop.
+
+use std::time::Duration;
+
+use opm_core::protocol::{LockSight, LockState, Timing, must_stop, renewed, still_held};
+use opm_core::record::encode_lock;
+use opm_core::time::Timestamp;
+
+use crate::world::{lock, new_record};
+
+/// written this long ago (none: nobody knows), seen unchanged for this long, dead → expired
+#[test]
+fn a_lock_expires_by_the_servers_clocks() {
+    let table = [
+        (Some(0), 0, false, false),
+        (Some(30), 0, false, false),
+        (Some(31), 0, false, false),
+        (Some(32), 0, false, true),
+        (Some(500), 0, false, true),
+        (Some(0), 500, false, false),
+        (None, 0, false, false),
+        (None, 29, false, false),
+        (None, 30, false, true),
+        (Some(0), 0, true, true),
+    ];
+    let now = Timestamp::from_secs(1_770_820_200);
+    let mut record = new_record();
+    record.lock = Some(lock("a", "apply"));
+    for (age, unchanged, holder_dead, expired) in table {
+        let sight = LockSight {
+            written: age.map(|age| Timestamp::from_secs(1_770_820_200 - age)),
+            server_time: now,
+            unchanged_for: Duration::from_secs(unchanged),
+            holder_dead,
+        };
+        let state = LockState::of(Some(&record), &sight, &Timing::default());
+        let open = matches!(state, LockState::Open(_));
+        assert_eq!(open, expired, "{age:?} {unchanged} {holder_dead}");
+    }
+}
+
+#[test]
+fn a_lock_from_the_future_is_held() {
+    let mut record = new_record();
+    record.lock = Some(lock("a", "apply"));
+    let sight = LockSight {
+        written: Some(Timestamp::from_secs(200)),
+        server_time: Timestamp::from_secs(100),
+        unchanged_for: Duration::ZERO,
+        holder_dead: false,
+    };
+    let state = LockState::of(Some(&record), &sight, &Timing::default());
+    let LockState::Held { expires_in, .. } = state else {
+        panic!("must be held")
+    };
+    assert_eq!(expires_in, Duration::from_secs(32));
+}
+
+#[test]
+fn a_holder_stops_by_the_larger_of_both_clocks() {
+    let seconds = Duration::from_secs;
+    for (monotonic, wall, stops) in [
+        (0, 0, false),
+        (19, 19, false),
+        (20, 0, true),
+        (0, 20, true),
+        (3, 4000, true),
+    ] {
+        assert_eq!(
+            must_stop(seconds(monotonic), seconds(wall), &Timing::default()),
+            stops
+        );
+    }
+}
+
+#[test]
+fn a_holder_stops_before_its_lock_can_be_taken_over() {
+    let timing = Timing::default();
+    assert!(timing.renew < timing.hold && timing.hold < timing.ttl);
+    // The last request is sent before the hold has passed, and lands within a request's life.
+    assert!(timing.hold + timing.request <= timing.take_over_rest);
+}
+
+#[test]
+fn a_renewal_moves_the_beat_and_nothing_else() {
+    let before = lock("a", "apply");
+    let after = renewed(&before);
+    assert_eq!(after.beat, 1);
+    assert_ne!(encode_lock(&before), encode_lock(&after));
+    assert_eq!(opm_core::record::Lock { beat: 0, ..after }, before);
+}
+
+#[test]
+fn who_holds_is_told_by_the_id() {
+    let mut record = new_record();
+    assert!(!still_held(&record, "a"));
+    record.lock = Some(lock("a", "apply"));
+    assert!(still_held(&record, "a") && !still_held(&record, "b"));
+}

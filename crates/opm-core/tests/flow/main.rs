@@ -10,6 +10,7 @@
 mod checks;
 mod edge_cases;
 mod history;
+mod late;
 mod lock;
 mod outcome;
 mod plans;

@@ -1,0 +1,231 @@
+//! Requests that land late: counterexamples that the exploration found, and what the protocol
+//! does about them.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use opm_core::plan::{PlanOptions, plan, plan_delete};
+use opm_core::protocol::{
+    Conclusion, LockSight, LockState, Opening, Run, SendOutcome, Timing, begin,
+};
+use opm_core::record::{LogResult, Record};
+
+use crate::world::{Flags, Ran, World, change_of, desired, id, lock, new_record};
+
+impl World {
+    /// Begins an apply and crashes: the intent is written, the requests are on their way.
+    fn begin_and_crash(&mut self, objects: &[&str]) {
+        let stored = self.record();
+        let plan = plan(&desired(objects), stored.as_ref(), PlanOptions::default()).unwrap();
+        let checked = self.check(plan, &Flags::default()).unwrap();
+        self.begin(stored, checked, "apply", Some("change-sha1-dead"));
+    }
+
+    /// How the record opens for somebody who sees a lock that was written `age` ago.
+    fn opening(&self, age: u64) -> Opening {
+        let sight = LockSight {
+            written: Some(opm_core::time::Timestamp(
+                self.now.0 - Duration::from_secs(age),
+            )),
+            server_time: self.now,
+            unchanged_for: Duration::ZERO,
+            holder_dead: false,
+        };
+        match LockState::of(self.record().as_ref(), &sight, &Timing::default()) {
+            LockState::Open(opening) => opening,
+            LockState::Held { .. } => panic!("the lock is held"),
+        }
+    }
+
+    /// Takes over a lock that was last written `age` seconds ago, and applies.
+    fn take_over(&mut self, objects: &[&str], age: u64) -> Record {
+        let opening = self.opening(age);
+        let stored = self.record();
+        let plan = plan(&desired(objects), stored.as_ref(), PlanOptions::default()).unwrap();
+        let checked = self.check(plan, &Flags::default()).unwrap();
+        let run = Run {
+            lock: lock("taker", "apply"),
+            who: String::new(),
+            opm: String::new(),
+            message: None,
+            change: None,
+            now: self.now,
+        };
+        let locked = begin(stored.unwrap_or_else(new_record), opening, checked, run).unwrap();
+        self.write(locked.record());
+        let sent = self.send(&locked);
+        let applied = locked.finish(&sent).expect("everything applies");
+        let (outcomes, _) = self.prune(applied.plan());
+        let settled = applied.settle(&outcomes, self.now);
+        let ended = self.ended(LogResult::Succeeded);
+        let recorded = settled.record(change_of(&desired(objects)), 10, &ended);
+        self.write(&recorded.record);
+        recorded.record
+    }
+
+    fn wait(&mut self, seconds: u64) {
+        self.now = self.now + Duration::from_secs(seconds);
+    }
+}
+
+#[test]
+fn what_was_pending_under_a_lost_lock_is_looked_at_once_more() {
+    let mut world = World::default();
+    world.begin_and_crash(&["CM/ghost"]);
+    world.wait(200);
+    let record = world.take_over(&["CM/a"], 200);
+    assert_eq!(
+        world.pending()[&id("CM/ghost")],
+        ("create", true),
+        "late, though it is absent"
+    );
+    assert_eq!(record.pending.counted().count(), 0, "and it does not count");
+    assert_eq!(record.log[1].result, LogResult::Lost);
+    world.put_mine("CM/ghost");
+    let ran = world.apply(&["CM/a"]);
+    assert_eq!(ran.pruned(), [id("CM/ghost")]);
+    assert!(world.pending().is_empty());
+}
+
+/// A run that follows a take-over at once must not be the one look that was promised.
+#[test]
+fn found_by_exploration_the_next_run_may_come_too_soon() {
+    let mut world = World::default();
+    world.begin_and_crash(&["CM/ghost"]);
+    world.wait(40);
+    world.take_over(&["CM/a"], 40);
+    world.apply(&["CM/a"]);
+    world.apply(&["CM/a"]);
+    assert_eq!(
+        world.pending()[&id("CM/ghost")],
+        ("create", true),
+        "still within 90 seconds"
+    );
+    world.put_mine("CM/ghost");
+    assert_eq!(world.apply(&["CM/a"]).pruned(), [id("CM/ghost")]);
+    world.wait(60);
+    world.apply(&["CM/a"]);
+    assert!(
+        world.pending().is_empty(),
+        "90 seconds after the last write it is over"
+    );
+    assert_eq!(world.record().unwrap().pending.until, None);
+}
+
+/// What counts is when the cluster was looked at, not what time it is when the run ends.
+#[test]
+fn found_by_exploration_a_look_before_the_end_of_the_rest_proves_nothing() {
+    let mut world = World::default();
+    world.begin_and_crash(&["CM/ghost"]);
+    world.wait(40);
+    let opening = world.opening(40);
+    let stored = world.record().unwrap();
+    let plan = plan_delete(&stored, PlanOptions::default()).unwrap();
+    let checked = world.check(plan, &Flags::default()).unwrap();
+    world.put_mine("CM/ghost");
+    // The delete slept between its look and its first write.
+    world.wait(100);
+    let run = Run {
+        lock: lock("deleter", "delete"),
+        who: String::new(),
+        opm: String::new(),
+        message: None,
+        change: None,
+        now: world.now,
+    };
+    let locked = begin(stored, opening, checked, run).unwrap();
+    let applied = locked.finish(&HashMap::new()).expect("nothing to apply");
+    let settled = applied.settle(&HashMap::new(), world.now);
+    let ended = world.ended(LogResult::Succeeded);
+    let Conclusion::Rest { resume, .. } = settled.conclude(&ended) else {
+        panic!("it must look once more")
+    };
+    let plan = plan_delete(resume.record(), PlanOptions::default()).unwrap();
+    let checked = world.check(plan, &Flags::default()).unwrap();
+    let applied = resume
+        .go_on(checked, world.now)
+        .finish(&HashMap::new())
+        .unwrap();
+    assert_eq!(applied.prune().len(), 1, "the ghost");
+    let (outcomes, _) = world.prune(applied.plan());
+    let settled = applied.settle(&outcomes, world.now);
+    assert_eq!(settled.conclude(&ended), Conclusion::Remove);
+}
+
+/// An object of the inventory that was gone, and that a lost holder was about to recreate, is
+/// not pending; dropping it from the inventory must not forget it either.
+#[test]
+fn a_lost_holder_may_bring_back_what_the_inventory_had() {
+    let mut world = World::default();
+    world.apply(&["CM/a", "CM/b"]);
+    world.objects.remove(&id("CM/b"));
+    world.begin_and_crash(&["CM/a", "CM/b"]);
+    world.wait(40);
+    world.take_over(&["CM/a"], 40);
+    assert_eq!(world.pending()[&id("CM/b")], ("create", true));
+    world.put_mine("CM/b");
+    assert_eq!(world.apply(&["CM/a"]).pruned(), [id("CM/b")]);
+}
+
+/// The answer to a create was lost, the run let go of the lock, and the next run renders
+/// something else before the create lands.
+#[test]
+fn a_request_without_an_answer_may_land_after_the_run_has_ended() {
+    let mut world = World::default();
+    let stored = world.record();
+    let planned = plan(&desired(&["CM/ghost"]), None, PlanOptions::default()).unwrap();
+    let checked = world.check(planned, &Flags::default()).unwrap();
+    let locked = world.begin(stored, checked, "apply", None);
+    let outcomes = HashMap::from([(id("CM/ghost"), SendOutcome::Uncertain)]);
+    let partial = locked.finish(&outcomes).unwrap_err();
+    let record = partial.release(&world.ended(LogResult::Failed), &Timing::default());
+    world.write(&record);
+    assert_eq!(record.lock, None);
+    assert!(matches!(
+        world.apply(&["CM/a"]),
+        Ran::Done {
+            unpruned: false,
+            ..
+        }
+    ));
+    assert_eq!(world.pending()[&id("CM/ghost")], ("create", true));
+    world.put_mine("CM/ghost");
+    assert_eq!(world.apply(&["CM/a"]).pruned(), [id("CM/ghost")]);
+}
+
+#[test]
+fn a_dead_holder_needs_no_rest() {
+    let mut world = World::default();
+    world.begin_and_crash(&["CM/ghost"]);
+    let sight = LockSight {
+        written: Some(world.now),
+        server_time: world.now,
+        unchanged_for: Duration::ZERO,
+        holder_dead: true,
+    };
+    let record = world.record();
+    let state = LockState::of(record.as_ref(), &sight, &Timing::default());
+    let LockState::Open(Opening::TakeOver(expired)) = state else {
+        panic!("must be open")
+    };
+    assert_eq!(expired.rest_until, None);
+}
+
+#[test]
+fn a_lock_that_changed_hands_meanwhile_cannot_be_begun() {
+    let mut world = World::default();
+    world.begin_and_crash(&["CM/a"]);
+    let record = world.record().unwrap();
+    let plan = plan(&desired(&["CM/a"]), Some(&record), PlanOptions::default()).unwrap();
+    let checked = world.check(plan, &Flags::default()).unwrap();
+    let run = Run {
+        lock: lock("other", "apply"),
+        who: String::new(),
+        opm: String::new(),
+        message: None,
+        change: None,
+        now: world.now,
+    };
+    let free = Opening::Free { loaded: world.now };
+    assert!(begin(record, free, checked, run).is_err());
+}
