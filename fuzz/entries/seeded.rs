@@ -1,23 +1,23 @@
-//! A short deterministic run of an entry point: every file of its corpus, then so many inputs
+//! A short deterministic run of an entry point: every seed, then so many inputs
 //! that are made from them by small damages. The same inputs every time, on every machine.
 
 use std::path::Path;
 
-/// Runs an entry point over `fuzz/corpus/<name>` and over `damaged` inputs made from it.
+/// Runs an entry point over `fuzz/seeds/<name>` and over `damaged` inputs made from it.
 pub(crate) fn run(name: &str, damaged: usize, entry: fn(&[u8])) {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fuzz/corpus")
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fuzz/seeds")
         .join(name);
-    let mut files: Vec<_> = std::fs::read_dir(&corpus)
-        .unwrap_or_else(|error| panic!("{}: {error}", corpus.display()))
-        .map(|file| file.expect("a readable corpus").path())
+    let mut files: Vec<_> = std::fs::read_dir(&directory)
+        .unwrap_or_else(|error| panic!("{}: {error}", directory.display()))
+        .map(|file| file.expect("readable seeds").path())
         .collect();
     files.sort();
     let seeds: Vec<Vec<u8>> = files
         .iter()
         .map(|file| std::fs::read(file).expect("a readable seed"))
         .collect();
-    assert!(!seeds.is_empty(), "no seeds in {}", corpus.display());
+    assert!(!seeds.is_empty(), "no seeds in {}", directory.display());
     seeds.iter().for_each(|seed| entry(seed));
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for _ in 0..damaged {
