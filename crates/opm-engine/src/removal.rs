@@ -8,6 +8,7 @@ use opm_core::check::{PruneHow, PruneStep};
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
 use opm_core::labels;
+use opm_core::protocol::PruneOutcome;
 use opm_core::weight::weight;
 use serde_json::{Map, Value, json};
 
@@ -16,6 +17,7 @@ use crate::ports::{
     ApiError, ApplyMode, ApplyObject, Cluster, DeleteObject, Deleted, ErrorKind, Propagation,
     Stopped,
 };
+use crate::report::{Action, Outcome};
 
 /// What became of one object that was to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +33,40 @@ pub(crate) enum Removed {
     Failed(String),
     /// It was not tried: the gate is closed.
     Stopped(Stopped),
+}
+
+impl Removed {
+    /// What the report and the protocol are told about a step; `done` is what success is called.
+    pub(crate) fn told(
+        &self,
+        step: &PruneStep,
+        done: Action,
+    ) -> Result<(Outcome, PruneOutcome), Stopped> {
+        let (action, reason, result) = match self {
+            Self::Gone { .. } if step.how == PruneHow::LeaveShared => {
+                let reason = "other releases share it; this one has let go of it";
+                (Action::Kept, Some(reason.to_owned()), PruneOutcome::Done)
+            }
+            Self::Gone { .. } => (done, None, PruneOutcome::Done),
+            Self::NotMine(reason) => {
+                let result = PruneOutcome::NotMine(reason.clone());
+                (Action::Kept, Some(reason.clone()), result)
+            }
+            Self::Failed(reason) => {
+                let result = PruneOutcome::Failed(reason.clone());
+                (Action::Failed, Some(reason.clone()), result)
+            }
+            Self::Stopped(stopped) => return Err(*stopped),
+        };
+        let outcome = Outcome {
+            identity: step.entry.identity.clone(),
+            version: step.entry.version.clone(),
+            component: step.entry.component.clone(),
+            action,
+            reason,
+        };
+        Ok((outcome, result))
+    }
 }
 
 /// How objects are removed.

@@ -49,33 +49,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     fn note(&self, step: &PruneStep, removed: &Removed, pruned: &mut Pruned) {
-        let (action, reason, result) = match removed {
-            Removed::Gone { .. } => (Action::Pruned, None, PruneOutcome::Done),
-            Removed::NotMine(reason) => (
-                Action::Kept,
-                Some(reason.clone()),
-                PruneOutcome::NotMine(reason.clone()),
-            ),
-            Removed::Failed(reason) => (
-                Action::Failed,
-                Some(reason.clone()),
-                PruneOutcome::Failed(reason.clone()),
-            ),
-            Removed::Stopped(stopped) => {
-                pruned.stopped = Some(*stopped);
-                return;
+        match removed.told(step, Action::Pruned) {
+            Ok((outcome, result)) => {
+                self.tell_object(&outcome);
+                pruned.results.insert(outcome.identity.clone(), result);
+                pruned.outcomes.push(outcome);
             }
-        };
-        let outcome = Outcome {
-            identity: step.entry.identity.clone(),
-            version: step.entry.version.clone(),
-            component: step.entry.component.clone(),
-            action,
-            reason,
-        };
-        self.tell_object(&outcome);
-        pruned.outcomes.push(outcome);
-        pruned.results.insert(step.entry.identity.clone(), result);
+            Err(stopped) => pruned.stopped = Some(stopped),
+        }
     }
 
     /// With `--prune-after-ready`, why the stale objects have to stay for now.

@@ -54,23 +54,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         for group in groups(steps) {
             let resources = &mut report.resources;
             let tell = |step: &PruneStep, removed: &Removed| {
-                let (action, reason) = match removed {
-                    Removed::Gone { .. } => (Action::Pruned, None),
-                    Removed::NotMine(reason) => (Action::Kept, Some(reason.clone())),
-                    Removed::Failed(reason) => (Action::Failed, Some(reason.clone())),
-                    Removed::Stopped(stopped) => {
-                        (Action::Skipped, Some(ApiError::stopped(*stopped).message))
-                    }
-                };
-                let outcome = Outcome {
-                    identity: step.entry.identity.clone(),
-                    version: step.entry.version.clone(),
-                    component: step.entry.component.clone(),
-                    action,
-                    reason,
-                };
-                self.tell_object(&outcome);
-                resources.push(outcome);
+                if let Ok((outcome, _)) = removed.told(step, Action::Pruned) {
+                    self.tell_object(&outcome);
+                    resources.push(outcome);
+                }
             };
             self.engine.remove_group(group, removing, tell).await;
         }

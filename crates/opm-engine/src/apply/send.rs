@@ -7,7 +7,7 @@
 use opm_core::check::{Adopt, ApplyStep, How, Live, Ownership};
 use opm_core::diff::diff;
 use opm_core::identity::Identity;
-use opm_core::labels;
+use opm_core::labels::{self, OwnerLabels};
 use serde_json::{Map, Value};
 
 use super::Apply;
@@ -68,7 +68,6 @@ impl From<ApiError> for Refused {
         match error.kind {
             ErrorKind::Stopped(stopped) => Self::Stopped(stopped),
             ErrorKind::Unreachable => Self::Unreachable(error.to_string()),
-            ErrorKind::FieldConflict => Self::because(conflict(&error)),
             kind => Self::Failed {
                 reason: error.to_string(),
                 forbidden: kind == ErrorKind::Forbidden,
@@ -77,13 +76,25 @@ impl From<ApiError> for Refused {
     }
 }
 
-/// Each field with its manager.
-fn conflict(error: &ApiError) -> String {
+/// Each field with its manager; a release that shares the object is named as such.
+fn conflict(error: &ApiError, seen: Option<&Map<String, Value>>) -> String {
+    let sharing = seen.map(|seen| OwnerLabels::read(seen).shared);
+    let sharing = sharing.unwrap_or_default();
+    let named = |manager: &str| {
+        let id = manager.strip_prefix("opm-");
+        let release = sharing
+            .iter()
+            .find(|(shared, _)| Some(shared.as_str()) == id);
+        match release {
+            Some((id, name)) => format!("release {name} (id {id})"),
+            None => format!("{manager:?}"),
+        }
+    };
     let fields: Vec<String> = error
         .causes
         .iter()
         .map(|cause| match cause.manager() {
-            Some(manager) => format!("{} belongs to {manager:?}", cause.field),
+            Some(manager) => format!("{} belongs to {}", cause.field, named(manager)),
             None => cause.message.clone(),
         })
         .collect();
@@ -118,6 +129,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                 }
                 Err(error) if error.kind == ErrorKind::Invalid => {
                     return self.perhaps_recreate(sending, error).await;
+                }
+                Err(error) if error.kind == ErrorKind::FieldConflict => {
+                    return Err(Refused::because(conflict(&error, sending.seen)));
                 }
                 Err(error) => return Err(error.into()),
             }

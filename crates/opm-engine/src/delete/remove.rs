@@ -56,39 +56,18 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
     }
 
     pub(super) fn note(&self, step: &PruneStep, removed: &Removed, gone: &mut Gone) {
-        let identity = &step.entry.identity;
-        let (action, reason, result) = match removed {
-            Removed::Gone { lingering } => {
-                if *lingering {
-                    gone.lingering.insert(identity.clone(), step.uid.clone());
-                }
-                (Action::Deleted, None, PruneOutcome::Done)
+        if let Removed::Gone { lingering: true } = removed {
+            let identity = step.entry.identity.clone();
+            gone.lingering.insert(identity, step.uid.clone());
+        }
+        match removed.told(step, Action::Deleted) {
+            Ok((outcome, result)) => {
+                self.audience.events.emit(outcome.event());
+                gone.results.insert(outcome.identity.clone(), result);
+                gone.outcomes.push(outcome);
             }
-            Removed::NotMine(reason) => (
-                Action::Kept,
-                Some(reason.clone()),
-                PruneOutcome::NotMine(reason.clone()),
-            ),
-            Removed::Failed(reason) => (
-                Action::Failed,
-                Some(reason.clone()),
-                PruneOutcome::Failed(reason.clone()),
-            ),
-            Removed::Stopped(stopped) => {
-                gone.stopped = Some(*stopped);
-                return;
-            }
-        };
-        let outcome = Outcome {
-            identity: identity.clone(),
-            version: step.entry.version.clone(),
-            component: step.entry.component.clone(),
-            action,
-            reason,
-        };
-        self.audience.events.emit(outcome.event());
-        gone.outcomes.push(outcome);
-        gone.results.insert(identity.clone(), result);
+            Err(stopped) => gone.stopped = Some(stopped),
+        }
     }
 
     async fn let_controllers_work(&self, group: &[PruneStep], gone: &mut Gone) {

@@ -338,7 +338,7 @@ fn edits_beside_the_lock_survive_and_a_lost_lock_stops_everything() {
     let first = content(&release(), None, &held);
     let stored = store.put(&first, None);
     let holding = engine.hold(release(), stored, held, engine.now());
-    let mut edited = first.clone();
+    let mut edited = first;
     edited
         .annotations
         .insert("team".to_owned(), "games".to_owned());

@@ -159,33 +159,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
 }
 
 fn note(step: &PruneStep, removed: &Removed, pruned: &mut Pruned, audience: Audience<'_>) {
-    let (action, reason, result) = match removed {
-        Removed::Gone { .. } => (Action::Pruned, None, PruneOutcome::Done),
-        Removed::NotMine(reason) => (
-            Action::Kept,
-            Some(reason.clone()),
-            PruneOutcome::NotMine(reason.clone()),
-        ),
-        Removed::Failed(reason) => (
-            Action::Failed,
-            Some(reason.clone()),
-            PruneOutcome::Failed(reason.clone()),
-        ),
-        Removed::Stopped(stopped) => {
-            pruned.stopped = Some(*stopped);
-            return;
+    match removed.told(step, Action::Pruned) {
+        Ok((outcome, result)) => {
+            audience.events.emit(outcome.event());
+            pruned.results.insert(outcome.identity.clone(), result);
+            pruned.outcomes.push(outcome);
         }
-    };
-    let outcome = Outcome {
-        identity: step.entry.identity.clone(),
-        version: step.entry.version.clone(),
-        component: step.entry.component.clone(),
-        action,
-        reason,
-    };
-    audience.events.emit(outcome.event());
-    pruned.outcomes.push(outcome);
-    pruned.results.insert(step.entry.identity.clone(), result);
+        Err(stopped) => pruned.stopped = Some(stopped),
+    }
 }
 
 async fn confirm(objects: &[Identity], audience: Audience<'_>) -> Result<(), Failure> {
