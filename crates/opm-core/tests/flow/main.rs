@@ -9,6 +9,7 @@
 
 mod checks;
 mod edge_cases;
+mod fuzz;
 mod history;
 mod late;
 mod lock;

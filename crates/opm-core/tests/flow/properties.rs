@@ -6,7 +6,7 @@ use opm_core::identity::Identity;
 use opm_core::plan::{ComponentOrder, Desired, DesiredObject, PlanOptions, plan, plan_delete};
 use opm_core::record::{
     Body, Content, Extra, Held, KeptObject, KeptWhy, LogEntry, LogResult, Part, PendingObject,
-    PendingWhy, Record, RecordRef, SecretParts, Slot, Stored, Values, decode, encode,
+    PendingWhy, Record, RecordRef, Slot, Stored, Values, decode, encode,
 };
 use opm_core::weight::apply_order;
 use proptest::prelude::*;
@@ -406,46 +406,5 @@ fn log_entry(result: String) -> LogEntry {
         reason: None,
         counts: BTreeMap::from([(result, 1)]),
         extra: Extra::default(),
-    }
-}
-
-/// Arbitrary bytes under arbitrary keys, seeded, so that every run tries the same ones.
-#[test]
-fn a_seeded_run_of_the_fuzz_target() {
-    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut next = || {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        seed
-    };
-    let corpus = encode(&example());
-    let keys: Vec<&String> = corpus.data.keys().collect();
-    for _ in 0..4000 {
-        let mut secret = corpus.clone();
-        let key = keys[next() as usize % keys.len()];
-        let bytes = secret.data.get_mut(key).unwrap();
-        for _ in 0..=next() % 4 {
-            let at = next() as usize % bytes.len();
-            match next() % 3 {
-                0 => bytes[at] = next() as u8,
-                1 => _ = bytes.remove(at),
-                _ => bytes.insert(at, b"{}[]\",:0n"[next() as usize % 9]),
-            }
-            if bytes.is_empty() {
-                break;
-            }
-        }
-        survives(&secret);
-    }
-}
-
-/// What the fuzz target asserts as well: no panic, and what can be read can be written and read.
-fn survives(secret: &SecretParts) {
-    if let Ok(decoded) = decode(secret)
-        && let Stored::Writable(record) = decoded.stored
-    {
-        let again = decode(&encode(&record)).expect("what was written can be read");
-        assert_eq!(again.stored, Stored::Writable(record));
     }
 }
