@@ -16,6 +16,8 @@ pub(crate) enum System {
     XdgConfigHome,
     /// Where data lives, by the XDG convention.
     XdgDataHome,
+    /// Who is logged in.
+    User,
     /// Where configuration lives on Windows.
     AppData,
     /// Where data lives on Windows.
@@ -26,6 +28,7 @@ impl System {
     fn name(self) -> &'static str {
         match self {
             Self::Home => "HOME",
+            Self::User => "USER",
             Self::XdgConfigHome => "XDG_CONFIG_HOME",
             Self::XdgDataHome => "XDG_DATA_HOME",
             Self::AppData => "APPDATA",
@@ -33,6 +36,10 @@ impl System {
         }
     }
 }
+
+/// How long a release's lock is good for without renewal: for tests, which cannot wait half a
+/// minute.
+pub(crate) const LOCK_TTL: &str = "OPM_LOCK_TTL";
 
 /// The environment as it was when `opm` started.
 #[derive(Debug, Clone, Default)]
@@ -51,6 +58,12 @@ impl Environment {
             .get(OsStr::new(name))
             .map(OsString::as_os_str)
             .filter(|value| !value.is_empty())
+    }
+
+    /// What the system says who is logged in.
+    pub(crate) fn user(&self) -> Option<String> {
+        let name = self.get(System::User.name())?;
+        Some(name.to_string_lossy().into_owned())
     }
 
     /// A directory that the system names. Relative ones are ignored, as the XDG convention asks.

@@ -16,9 +16,11 @@
 //! itself, reads a variable, or ends the process.
 
 mod args;
+mod cluster;
 mod commands;
 mod config;
 mod directories;
+mod duration;
 mod early;
 mod env;
 mod error;

@@ -10,6 +10,7 @@ mod outside;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use opm_core::feature::{Defaults, FeatureName, FeatureSet, SANDBOX};
 use opm_core::name::NamespaceName;
@@ -18,7 +19,8 @@ use opm_render::CueSettings;
 use crate::args::GlobalArgs;
 use crate::config;
 use crate::directories;
-use crate::env::Environment;
+use crate::duration;
+use crate::env::{self, Environment};
 use crate::error::{CliError, ErrorKind};
 use crate::ui::{Color, Format, Verbosity};
 
@@ -49,6 +51,10 @@ pub(crate) struct Settings {
     pub(crate) sandbox: bool,
     /// Where the embedded cluster lives; nothing only if the user has no home.
     pub(crate) sandbox_dir: Option<PathBuf>,
+    /// Who is logged in here.
+    pub(crate) user: Option<String>,
+    /// How long a lock is good for, if not as usual.
+    pub(crate) lock_ttl: Option<Duration>,
     /// The format of data, if one was asked for.
     pub(crate) output: Option<Format>,
     /// How much to say beside the data.
@@ -162,6 +168,8 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
         as_user: from.first(Key::As, |layer| layer.as_user.clone()),
         sandbox: sandbox.unwrap_or_default(),
         sandbox_dir: sandbox_dir.or_else(|| directories::sandbox(&given.env)),
+        user: given.env.user(),
+        lock_ttl: lock_ttl(&given.env)?,
         output: from.first(Key::Output, |layer| layer.output),
         verbosity: verbosity.unwrap_or_default(),
         color: color.unwrap_or_default(),
@@ -176,6 +184,15 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
         origins: from.origins,
         warnings: chosen.warnings,
     })
+}
+
+fn lock_ttl(env: &Environment) -> Result<Option<Duration>, CliError> {
+    let Some(given) = env.get(env::LOCK_TTL) else {
+        return Ok(None);
+    };
+    let parsed = duration::parse(&given.to_string_lossy());
+    let invalid = |why| CliError::new(ErrorKind::Config, format!("{}: {why}", env::LOCK_TTL));
+    parsed.map(Some).map_err(invalid)
 }
 
 /// The file that `--config` or its variable names.

@@ -114,6 +114,17 @@ impl Ui {
         self.say(Verbosity::Verbose, &printable::lines(message));
     }
 
+    /// Asks a question, and leaves the cursor behind it.
+    pub(crate) fn ask(&self, question: &str) {
+        let mut stderr = AutoStream::new(io::stderr(), self.color.of(&io::stderr())).lock();
+        let _ = write!(stderr, "{}", printable::lines(question)).and_then(|()| stderr.flush());
+    }
+
+    /// Writes one event as a line of JSON.
+    pub(crate) fn event(&self, event: &serde_json::Value) {
+        self.say(Verbosity::Quiet, &event.to_string());
+    }
+
     /// Shows a failure, to people on standard error and to scripts as the one document, and
     /// gives the exit code that goes with it.
     pub(crate) fn fail(&self, error: &CliError) -> Exit {

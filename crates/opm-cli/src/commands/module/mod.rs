@@ -1,9 +1,16 @@
 //! `opm mod`: modules and their releases.
 
+mod apply;
 mod build;
+mod delete;
+mod forget;
+mod guard_args;
 mod init;
 mod out_dir;
+mod prune;
+mod release_arg;
 mod rendering;
+mod unlock;
 mod vet;
 
 use clap::Subcommand;
@@ -18,6 +25,11 @@ pub(crate) enum Command {
     Init(init::Args),
     Vet(vet::Args),
     Build(build::Args),
+    Apply(Box<apply::Args>),
+    Delete(delete::Args),
+    Prune(prune::Args),
+    Forget(forget::Args),
+    Unlock(unlock::Args),
 }
 
 pub(super) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
@@ -25,5 +37,10 @@ pub(super) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exi
         Command::Init(args) => init::run(args, ui),
         Command::Vet(args) => vet::run(args, settings, ui),
         Command::Build(args) => build::run(args, settings, ui),
+        Command::Apply(args) => apply::run(args, settings, ui),
+        Command::Delete(args) => delete::run(args, settings, ui),
+        Command::Prune(args) => prune::run(args, settings, ui),
+        Command::Forget(args) => forget::run(args, settings, ui),
+        Command::Unlock(args) => unlock::run(args, settings, ui),
     }
 }

@@ -1,0 +1,123 @@
+//! Questions to the person at the terminal, if there is one.
+
+use std::future::Future;
+use std::io::{IsTerminal as _, stdin};
+use std::pin::Pin;
+
+use opm_core::identity::Identity;
+use opm_engine::ports::{Answer, Asker, Question};
+
+use crate::ui::Ui;
+
+/// Asks on the terminal. `--yes` answers what it may answer; without a terminal nothing can be
+/// asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TerminalAsker {
+    ui: Ui,
+    yes: bool,
+}
+
+impl TerminalAsker {
+    /// Asks through `ui`; `yes` is `--yes`.
+    pub(crate) fn new(ui: Ui, yes: bool) -> Self {
+        Self { ui, yes }
+    }
+}
+
+impl Asker for TerminalAsker {
+    fn ask<'a>(
+        &'a self,
+        question: &'a Question,
+    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        Box::pin(async move {
+            if self.yes && answered_by_yes(question) {
+                return Answer::Yes;
+            }
+            if !stdin().is_terminal() {
+                return Answer::CannotAsk;
+            }
+            self.ui.ask(&format!("{} [y/N] ", wording(question)));
+            match tokio::task::spawn_blocking(read_line).await {
+                Ok(Some(line)) if says_yes(&line) => Answer::Yes,
+                Ok(Some(_)) => Answer::No,
+                Ok(None) | Err(_) => Answer::CannotAsk,
+            }
+        })
+    }
+}
+
+/// `--yes` answers prompts; it never stands in for a flag that overrides safety.
+fn answered_by_yes(question: &Question) -> bool {
+    match question {
+        Question::Recreate { .. } => false,
+        Question::Delete { .. } | Question::PruneKept { .. } | Question::Unlock { .. } => true,
+    }
+}
+
+fn says_yes(line: &str) -> bool {
+    matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
+}
+
+fn read_line() -> Option<String> {
+    let mut line = String::new();
+    let read = stdin().read_line(&mut line).ok()?;
+    (read > 0).then_some(line)
+}
+
+fn wording(question: &Question) -> String {
+    match question {
+        Question::Recreate { identity, fields } => format!(
+            "{identity}: {} cannot be changed in place. Delete it and create it anew?",
+            fields.join(", ")
+        ),
+        Question::Delete { release, objects } => {
+            format!(
+                "{}\nDelete these objects, and the release {release}?",
+                list(objects)
+            )
+        }
+        Question::PruneKept { objects } => format!("{}\nDelete these kept objects?", list(objects)),
+        Question::Unlock { holder } => format!("The lock is held by {holder}.\nRemove it?"),
+    }
+}
+
+fn list(objects: &[Identity]) -> String {
+    objects
+        .iter()
+        .map(|object| format!("  {object}"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use opm_core::identity::GroupKind;
+
+    use super::*;
+
+    #[test]
+    fn yes_never_stands_in_for_recreate() {
+        let identity = Identity::new(GroupKind::new("apps", "Deployment"), Some("default"), "web");
+        let recreate = Question::Recreate {
+            identity,
+            fields: vec!["spec.selector".to_owned()],
+        };
+        assert!(!answered_by_yes(&recreate));
+        assert!(answered_by_yes(&Question::Unlock {
+            holder: "ada".to_owned()
+        }));
+    }
+
+    #[test]
+    fn only_a_clear_yes_is_one() {
+        for (line, yes) in [
+            ("y\n", true),
+            ("YES\n", true),
+            ("\n", false),
+            ("no\n", false),
+            ("yep\n", false),
+        ] {
+            assert_eq!(says_yes(line), yes, "{line:?}");
+        }
+    }
+}

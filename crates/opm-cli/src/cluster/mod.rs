@@ -1,0 +1,12 @@
+//! Acting on a cluster: what every command does that goes beyond this machine.
+
+mod actor;
+mod asker;
+mod connect;
+mod interrupt;
+mod progress;
+mod report;
+mod session;
+
+pub(crate) use report::finish;
+pub(crate) use session::{Session, run};

@@ -1,0 +1,105 @@
+//! One command's dealings with a cluster: client, engine, interrupts, in one place.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use opm_cluster::{ClusterClient, SystemClock};
+use opm_core::name::NamespaceName;
+use opm_engine::ports::{Audience, Gate};
+use opm_engine::{Engine, Settings as EngineSettings, Timing};
+use tokio::runtime::Builder;
+
+use super::actor::actor;
+use super::asker::TerminalAsker;
+use super::connect::connect;
+use super::interrupt::stop_on_interrupts;
+use super::progress::Progress;
+use crate::error::{CliError, ErrorKind};
+use crate::settings::Settings;
+use crate::ui::Ui;
+
+/// A connected engine, and what belongs to it.
+pub(crate) struct Session {
+    /// The use cases.
+    pub(crate) engine: Engine<ClusterClient, ClusterClient, SystemClock>,
+    /// The namespace that the flag, or else the context, sets.
+    pub(crate) namespace: Option<NamespaceName>,
+    progress: Progress,
+    asker: TerminalAsker,
+}
+
+impl Session {
+    /// Connects to the cluster that the settings name.
+    pub(crate) async fn open(settings: &Settings, ui: &Ui, yes: bool) -> Result<Self, CliError> {
+        let connection = connect(settings).await?;
+        let gate = Arc::new(Gate::default());
+        stop_on_interrupts(Arc::clone(&gate), *ui).map_err(|error| {
+            CliError::new(
+                ErrorKind::Io,
+                format!("failed to watch for interrupts: {error}"),
+            )
+        })?;
+        let engine_settings = EngineSettings {
+            actor: actor(settings.user.as_deref()),
+            timing: settings.lock_ttl.map_or_else(Timing::default, timing),
+            features: settings.features.states(),
+        };
+        let (cluster, secrets) = (connection.client.clone(), connection.client);
+        Ok(Self {
+            engine: Engine::new(
+                cluster,
+                secrets,
+                SystemClock::default(),
+                gate,
+                engine_settings,
+            ),
+            namespace: settings.namespace.clone().or(connection.namespace),
+            progress: Progress::new(*ui, settings.events),
+            asker: TerminalAsker::new(*ui, yes),
+        })
+    }
+
+    /// The namespace of a release that is named without its module.
+    pub(crate) fn namespace_or_default(&self) -> Result<NamespaceName, CliError> {
+        match &self.namespace {
+            Some(namespace) => Ok(namespace.clone()),
+            None => NamespaceName::new("default")
+                .map_err(|error| CliError::new(ErrorKind::Invalid, error.to_string())),
+        }
+    }
+
+    /// Who watches, and who answers questions.
+    pub(crate) fn audience(&self) -> Audience<'_> {
+        Audience {
+            events: &self.progress,
+            asker: &self.asker,
+        }
+    }
+}
+
+/// A lock that is good for `ttl`: renewed three times in that time, held for two thirds of it.
+fn timing(ttl: Duration) -> Timing {
+    Timing {
+        ttl,
+        renew: ttl / 3,
+        hold: ttl * 2 / 3,
+        take_over_rest: ttl * 3,
+        request: ttl * 2,
+    }
+}
+
+/// Runs a command that waits for a cluster.
+pub(crate) fn run<T>(command: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|error| {
+        CliError::new(ErrorKind::Io, format!("failed to start threads: {error}"))
+    })?;
+    let result = runtime.block_on(command);
+    // A thread that waits for an answer at the terminal must not keep the command from ending.
+    runtime.shutdown_background();
+    result
+}

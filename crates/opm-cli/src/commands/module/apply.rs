@@ -1,0 +1,166 @@
+//! `opm mod apply`.
+
+use std::time::Duration;
+
+use opm_core::identity::ObjectSelector;
+use opm_core::name::{ComponentName, ReleaseName};
+use opm_engine::request::{Adopt, ApplyRequest};
+use opm_render::{CueSettings, Inputs, Loaded, ModuleRef, Quiet};
+
+use super::guard_args::GuardArgs;
+use crate::cluster::{self, Session};
+use crate::duration;
+use crate::error::{CliError, ErrorKind, Exit};
+use crate::settings::Settings;
+use crate::ui::Ui;
+
+/// Render a module and apply it to the cluster
+///
+/// Creates and changes what the module renders, then removes what an earlier apply of the same
+/// release left behind and is rendered no more. Nothing is touched unless all checks pass;
+/// nothing is removed unless everything was applied.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The module: a directory, or a reference such as example.com/web@v1.2.3
+    #[arg(default_value = ".")]
+    module: String,
+
+    /// The name of the release; the module's name by default
+    #[arg(long, value_name = "RELEASE")]
+    name: Option<ReleaseName>,
+
+    /// Select these optional components; holds until changed
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    components: Option<Vec<ComponentName>>,
+
+    /// Only show what would happen
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Leave what became stale standing; `opm mod prune` removes it later
+    #[arg(long)]
+    no_prune: bool,
+
+    /// How many changes to keep in the history
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = at_least_one)]
+    max_history: usize,
+
+    /// Create the namespace of the release if it does not exist
+    #[arg(long)]
+    create_namespace: bool,
+
+    /// Take over existing objects that no release tracks: all of them, or these
+    #[arg(long, value_name = "KIND/NAME", value_delimiter = ',', num_args = 0..=1, require_equals = true)]
+    adopt: Option<Vec<ObjectSelector>>,
+
+    /// Delete and recreate objects whose immutable fields changed
+    #[arg(long)]
+    recreate: bool,
+
+    /// Let a module that renders nothing remove everything
+    #[arg(long)]
+    allow_empty: bool,
+
+    /// The same as --recreate and --allow-empty together
+    #[arg(long)]
+    force: bool,
+
+    /// Take over fields that somebody else manages
+    #[arg(long)]
+    force_conflicts: bool,
+
+    #[command(flatten)]
+    guards: GuardArgs,
+
+    /// Wait until everything that was applied is ready
+    #[arg(long)]
+    wait: bool,
+
+    /// How long to wait
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::parse)]
+    timeout: Duration,
+
+    /// Wait for objects that are being deleted, instead of refusing
+    #[arg(long)]
+    wait_for_deletion: bool,
+
+    /// How long to wait for somebody else who is changing the release
+    #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
+    lock_timeout: Duration,
+
+    /// Do not keep the rendered manifests of this change
+    #[arg(long)]
+    no_record: bool,
+
+    /// How many requests to send at a time
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = at_least_one)]
+    concurrency: usize,
+
+    /// What the log says about this deployment
+    #[arg(long, short, value_name = "TEXT")]
+    message: Option<String>,
+
+    /// Answer prompts with yes
+    #[arg(long, short)]
+    yes: bool,
+}
+
+fn at_least_one(given: &str) -> Result<usize, String> {
+    match given.parse() {
+        Ok(0) => Err("it must be at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("it must be a number".to_owned()),
+    }
+}
+
+pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
+    cluster::run(async {
+        let session = Session::open(settings, ui, args.yes).await?;
+        let loaded = render(args, &session)?;
+        let request = request(args, loaded, settings);
+        cluster::finish(session.engine.apply(&request, session.audience()).await, ui)
+    })
+}
+
+fn render(args: &Args, session: &Session) -> Result<Loaded, CliError> {
+    let module = ModuleRef::parse(&args.module);
+    let inputs = Inputs {
+        name: args.name.clone(),
+        namespace: session.namespace.clone(),
+        ..Inputs::default()
+    };
+    opm_render::load(&module, &inputs, &CueSettings::default(), &Quiet)
+        .map_err(|error| CliError::new(ErrorKind::Invalid, error.to_string()))
+}
+
+fn request(args: &Args, loaded: Loaded, _settings: &Settings) -> ApplyRequest {
+    ApplyRequest {
+        rendered: loaded.rendered,
+        name: loaded.name,
+        namespace: loaded.namespace,
+        selection: args.components.clone(),
+        dry_run: args.dry_run,
+        no_prune: args.no_prune,
+        max_history: args.max_history,
+        create_namespace: args.create_namespace,
+        adopt: match &args.adopt {
+            None => Adopt::None,
+            Some(named) if named.is_empty() => Adopt::All,
+            Some(named) => Adopt::Named(named.clone()),
+        },
+        take_ownership: false,
+        recreate: args.recreate || args.force,
+        allow_empty: args.allow_empty || args.force,
+        force_conflicts: args.force_conflicts,
+        guards: args.guards.flags(),
+        wait: args.wait,
+        prune_after_ready: false,
+        timeout: args.timeout,
+        wait_for_deletion: args.wait_for_deletion,
+        lock_timeout: args.lock_timeout,
+        atomic: false,
+        record: !args.no_record,
+        concurrency: args.concurrency,
+        message: args.message.clone(),
+    }
+}

@@ -1,0 +1,85 @@
+//! `opm mod delete`.
+
+use std::time::Duration;
+
+use opm_core::name::ComponentName;
+use opm_engine::request::DeleteRequest;
+
+use super::guard_args::GuardArgs;
+use super::release_arg::ReleaseArg;
+use crate::cluster::{self, Session};
+use crate::duration;
+use crate::error::{CliError, Exit};
+use crate::settings::Settings;
+use crate::ui::Ui;
+
+/// Remove a release, or one of its components
+///
+/// Deletes the objects that the release's record names, in reverse order, then the record.
+/// Guarded objects and those that opted out stay, are reported, and keep their labels, so that a
+/// later apply of the same release takes them up again.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The release: its name, its id, or the directory of its module
+    release: ReleaseArg,
+
+    /// Remove only this component, and record that as a change
+    #[arg(long, value_name = "NAME")]
+    component: Option<ComponentName>,
+
+    /// Only show what would happen
+    #[arg(long)]
+    dry_run: bool,
+
+    #[command(flatten)]
+    guards: GuardArgs,
+
+    /// Wait until everything is gone
+    #[arg(long)]
+    wait: bool,
+
+    /// How long to wait
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::parse)]
+    timeout: Duration,
+
+    /// How long to wait for somebody else who is changing the release
+    #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
+    lock_timeout: Duration,
+
+    /// Succeed if there is no such release
+    #[arg(long)]
+    ignore_not_found: bool,
+
+    /// What the log says about this deployment
+    #[arg(long, short, value_name = "TEXT")]
+    message: Option<String>,
+
+    /// Answer prompts with yes
+    #[arg(long, short)]
+    yes: bool,
+}
+
+pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
+    let release = args.release.resolve()?;
+    cluster::run(async {
+        let session = Session::open(settings, ui, args.yes).await?;
+        let request = DeleteRequest {
+            release,
+            namespace: session.namespace_or_default()?,
+            component: args.component.clone(),
+            dry_run: args.dry_run,
+            guards: args.guards.flags(),
+            wait: args.wait,
+            timeout: args.timeout,
+            lock_timeout: args.lock_timeout,
+            ignore_not_found: args.ignore_not_found,
+            max_history: 10,
+            concurrency: 24,
+            message: args.message.clone(),
+        };
+        cluster::finish(
+            session.engine.delete(&request, session.audience()).await,
+            ui,
+        )
+    })
+}

@@ -1,0 +1,48 @@
+//! `opm mod forget`.
+
+use std::time::Duration;
+
+use opm_core::identity::ObjectSelector;
+use opm_engine::request::ForgetRequest;
+
+use super::release_arg::ReleaseArg;
+use crate::cluster::{self, Session};
+use crate::duration;
+use crate::error::{CliError, Exit};
+use crate::settings::Settings;
+use crate::ui::Ui;
+
+/// Stop tracking objects, and delete nothing
+///
+/// The objects stay as they are and are nobody's afterwards. An apply that renders one of them
+/// again needs --adopt.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The release: its name, its id, or the directory of its module
+    release: ReleaseArg,
+
+    /// The objects to forget, such as ConfigMap/settings
+    #[arg(value_name = "KIND/NAME", required = true)]
+    objects: Vec<ObjectSelector>,
+
+    /// How long to wait for somebody else who is changing the release
+    #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
+    lock_timeout: Duration,
+}
+
+pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
+    let release = args.release.resolve()?;
+    cluster::run(async {
+        let session = Session::open(settings, ui, false).await?;
+        let request = ForgetRequest {
+            release,
+            namespace: session.namespace_or_default()?,
+            objects: args.objects.clone(),
+            lock_timeout: args.lock_timeout,
+        };
+        cluster::finish(
+            session.engine.forget(&request, session.audience()).await,
+            ui,
+        )
+    })
+}

@@ -1,0 +1,80 @@
+//! `RELEASE`: a release, as people name it.
+
+use std::str::FromStr;
+
+use opm_core::ids::ReleaseId;
+use opm_core::name::ReleaseName;
+use opm_engine::request::ReleaseRef;
+use opm_render::{CueSettings, Inputs, ModuleRef, Quiet, load};
+
+use crate::error::{CliError, ErrorKind};
+
+/// What was typed for `RELEASE`.
+#[derive(Debug, Clone)]
+pub(crate) enum ReleaseArg {
+    Name(ReleaseName),
+    Id(ReleaseId),
+    Directory(String),
+}
+
+impl FromStr for ReleaseArg {
+    type Err = String;
+
+    /// A path has a slash or is `.`; an id is a UUID; anything else must be a name.
+    fn from_str(given: &str) -> Result<Self, String> {
+        if given.contains('/') || given == "." || given == ".." {
+            return Ok(Self::Directory(given.to_owned()));
+        }
+        if let Ok(id) = given.parse() {
+            return Ok(Self::Id(id));
+        }
+        let name = ReleaseName::new(given).map_err(|error| error.to_string())?;
+        Ok(Self::Name(name))
+    }
+}
+
+impl ReleaseArg {
+    /// The release that is meant. A directory is read for the module's path and name.
+    pub(crate) fn resolve(&self) -> Result<ReleaseRef, CliError> {
+        match self {
+            Self::Name(name) => Ok(ReleaseRef::Name(name.clone())),
+            Self::Id(id) => Ok(ReleaseRef::Id(*id)),
+            Self::Directory(path) => {
+                let module = ModuleRef::Directory(path.into());
+                let loaded = load(&module, &Inputs::default(), &CueSettings::default(), &Quiet)
+                    .map_err(|error| CliError::new(ErrorKind::Invalid, error.to_string()))?;
+                Ok(ReleaseRef::Module {
+                    path: loaded.rendered.module.path,
+                    name: loaded.name,
+                })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_names_ids_and_directories_apart() {
+        let is = |given: &str| match given.parse::<ReleaseArg>() {
+            Ok(ReleaseArg::Name(_)) => "name",
+            Ok(ReleaseArg::Id(_)) => "id",
+            Ok(ReleaseArg::Directory(_)) => "directory",
+            Err(_) => "refused",
+        };
+        for (given, expected) in [
+            ("web", "name"),
+            ("ba7ef080-f6d7-5049-9ee5-a5e34cd652de", "id"),
+            (".", "directory"),
+            ("..", "directory"),
+            ("./web", "directory"),
+            ("/srv/web", "directory"),
+            ("Web", "refused"),
+            ("", "refused"),
+        ] {
+            assert_eq!(is(given), expected, "{given:?}");
+        }
+    }
+}
