@@ -5,5 +5,21 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     reason = "this crate is test code: a scenario fails loudly"
 )]
+
+pub mod api;
+mod module;
+pub mod objects;
+mod ran;
+mod record;
+mod run;
+mod world;
+
+pub use module::Module;
+pub use opm_testkit::Rights;
+pub use ran::{Ran, Running};
+pub use record::RecordSeen;
+pub use run::{note, on_real};
+pub use world::{Place, World, set};

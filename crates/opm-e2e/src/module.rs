@@ -1,0 +1,114 @@
+//! Modules that scenarios write, in the YAML format: a directory each, made anew for each step.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+/// A module to be written.
+#[derive(Debug, Clone)]
+pub struct Module {
+    name: String,
+    path: Option<String>,
+    version: Option<String>,
+    components: Vec<Component>,
+}
+
+#[derive(Debug, Clone)]
+struct Component {
+    name: String,
+    after: Vec<String>,
+    optional: bool,
+    objects: Vec<Value>,
+}
+
+impl Module {
+    /// A module without path and version, and without components yet.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            path: None,
+            version: None,
+            components: Vec::new(),
+        }
+    }
+
+    /// The module of RFC-0001.
+    pub fn minecraft(version: &str) -> Self {
+        let mut module = Self::new("minecraft");
+        module.path = Some("opmodel.dev/modules/minecraft@v0".to_owned());
+        module.version = Some(version.to_owned());
+        module
+    }
+
+    /// With another version.
+    #[must_use]
+    pub fn version(mut self, version: &str) -> Self {
+        self.version = Some(version.to_owned());
+        self
+    }
+
+    /// With one more component.
+    #[must_use]
+    pub fn component(self, name: &str, objects: &[Value]) -> Self {
+        self.add(name, &[], false, objects)
+    }
+
+    /// With one more component that comes after others.
+    #[must_use]
+    pub fn component_after(self, name: &str, after: &[&str], objects: &[Value]) -> Self {
+        self.add(name, after, false, objects)
+    }
+
+    /// With one more component that is applied only when selected.
+    #[must_use]
+    pub fn optional(self, name: &str, objects: &[Value]) -> Self {
+        self.add(name, &[], true, objects)
+    }
+
+    fn add(mut self, name: &str, after: &[&str], optional: bool, objects: &[Value]) -> Self {
+        self.components.push(Component {
+            name: name.to_owned(),
+            after: after.iter().map(|a| (*a).to_owned()).collect(),
+            optional,
+            objects: objects.to_vec(),
+        });
+        self
+    }
+
+    /// Writes the module below `parent`, replacing what an earlier step wrote there.
+    pub fn write(&self, parent: &Path) -> PathBuf {
+        let dir = parent.join(&self.name);
+        if dir.exists() {
+            std::fs::remove_dir_all(&dir).unwrap();
+        }
+        std::fs::create_dir_all(&dir).unwrap();
+        let mut metadata = json!({"name": self.name});
+        if let Some(path) = &self.path {
+            metadata["path"] = json!(path);
+        }
+        if let Some(version) = &self.version {
+            metadata["version"] = json!(version);
+        }
+        let components: Vec<Value> = self.components.iter().map(|c| c.write(&dir)).collect();
+        let module = json!({"apiVersion": "core.opmodel.dev/v1alpha1", "kind": "Module",
+            "metadata": metadata, "components": components});
+        std::fs::write(dir.join("module.yaml"), module.to_string()).unwrap();
+        dir
+    }
+}
+
+impl Component {
+    fn write(&self, dir: &Path) -> Value {
+        let file = format!("{}.yaml", self.name);
+        let documents: Vec<String> = self.objects.iter().map(Value::to_string).collect();
+        std::fs::write(dir.join(&file), documents.join("\n---\n")).unwrap();
+        let mut component = json!({"name": self.name, "manifests": [file]});
+        if !self.after.is_empty() {
+            component["after"] = json!(self.after);
+        }
+        if self.optional {
+            component["optional"] = json!(true);
+        }
+        component
+    }
+}

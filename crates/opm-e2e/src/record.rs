@@ -1,0 +1,112 @@
+//! The release's Secret as any reader of RFC-0001 sees it: plain JSON under plain keys, read
+//! without the codec that wrote it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+/// A decoded inventory Secret.
+#[derive(Debug, Clone)]
+pub struct RecordSeen {
+    /// The whole Secret.
+    pub secret: Value,
+    /// Its data, each key parsed as JSON.
+    pub data: BTreeMap<String, Value>,
+}
+
+impl RecordSeen {
+    /// Decodes a Secret as the API server returns it.
+    pub fn decode(secret: Value) -> Self {
+        let data = secret["data"].as_object().cloned().unwrap_or_default();
+        let data = data.into_iter().map(|(key, value)| {
+            let bytes = STANDARD.decode(value.as_str().unwrap()).unwrap();
+            let parsed = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+            (key, parsed)
+        });
+        Self {
+            data: data.collect(),
+            secret,
+        }
+    }
+
+    /// The bytes, key by key.
+    pub fn raw(&self) -> BTreeMap<String, Vec<u8>> {
+        let data = self.secret["data"].as_object().cloned().unwrap_or_default();
+        data.into_iter()
+            .map(|(key, v)| (key, STANDARD.decode(v.as_str().unwrap()).unwrap()))
+            .collect()
+    }
+
+    /// The change ids, newest first.
+    pub fn index(&self) -> Vec<String> {
+        let index = self.data["index"].as_array().expect("index is a list");
+        index
+            .iter()
+            .map(|id| id.as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    /// The current change.
+    pub fn current(&self) -> &Value {
+        &self.data[&self.index()[0]]
+    }
+
+    /// `Kind/name` of the current inventory.
+    pub fn inventory(&self) -> BTreeSet<String> {
+        match self.index().first() {
+            Some(id) => names(&self.data[id]["inventory"]["entries"]),
+            None => BTreeSet::new(),
+        }
+    }
+
+    /// `Kind/name` of what is pending. Late objects do not count.
+    pub fn pending(&self) -> BTreeSet<String> {
+        let all = self
+            .data
+            .get("pending")
+            .map(|p| p["objects"].clone())
+            .unwrap_or_default();
+        let open: Vec<Value> = all.as_array().cloned().unwrap_or_default();
+        names(&open.into_iter().filter(|o| o["late"] != true).collect())
+    }
+
+    /// `Kind/name` of what is kept.
+    pub fn kept(&self) -> BTreeSet<String> {
+        self.data
+            .get("kept")
+            .map(|k| names(&k["objects"]))
+            .unwrap_or_default()
+    }
+
+    /// Whether somebody holds the lock.
+    pub fn locked(&self) -> bool {
+        self.data.get("lock").is_some_and(|lock| !lock.is_null())
+    }
+
+    /// The results of the log, newest first.
+    pub fn results(&self) -> Vec<String> {
+        let log = self
+            .data
+            .get("log")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default();
+        log.iter()
+            .map(|entry| entry["result"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    }
+}
+
+fn names(entries: &Value) -> BTreeSet<String> {
+    let entries = entries.as_array().cloned().unwrap_or_default();
+    let name = |e: &Value| {
+        format!(
+            "{}/{}",
+            e["kind"].as_str().unwrap(),
+            e["name"].as_str().unwrap()
+        )
+    };
+    entries.iter().map(name).collect()
+}
