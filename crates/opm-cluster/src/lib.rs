@@ -35,3 +35,6 @@ pub use clock::SystemClock;
 pub use connect::{ConnectError, ConnectOptions, Connected, connect};
 pub use kubeconfig::{Environment, KubeconfigError, context_namespace};
 pub use retry::RetryPolicy;
+
+/// For a cluster that is reached by other means than a kubeconfig: any service that answers.
+pub use kube::Client as KubeClient;

@@ -1,19 +1,49 @@
 //! From settings to a client of the cluster that is meant.
 
-use opm_cluster::{ClusterClient, ConnectError, ConnectOptions, Environment, Settings as Patience};
+use opm_cluster::{
+    ClusterClient, ConnectError, ConnectOptions, Environment, KubeClient, Settings as Patience,
+};
 use opm_core::name::NamespaceName;
+use opm_sandbox::Sandbox;
 
 use crate::error::{CliError, ErrorKind};
 use crate::settings::Settings;
 
-/// A client, and the namespace that its context sets.
+/// A client, and what its context says.
 pub(crate) struct Connection {
     pub(crate) client: ClusterClient,
+    /// Where the cluster is, for messages.
+    pub(crate) server: String,
+    /// The namespace that the context sets.
     pub(crate) namespace: Option<NamespaceName>,
 }
 
 /// Makes a client. Nothing is sent yet.
 pub(crate) async fn connect(settings: &Settings) -> Result<Connection, CliError> {
+    match settings.sandbox {
+        true => open_sandbox(settings),
+        false => reach_cluster(settings).await,
+    }
+}
+
+fn open_sandbox(settings: &Settings) -> Result<Connection, CliError> {
+    let dir = settings.sandbox_dir.as_ref().ok_or_else(|| {
+        CliError::new(
+            ErrorKind::Config,
+            "there is no home directory to keep the sandbox in",
+        )
+        .hint("name a directory with --sandbox-dir")
+    })?;
+    let sandbox =
+        Sandbox::open(dir).map_err(|error| CliError::new(ErrorKind::Io, error.to_string()))?;
+    Ok(Connection {
+        client: ClusterClient::from_client(KubeClient::new(sandbox, "default")),
+        server: format!("the sandbox in {}", dir.display()),
+        namespace: None,
+    })
+}
+
+async fn reach_cluster(settings: &Settings) -> Result<Connection, CliError> {
     let options = ConnectOptions {
         kubeconfig: settings.kubeconfig.clone(),
         context: settings.context.clone(),
@@ -33,6 +63,7 @@ pub(crate) async fn connect(settings: &Settings) -> Result<Connection, CliError>
     })?;
     Ok(Connection {
         client: connected.client,
+        server: connected.server,
         namespace,
     })
 }

@@ -8,5 +8,4 @@ mod progress;
 mod report;
 mod session;
 
-pub(crate) use report::finish;
 pub(crate) use session::{Session, run};

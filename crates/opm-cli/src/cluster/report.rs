@@ -9,15 +9,8 @@ use serde_json::{Map, Value, json};
 use crate::error::{CliError, ErrorKind, Exit};
 use crate::ui::{Format, Table, Ui};
 
-/// Ends a command with what became of its use case.
-pub(crate) fn finish(result: Result<Report, Failure>, ui: &Ui) -> Result<Exit, CliError> {
-    match result {
-        Ok(report) => answer(&report, ui),
-        Err(failure) => Err(failed(failure, ui)),
-    }
-}
-
-fn answer(report: &Report, ui: &Ui) -> Result<Exit, CliError> {
+/// Prints the report of a use case that ended well.
+pub(super) fn answer(report: &Report, ui: &Ui) -> Result<Exit, CliError> {
     for warning in &report.warnings {
         ui.warn(warning);
     }
@@ -26,8 +19,8 @@ fn answer(report: &Report, ui: &Ui) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The failure, with what had been done by then.
-fn failed(failure: Failure, ui: &Ui) -> CliError {
+/// The failure of a use case, with what had been done by then.
+pub(super) fn failed(failure: Failure, ui: &Ui) -> CliError {
     let report = *failure.report;
     for warning in &report.warnings {
         ui.warn(warning);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use opm_cluster::{ClusterClient, SystemClock};
 use opm_core::name::NamespaceName;
 use opm_engine::ports::{Audience, Gate};
-use opm_engine::{Engine, Settings as EngineSettings, Timing};
+use opm_engine::{Engine, Failure, Report, Settings as EngineSettings, Timing};
 use tokio::runtime::Builder;
 
 use super::actor::actor;
@@ -15,7 +15,8 @@ use super::asker::TerminalAsker;
 use super::connect::connect;
 use super::interrupt::stop_on_interrupts;
 use super::progress::Progress;
-use crate::error::{CliError, ErrorKind};
+use super::report;
+use crate::error::{CliError, ErrorKind, Exit};
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -25,6 +26,8 @@ pub(crate) struct Session {
     pub(crate) engine: Engine<ClusterClient, ClusterClient, SystemClock>,
     /// The namespace that the flag, or else the context, sets.
     pub(crate) namespace: Option<NamespaceName>,
+    server: String,
+    ui: Ui,
     progress: Progress,
     asker: TerminalAsker,
 }
@@ -55,6 +58,8 @@ impl Session {
                 engine_settings,
             ),
             namespace: settings.namespace.clone().or(connection.namespace),
+            server: connection.server,
+            ui: *ui,
             progress: Progress::new(*ui, settings.events),
             asker: TerminalAsker::new(*ui, yes),
         })
@@ -66,6 +71,22 @@ impl Session {
             Some(namespace) => Ok(namespace.clone()),
             None => NamespaceName::new("default")
                 .map_err(|error| CliError::new(ErrorKind::Invalid, error.to_string())),
+        }
+    }
+
+    /// Ends the command with what became of its use case.
+    pub(crate) fn finish(&self, result: Result<Report, Failure>) -> Result<Exit, CliError> {
+        match result {
+            Ok(report) => report::answer(&report, &self.ui),
+            Err(failure) => {
+                let error = report::failed(failure, &self.ui);
+                Err(match error.kind {
+                    ErrorKind::Unreachable => {
+                        error.hint(format!("the cluster is at {}", self.server))
+                    }
+                    _ => error,
+                })
+            }
         }
     }
 

@@ -301,7 +301,7 @@ async fn secrets_stay_secret(w: World) {
     ran.never_says(CANARY);
     let mut retyped = secret("creds", CANARY);
     retyped["type"] = json!("example.com/other");
-    w.apply(&web(&[retyped]), &["-v", "-o", "table"])
+    w.apply(&web(&[retyped]), &["-v"])
         .await
         .ends(1)
         .never_says(CANARY);

@@ -118,7 +118,7 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
         let session = Session::open(settings, ui, args.yes).await?;
         let loaded = render(args, &session)?;
         let request = request(args, loaded, settings);
-        cluster::finish(session.engine.apply(&request, session.audience()).await, ui)
+        session.finish(session.engine.apply(&request, session.audience()).await)
     })
 }
 

@@ -77,9 +77,6 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             concurrency: 24,
             message: args.message.clone(),
         };
-        cluster::finish(
-            session.engine.delete(&request, session.audience()).await,
-            ui,
-        )
+        session.finish(session.engine.delete(&request, session.audience()).await)
     })
 }

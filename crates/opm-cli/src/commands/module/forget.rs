@@ -40,9 +40,6 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             objects: args.objects.clone(),
             lock_timeout: args.lock_timeout,
         };
-        cluster::finish(
-            session.engine.forget(&request, session.audience()).await,
-            ui,
-        )
+        session.finish(session.engine.forget(&request, session.audience()).await)
     })
 }

@@ -62,6 +62,6 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             lock_timeout: args.lock_timeout,
             concurrency: 24,
         };
-        cluster::finish(session.engine.prune(&request, session.audience()).await, ui)
+        session.finish(session.engine.prune(&request, session.audience()).await)
     })
 }

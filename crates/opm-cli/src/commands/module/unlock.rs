@@ -29,9 +29,6 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             release,
             namespace: session.namespace_or_default()?,
         };
-        cluster::finish(
-            session.engine.unlock(&request, session.audience()).await,
-            ui,
-        )
+        session.finish(session.engine.unlock(&request, session.audience()).await)
     })
 }
