@@ -1,40 +1,48 @@
 //! The user's wish to stop: SIGINT or SIGTERM, noticed on a thread of its own.
 //!
-//! Programs that `opm` starts have a process group of their own, so Ctrl-C does not reach them:
-//! who runs one asks here whether to go on, and ends it. A second signal ends `opm` at once.
+//! Once stops cleanly: no new request is sent, programs that `opm` started are ended (they have
+//! a process group of their own, so Ctrl-C does not reach them), the lock is released and what
+//! is known stays recorded. Twice ends `opm` at once.
 
+use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::thread;
 
+use opm_engine::ports::Gate;
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
+
 use crate::error::Exit;
+use crate::ui::Ui;
 
 /// Whether the user wants to stop.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Interrupt(Arc<AtomicBool>);
+#[derive(Debug, Clone)]
+pub(crate) struct Interrupt(Arc<Gate>);
 
 impl Interrupt {
     /// Begins to listen. Where that is not possible, signals end the process as always.
-    pub(crate) fn listen() -> Self {
-        let interrupt = Self::default();
-        let noticed = Arc::clone(&interrupt.0);
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .build();
-        if let Ok(runtime) = runtime {
-            thread::spawn(move || runtime.block_on(notice(&noticed)));
+    pub(crate) fn listen(ui: Ui) -> Self {
+        let gate = Arc::<Gate>::default();
+        let noticed = Arc::clone(&gate);
+        if let Ok(runtime) = Builder::new_current_thread().enable_io().build() {
+            thread::spawn(move || runtime.block_on(notice(&noticed, ui)));
         }
-        interrupt
+        Self(gate)
     }
 
     /// Whether a signal has come.
     pub(crate) fn requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.is_interrupted()
+    }
+
+    /// The gate that the signal closes.
+    pub(crate) fn gate(&self) -> Arc<Gate> {
+        Arc::clone(&self.0)
     }
 }
 
-async fn notice(noticed: &AtomicBool) {
-    use tokio::signal::unix::{SignalKind, signal};
+async fn notice(gate: &Gate, ui: Ui) {
     let (Ok(mut interrupt), Ok(mut terminate)) = (
         signal(SignalKind::interrupt()),
         signal(SignalKind::terminate()),
@@ -42,15 +50,17 @@ async fn notice(noticed: &AtomicBool) {
         return;
     };
     loop {
-        let came = std::future::poll_fn(|context| match interrupt.poll_recv(context) {
-            std::task::Poll::Pending => terminate.poll_recv(context),
+        let came = poll_fn(|context| match interrupt.poll_recv(context) {
+            Poll::Pending => terminate.poll_recv(context),
             ready => ready,
         });
         if came.await.is_none() {
             return;
         }
-        if noticed.swap(true, Ordering::Relaxed) {
+        if gate.is_interrupted() {
             std::process::exit(i32::from(Exit::Interrupted as u8));
         }
+        gate.interrupt();
+        ui.info("stopping; press Ctrl-C again to stop at once");
     }
 }

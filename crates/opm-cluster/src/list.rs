@@ -58,11 +58,6 @@ pub(crate) fn name_kind(object: &mut Object, kind: &GroupKind, version: &str) {
     object.insert("kind".to_owned(), Value::from(kind.kind.as_str()));
 }
 
-/// A list of metadata with nothing in it has `items: null`.
-fn none_is_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Object>, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
-}
-
 /// One page of a list.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

@@ -3,7 +3,6 @@
 mod actor;
 mod asker;
 mod connect;
-mod interrupt;
 mod progress;
 mod report;
 mod session;

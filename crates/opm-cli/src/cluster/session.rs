@@ -1,22 +1,21 @@
 //! One command's dealings with a cluster: client, engine, interrupts, in one place.
 
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
 use opm_cluster::{ClusterClient, SystemClock};
 use opm_core::name::NamespaceName;
-use opm_engine::ports::{Audience, Gate};
+use opm_engine::ports::Audience;
 use opm_engine::{Engine, Failure, Report, Settings as EngineSettings, Timing};
 use tokio::runtime::Builder;
 
 use super::actor::actor;
 use super::asker::TerminalAsker;
 use super::connect::connect;
-use super::interrupt::stop_on_interrupts;
 use super::progress::Progress;
 use super::report;
 use crate::error::{CliError, ErrorKind, Exit};
+use crate::interrupt::Interrupt;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -34,15 +33,13 @@ pub(crate) struct Session {
 
 impl Session {
     /// Connects to the cluster that the settings name.
-    pub(crate) async fn open(settings: &Settings, ui: &Ui, yes: bool) -> Result<Self, CliError> {
+    pub(crate) async fn open(
+        settings: &Settings,
+        ui: &Ui,
+        interrupt: &Interrupt,
+        yes: bool,
+    ) -> Result<Self, CliError> {
         let connection = connect(settings).await?;
-        let gate = Arc::new(Gate::default());
-        stop_on_interrupts(Arc::clone(&gate), *ui).map_err(|error| {
-            CliError::new(
-                ErrorKind::Io,
-                format!("failed to watch for interrupts: {error}"),
-            )
-        })?;
         let engine_settings = EngineSettings {
             actor: actor(settings.user.as_deref()),
             timing: settings.lock_ttl.map_or_else(Timing::default, timing),
@@ -54,7 +51,7 @@ impl Session {
                 cluster,
                 secrets,
                 SystemClock::default(),
-                gate,
+                interrupt.gate(),
                 engine_settings,
             ),
             namespace: settings.namespace.clone().or(connection.namespace),

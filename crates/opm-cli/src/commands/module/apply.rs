@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use opm_core::identity::ObjectSelector;
-use opm_core::name::{ComponentName, ReleaseName};
+use opm_core::name::{ComponentName, NameError};
 use opm_engine::request::{Adopt, ApplyRequest};
-use opm_render::{CueSettings, Inputs, Loaded, ModuleRef, Quiet};
+use opm_render::Loaded;
 
 use super::guard_args::GuardArgs;
+use super::rendering::{RenderArgs, Rendering};
 use crate::cluster::{self, Session};
 use crate::duration;
 use crate::error::{CliError, ErrorKind, Exit};
+use crate::interrupt::Interrupt;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -21,17 +23,8 @@ use crate::ui::Ui;
 /// nothing is removed unless everything was applied.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The module: a directory, or a reference such as example.com/web@v1.2.3
-    #[arg(default_value = ".")]
-    module: String,
-
-    /// The name of the release; the module's name by default
-    #[arg(long, value_name = "RELEASE")]
-    name: Option<ReleaseName>,
-
-    /// Select these optional components; holds until changed
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    components: Option<Vec<ComponentName>>,
+    #[command(flatten)]
+    render: RenderArgs,
 
     /// Only show what would happen
     #[arg(long)]
@@ -114,31 +107,31 @@ fn at_least_one(given: &str) -> Result<usize, String> {
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
+    let interrupt = Interrupt::listen(*ui);
+    let loaded = Rendering::prepare(&args.render, settings, ui, &interrupt)?.load()?;
+    let request = request(args, loaded)?;
     cluster::run(async {
-        let session = Session::open(settings, ui, args.yes).await?;
-        let loaded = render(args, &session)?;
-        let request = request(args, loaded, settings);
+        let session = Session::open(settings, ui, &interrupt, args.yes).await?;
         session.finish(session.engine.apply(&request, session.audience()).await)
     })
 }
 
-fn render(args: &Args, session: &Session) -> Result<Loaded, CliError> {
-    let module = ModuleRef::parse(&args.module);
-    let inputs = Inputs {
-        name: args.name.clone(),
-        namespace: session.namespace.clone(),
-        ..Inputs::default()
-    };
-    opm_render::load(&module, &inputs, &CueSettings::default(), &Quiet)
-        .map_err(|error| CliError::new(ErrorKind::Invalid, error.to_string()))
+/// The optional components that were asked for; none leaves what is recorded.
+fn selected(args: &RenderArgs) -> Result<Option<Vec<ComponentName>>, CliError> {
+    let names = args.components.as_ref().map(|names| {
+        let named = names.iter().filter(|name| !name.is_empty());
+        named.map(ComponentName::new).collect::<Result<Vec<_>, _>>()
+    });
+    let invalid = |error: NameError| CliError::new(ErrorKind::Invalid, error.to_string());
+    names.transpose().map_err(invalid)
 }
 
-fn request(args: &Args, loaded: Loaded, _settings: &Settings) -> ApplyRequest {
-    ApplyRequest {
+fn request(args: &Args, loaded: Loaded) -> Result<ApplyRequest, CliError> {
+    Ok(ApplyRequest {
         rendered: loaded.rendered,
         name: loaded.name,
         namespace: loaded.namespace,
-        selection: args.components.clone(),
+        selection: selected(&args.render)?,
         dry_run: args.dry_run,
         no_prune: args.no_prune,
         max_history: args.max_history,
@@ -162,5 +155,5 @@ fn request(args: &Args, loaded: Loaded, _settings: &Settings) -> ApplyRequest {
         record: !args.no_record,
         concurrency: args.concurrency,
         message: args.message.clone(),
-    }
+    })
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::out_dir;
 use super::rendering::{self, RenderArgs, Rendering};
 use crate::error::{CliError, ErrorKind, Exit};
+use crate::interrupt::Interrupt;
 use crate::settings::Settings;
 use crate::ui::{Format, Table, Ui};
 
@@ -31,7 +32,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let loaded = Rendering::prepare(&args.render, settings, ui)?.load()?;
+    let loaded = Rendering::prepare(&args.render, settings, ui, &Interrupt::listen(*ui))?.load()?;
     let candidate = rendering::candidate(loaded, &rendering::selection(&args.render))?;
     for warning in &candidate.warnings {
         ui.warn(&warning.to_string());

@@ -9,6 +9,7 @@ use super::release_arg::ReleaseArg;
 use crate::cluster::{self, Session};
 use crate::duration;
 use crate::error::{CliError, Exit};
+use crate::interrupt::Interrupt;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -31,9 +32,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let release = args.release.resolve()?;
+    let release = args.release.resolve(settings)?;
     cluster::run(async {
-        let session = Session::open(settings, ui, false).await?;
+        let session = Session::open(settings, ui, &Interrupt::listen(*ui), false).await?;
         let request = ForgetRequest {
             release,
             namespace: session.namespace_or_default()?,

@@ -5,9 +5,11 @@ use std::str::FromStr;
 use opm_core::ids::ReleaseId;
 use opm_core::name::ReleaseName;
 use opm_engine::request::ReleaseRef;
-use opm_render::{CueSettings, Inputs, ModuleRef, Quiet, load};
+use opm_render::{Inputs, ModuleRef, Quiet, load};
 
-use crate::error::{CliError, ErrorKind};
+use super::rendering;
+use crate::error::CliError;
+use crate::settings::Settings;
 
 /// What was typed for `RELEASE`.
 #[derive(Debug, Clone)]
@@ -35,14 +37,14 @@ impl FromStr for ReleaseArg {
 
 impl ReleaseArg {
     /// The release that is meant. A directory is read for the module's path and name.
-    pub(crate) fn resolve(&self) -> Result<ReleaseRef, CliError> {
+    pub(crate) fn resolve(&self, settings: &Settings) -> Result<ReleaseRef, CliError> {
         match self {
             Self::Name(name) => Ok(ReleaseRef::Name(name.clone())),
             Self::Id(id) => Ok(ReleaseRef::Id(*id)),
             Self::Directory(path) => {
                 let module = ModuleRef::Directory(path.into());
-                let loaded = load(&module, &Inputs::default(), &CueSettings::default(), &Quiet)
-                    .map_err(|error| CliError::new(ErrorKind::Invalid, error.to_string()))?;
+                let loaded = load(&module, &Inputs::default(), &settings.cue, &Quiet)
+                    .map_err(|error| rendering::failure(&error))?;
                 Ok(ReleaseRef::Module {
                     path: loaded.rendered.module.path,
                     name: loaded.name,

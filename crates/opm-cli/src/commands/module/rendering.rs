@@ -59,6 +59,7 @@ impl<'a> Rendering<'a> {
         args: &RenderArgs,
         settings: &'a Settings,
         ui: &Ui,
+        interrupt: &Interrupt,
     ) -> Result<Self, CliError> {
         let flags = ValueFlags {
             files: args.values.clone(),
@@ -77,7 +78,7 @@ impl<'a> Rendering<'a> {
             cue: &settings.cue,
             watch: Progress {
                 ui: *ui,
-                interrupt: Interrupt::listen(),
+                interrupt: interrupt.clone(),
             },
         })
     }

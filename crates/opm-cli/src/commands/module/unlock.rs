@@ -5,6 +5,7 @@ use opm_engine::request::UnlockRequest;
 use super::release_arg::ReleaseArg;
 use crate::cluster::{self, Session};
 use crate::error::{CliError, Exit};
+use crate::interrupt::Interrupt;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -22,9 +23,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let release = args.release.resolve()?;
+    let release = args.release.resolve(settings)?;
     cluster::run(async {
-        let session = Session::open(settings, ui, args.yes).await?;
+        let session = Session::open(settings, ui, &Interrupt::listen(*ui), args.yes).await?;
         let request = UnlockRequest {
             release,
             namespace: session.namespace_or_default()?,

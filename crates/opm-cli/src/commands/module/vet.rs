@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::rendering::{self, RenderArgs, Rendering};
 use crate::error::{CliError, Exit};
+use crate::interrupt::Interrupt;
 use crate::settings::Settings;
 use crate::ui::{Format, Ui};
 
@@ -20,7 +21,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let rendering = Rendering::prepare(&args.render, settings, ui)?;
+    let rendering = Rendering::prepare(&args.render, settings, ui, &Interrupt::listen(*ui))?;
     let loaded = rendering.load()?;
     let lints = opm_render::lint(
         &rendering.module,
