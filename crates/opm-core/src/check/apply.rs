@@ -87,7 +87,8 @@ fn untracked(planned: &Planned, live: &Live, checking: &Checking<'_>) -> Result<
     let uid = live.uid.clone();
     // Edge case 1: labels are best effort, and a record that knows only RFC-0001 has no uid to
     // compare. Then the inventory is the authority on what the release applied.
-    if planned.known == Known::Inventoried && planned.recorded_uid.is_none() {
+    let tracked = planned.known == Known::Inventoried && planned.recorded_uid.is_none();
+    if tracked && live.helm.is_none() {
         return Ok(How::Update { uid });
     }
     let identity = &planned.object.entry.identity;

@@ -180,7 +180,8 @@ fn look_into(
             Some(Occupants::Unknown(cause)) => Why::OccupantsUnknown(cause.clone()),
             Some(Occupants::Known(occupants)) => {
                 let ignored = |occupant: &Occupant| {
-                    guard == Guard::Namespace && ignored_in_namespace(occupant, &checking.release)
+                    guard == Guard::Namespace
+                        && ignored_in_namespace(occupant, &checking.release, &plan.purpose)
                 };
                 let found = occupants.iter().filter(|occupant| !ignored(occupant));
                 let found = found.map(|occupant| &occupant.identity);

@@ -1,6 +1,7 @@
 //! Kinds that are never pruned, deleted or recreated without a flag of their own, because data
 //! or other people's objects go with them.
 
+use super::Purpose;
 use crate::identity::{GroupKind, Identity};
 use crate::ids::ReleaseId;
 
@@ -109,8 +110,8 @@ pub fn lives_in(identity: &Identity, holder: &Identity) -> bool {
 }
 
 /// Whether an occupant of a Namespace does not count: it is made by Kubernetes itself, goes with
-/// its owner, or is this release's own record.
-pub fn ignored_in_namespace(occupant: &Occupant, release: &ReleaseId) -> bool {
+/// its owner, or is this release's own record, which only a delete can do without.
+pub fn ignored_in_namespace(occupant: &Occupant, release: &ReleaseId, purpose: &Purpose) -> bool {
     let identity = &occupant.identity;
     let made_by_kubernetes = match (identity.group(), identity.kind()) {
         ("" | "events.k8s.io", "Event")
@@ -121,7 +122,8 @@ pub fn ignored_in_namespace(occupant: &Occupant, release: &ReleaseId) -> bool {
         ("", "ServiceAccount") => identity.name == "default",
         _ => false,
     };
-    occupant.owned || made_by_kubernetes || is_own_record(identity, release)
+    let done_with = *purpose == Purpose::Delete && is_own_record(identity, release);
+    occupant.owned || made_by_kubernetes || done_with
 }
 
 fn is_own_record(identity: &Identity, release: &ReleaseId) -> bool {

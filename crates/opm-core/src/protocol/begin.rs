@@ -1,5 +1,7 @@
 //! The first write of a run: lock and intent, before anything else is touched.
 
+use std::collections::{HashMap, HashSet};
+
 use thiserror::Error;
 
 use super::{Applied, Expired, Opening, Partial, SendOutcome};
@@ -10,7 +12,6 @@ use crate::record::{
     Body, Counts, Extra, Lock, LogEntry, LogResult, MAX_LOG, PendingObject, Record,
 };
 use crate::time::Timestamp;
-use std::collections::HashMap;
 
 /// Who runs what, and when it started.
 #[derive(Debug, Clone)]
@@ -47,6 +48,8 @@ pub struct Locked {
     pub(super) checked: CheckedPlan,
     pub(super) started: Timestamp,
     pub(super) lock_id: String,
+    /// The change that the run is about, for what it leaves behind.
+    pub(super) change: String,
     pub(super) took_over: bool,
     /// When the record was loaded: the cluster was looked at after that.
     pub(super) loaded: Timestamp,
@@ -75,16 +78,19 @@ pub fn begin(
     }
     intend(&mut record, &checked.intents, &run);
     let lock_id = run.lock.id.clone();
+    let change = run.change.clone().unwrap_or_default();
     push_log(&mut record, started(&run));
     record.lock = Some(Lock {
         since: run.now.to_string(),
         ..run.lock
     });
+    let started = run.now;
     Ok(Locked {
         record,
         checked,
-        started: run.now,
+        started,
         lock_id,
+        change,
         took_over,
         loaded,
     })
@@ -180,7 +186,7 @@ fn intend(record: &mut Record, intents: &[Intent], run: &Run) {
             }),
         }
     }
-    let pending: std::collections::HashSet<&Identity> = intents
+    let pending: HashSet<&Identity> = intents
         .iter()
         .map(|intent| &intent.entry.identity)
         .collect();

@@ -76,6 +76,7 @@ pub enum Conclusion {
 pub struct Resume {
     record: Record,
     lock_id: String,
+    change: String,
     started: Timestamp,
 }
 
@@ -91,15 +92,18 @@ impl Resume {
         let Self {
             record,
             lock_id,
+            change,
             started,
         } = self;
+        let (took_over, loaded) = (false, looked);
         Locked {
             record,
             checked,
             started,
             lock_id,
-            took_over: false,
-            loaded: looked,
+            change,
+            took_over,
+            loaded,
         }
     }
 }
@@ -164,17 +168,17 @@ impl Settled {
                 let Self {
                     record,
                     lock_id,
+                    change,
                     started,
                     ..
                 } = self;
-                Conclusion::Rest {
-                    resume: Box::new(Resume {
-                        record,
-                        lock_id,
-                        started,
-                    }),
-                    until,
-                }
+                let resume = Box::new(Resume {
+                    record,
+                    lock_id,
+                    change,
+                    started,
+                });
+                Conclusion::Rest { resume, until }
             }
             None => Conclusion::Remove,
         }

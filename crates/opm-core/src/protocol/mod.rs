@@ -12,6 +12,7 @@
 
 mod begin;
 mod conclude;
+mod ledger;
 mod lock;
 mod outcome;
 mod settle;

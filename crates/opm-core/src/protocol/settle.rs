@@ -1,17 +1,16 @@
 //! From what became of the requests to what the record has to say about every object.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use super::Locked;
 use super::begin::hold_until;
+use super::ledger::Ledger;
 use crate::check::{CheckedPlan, How, PruneStep};
 use crate::entry::Entry;
 use crate::identity::Identity;
-use crate::plan::{Origin, Purpose};
-use crate::record::{
-    Body, Extra, KeptObject, KeptWhy, PendingObject, PendingWhy, Record, RecordedEntry,
-};
+use crate::plan::Purpose;
+use crate::record::{Body, Record, RecordedEntry};
 use crate::time::Timestamp;
 
 /// What became of sending one object.
@@ -65,6 +64,7 @@ pub struct Settled {
     pub(super) purpose: Purpose,
     pub(super) record: Record,
     pub(super) lock_id: String,
+    pub(super) change: String,
     pub(super) started: Timestamp,
     pub(super) inventory: Vec<RecordedEntry>,
     /// Whether something stale could not be removed.
@@ -145,6 +145,7 @@ impl Applied {
             checked,
             started,
             lock_id,
+            change,
             took_over,
             loaded,
         } = locked;
@@ -155,8 +156,8 @@ impl Applied {
             .and_then(|text| text.parse().ok());
         // What counts is when the cluster was looked at, not what time it has become.
         let rest_until = rest.filter(|until: &Timestamp| loaded < *until);
-        let mut ledger = Ledger::new(&checked, &record, now);
-        ledger.hold = took_over || rest_until.is_some();
+        let hold = took_over || rest_until.is_some();
+        let mut ledger = Ledger::new(&checked, &record, &change, now, hold);
         ledger.settle(&checked, outcomes);
         let Ledger {
             pending,
@@ -176,6 +177,7 @@ impl Applied {
             purpose: checked.purpose,
             record,
             lock_id,
+            change,
             started,
             inventory,
             unpruned,
@@ -220,151 +222,4 @@ fn inventory(
         }
     });
     applied.chain(checked.remaining.iter().cloned()).collect()
-}
-
-/// Where every object outside the inventory ends up.
-struct Ledger<'a> {
-    before: HashMap<&'a Identity, &'a PendingObject>,
-    change: String,
-    now: Timestamp,
-    hold: bool,
-    unpruned: bool,
-    pending: Vec<PendingObject>,
-    kept: Vec<KeptObject>,
-}
-
-impl<'a> Ledger<'a> {
-    fn new(checked: &'a CheckedPlan, record: &'a Record, now: Timestamp) -> Self {
-        let objects = record.pending.objects();
-        let mut ledger = Self {
-            before: objects
-                .iter()
-                .map(|object| (&object.entry.identity, object))
-                .collect(),
-            change: record
-                .log
-                .first()
-                .and_then(|entry| entry.change.clone())
-                .unwrap_or_default(),
-            now,
-            hold: false,
-            unpruned: false,
-            pending: Vec::new(),
-            kept: checked.carried.clone(),
-        };
-        // Pending objects that this plan neither applies nor removes stay as they are.
-        let decided = decided(checked);
-        let untouched = objects
-            .iter()
-            .filter(|o| !decided.contains(&o.entry.identity));
-        ledger.pending.extend(untouched.cloned());
-        ledger
-    }
-
-    fn settle(&mut self, checked: &CheckedPlan, outcomes: &HashMap<Identity, PruneOutcome>) {
-        for gone in &checked.stale.gone {
-            self.gone(&gone.entry, &gone.origin);
-        }
-        for keep in &checked.stale.keep {
-            self.keep(&keep.entry, keep.why, &keep.reason);
-        }
-        for unsettled in &checked.stale.unsettled {
-            self.failed(&unsettled.entry, &unsettled.origin, &unsettled.reason);
-        }
-        for step in &checked.stale.prune {
-            match outcomes.get(&step.entry.identity) {
-                Some(PruneOutcome::Done) => self.gone(&step.entry, &step.origin),
-                Some(PruneOutcome::NotMine(reason)) => {
-                    self.keep(&step.entry, KeptWhy::NotMine, reason);
-                }
-                Some(PruneOutcome::Failed(reason)) => {
-                    self.failed(&step.entry, &step.origin, reason);
-                }
-                None => self.failed(&step.entry, &step.origin, "it was not tried"),
-            }
-        }
-    }
-
-    /// Gone for good, unless a request of an earlier run may still bring it back.
-    fn gone(&mut self, entry: &Entry, origin: &Origin) {
-        if self.hold {
-            let why = match origin {
-                Origin::Pending { why, .. } => *why,
-                Origin::Inventory | Origin::Kept(_) => PendingWhy::Create,
-            };
-            let object = self.object(entry, why, None, true);
-            self.pending.push(object);
-        }
-    }
-
-    fn failed(&mut self, entry: &Entry, origin: &Origin, reason: &str) {
-        self.unpruned = true;
-        let why = match origin {
-            // What was there before must not be deleted by a later run either.
-            Origin::Pending { why, .. } if why.was_there_before() => *why,
-            _ => PendingWhy::PruneFailed,
-        };
-        let object = self.object(entry, why, Some(reason.to_owned()), false);
-        self.pending.push(object);
-    }
-
-    fn object(
-        &self,
-        entry: &Entry,
-        why: PendingWhy,
-        reason: Option<String>,
-        late: bool,
-    ) -> PendingObject {
-        let before = self.before.get(&entry.identity);
-        PendingObject {
-            entry: Entry {
-                hash: None,
-                ..entry.clone()
-            },
-            why,
-            change: before.map_or_else(|| self.change.clone(), |object| object.change.clone()),
-            since: before.map_or_else(|| self.now.to_string(), |object| object.since.clone()),
-            reason,
-            late,
-            extra: before
-                .map(|object| object.extra.clone())
-                .unwrap_or_default(),
-        }
-    }
-
-    fn keep(&mut self, entry: &Entry, why: KeptWhy, reason: &str) {
-        self.kept.push(KeptObject {
-            entry: Entry {
-                hash: None,
-                ..entry.clone()
-            },
-            why,
-            change: self.change.clone(),
-            since: self.now.to_string(),
-            reason: Some(reason.to_owned()),
-            extra: Extra::default(),
-        });
-    }
-}
-
-fn decided(checked: &CheckedPlan) -> HashSet<&Identity> {
-    let stale = &checked.stale;
-    let applies = checked.applies().map(|step| &step.entry.identity);
-    applies
-        .chain(stale.prune.iter().map(|step| &step.entry.identity))
-        .chain(stale.keep.iter().map(|keep| &keep.entry.identity))
-        .chain(
-            stale
-                .unsettled
-                .iter()
-                .map(|unsettled| &unsettled.entry.identity),
-        )
-        .chain(stale.gone.iter().map(|gone| &gone.entry.identity))
-        .chain(
-            stale
-                .transferred
-                .iter()
-                .map(|transferred| &transferred.entry.identity),
-        )
-        .collect()
 }

@@ -10,12 +10,13 @@ use opm_core::identity::Identity;
 use opm_core::labels::OwnerLabels;
 use opm_core::plan::{Plan, PlanOptions, plan, plan_delete};
 use opm_core::protocol::{
-    Applied, Conclusion, Ended, LockSight, LockState, Locked, NewChange, Opening, PruneOutcome,
-    Resume, Run, SendOutcome, begin, must_stop, renewed,
+    Applied, Conclusion, Ended, LockSight, LockState, Locked, Opening, PruneOutcome, Resume, Run,
+    SendOutcome, begin, must_stop, renewed,
 };
-use opm_core::record::{Extra, Lock, LogResult, Metadata, ModuleRef, Record, Values};
+use opm_core::record::{LogResult, Record};
 use opm_core::time::Timestamp;
 
+use crate::fixtures::{change, lock, new_record};
 use crate::state::{Flight, Request, State, TICK, Task, desired, release, timing};
 
 /// Where a run is.
@@ -426,48 +427,5 @@ impl State {
             counts: BTreeMap::new(),
             now: self.time(),
         }
-    }
-}
-
-pub(crate) fn lock(run: u32) -> Lock {
-    Lock {
-        id: format!("run-{run}"),
-        holder: String::new(),
-        host: String::new(),
-        pid: 0,
-        boot: None,
-        pid_namespace: None,
-        command: String::new(),
-        since: String::new(),
-        beat: 0,
-        extra: Extra::default(),
-    }
-}
-
-fn new_record() -> Record {
-    let metadata = Metadata {
-        name: "web".into(),
-        namespace: "default".into(),
-        release_id: release().to_string(),
-        last_transition_time: None,
-        extra: Extra::default(),
-    };
-    Record::new(metadata, BTreeMap::new())
-}
-
-fn change(task: Task) -> NewChange {
-    NewChange {
-        id: format!("change-{task:?}"),
-        module: ModuleRef {
-            path: String::new(),
-            version: None,
-            name: String::new(),
-            extra: Extra::default(),
-        },
-        values: Values::default(),
-        manifest_digest: String::new(),
-        components: Vec::new(),
-        features: BTreeMap::new(),
-        record: None,
     }
 }

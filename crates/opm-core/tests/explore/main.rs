@@ -19,6 +19,7 @@
 )]
 
 mod client;
+mod fixtures;
 mod key;
 mod search;
 mod state;

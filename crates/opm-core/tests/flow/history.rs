@@ -7,8 +7,10 @@ use opm_core::record::{Content, Held, Part, RecordRef, ring};
 use crate::world::{World, new_record};
 
 fn world_of(applies: &[&str], max_history: usize) -> World {
-    let mut world = World::default();
-    world.max_history = max_history;
+    let mut world = World {
+        max_history,
+        ..World::default()
+    };
     for short in applies {
         world.apply(&[short]);
     }

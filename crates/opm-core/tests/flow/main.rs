@@ -10,12 +10,14 @@
 mod checks;
 mod edge_cases;
 mod fuzz;
+mod guards;
 mod history;
 mod late;
 mod lock;
 mod outcome;
 mod plans;
 mod properties;
+mod run;
 mod scenarios;
 mod sizes;
 mod world;

@@ -1,0 +1,167 @@
+//! Where every object outside the inventory ends up when a run has done what it could: gone, kept,
+//! or pending. Nothing else is possible, so nothing is forgotten.
+
+use std::collections::{HashMap, HashSet};
+
+use super::PruneOutcome;
+use crate::check::CheckedPlan;
+use crate::entry::Entry;
+use crate::identity::Identity;
+use crate::plan::Origin;
+use crate::record::{KeptObject, KeptWhy, PendingObject, PendingWhy, Record};
+use crate::time::Timestamp;
+
+/// Where every object outside the inventory ends up.
+pub(super) struct Ledger<'a> {
+    pending_before: HashMap<&'a Identity, &'a PendingObject>,
+    kept_before: HashMap<&'a Identity, &'a KeptObject>,
+    change: &'a str,
+    now: Timestamp,
+    /// Whether a request of an earlier run may still land.
+    hold: bool,
+    pub(super) unpruned: bool,
+    pub(super) pending: Vec<PendingObject>,
+    pub(super) kept: Vec<KeptObject>,
+}
+
+impl<'a> Ledger<'a> {
+    pub(super) fn new(
+        checked: &CheckedPlan,
+        record: &'a Record,
+        change: &'a str,
+        now: Timestamp,
+        hold: bool,
+    ) -> Self {
+        let (objects, kept) = (record.pending.objects(), &record.kept.objects);
+        // Pending objects that this plan neither applies nor removes stay as they are.
+        let decided = decided(checked);
+        let untouched = objects
+            .iter()
+            .filter(|o| !decided.contains(&o.entry.identity));
+        Self {
+            pending_before: objects.iter().map(|o| (&o.entry.identity, o)).collect(),
+            kept_before: kept.iter().map(|o| (&o.entry.identity, o)).collect(),
+            change,
+            now,
+            hold,
+            unpruned: false,
+            pending: untouched.cloned().collect(),
+            kept: checked.carried.clone(),
+        }
+    }
+
+    /// Decides about every stale object.
+    pub(super) fn settle(
+        &mut self,
+        checked: &CheckedPlan,
+        outcomes: &HashMap<Identity, PruneOutcome>,
+    ) {
+        for gone in &checked.stale.gone {
+            self.gone(&gone.entry, &gone.origin);
+        }
+        for keep in &checked.stale.keep {
+            self.keep(&keep.entry, keep.why, &keep.reason);
+        }
+        for unsettled in &checked.stale.unsettled {
+            self.failed(&unsettled.entry, &unsettled.origin, &unsettled.reason);
+        }
+        for step in &checked.stale.prune {
+            match outcomes.get(&step.entry.identity) {
+                Some(PruneOutcome::Done) => self.gone(&step.entry, &step.origin),
+                Some(PruneOutcome::NotMine(reason)) => {
+                    self.keep(&step.entry, KeptWhy::NotMine, reason);
+                }
+                Some(PruneOutcome::Failed(reason)) => {
+                    self.failed(&step.entry, &step.origin, reason);
+                }
+                None => self.failed(&step.entry, &step.origin, "it was not tried"),
+            }
+        }
+    }
+
+    /// Gone for good, unless a request of an earlier run may still bring it back.
+    fn gone(&mut self, entry: &Entry, origin: &Origin) {
+        if self.hold {
+            let why = match origin {
+                Origin::Pending { why, .. } => *why,
+                Origin::Inventory | Origin::Kept(_) => PendingWhy::Create,
+            };
+            let object = self.object(entry, why, None, true);
+            self.pending.push(object);
+        }
+    }
+
+    fn failed(&mut self, entry: &Entry, origin: &Origin, reason: &str) {
+        self.unpruned = true;
+        let why = match origin {
+            // What was there before must not be deleted by a later run either.
+            Origin::Pending { why, .. } if why.was_there_before() => *why,
+            _ => PendingWhy::PruneFailed,
+        };
+        let object = self.object(entry, why, Some(reason.to_owned()), false);
+        self.pending.push(object);
+    }
+
+    fn object(
+        &self,
+        entry: &Entry,
+        why: PendingWhy,
+        reason: Option<String>,
+        late: bool,
+    ) -> PendingObject {
+        let before = self.pending_before.get(&entry.identity);
+        PendingObject {
+            entry: Entry {
+                hash: None,
+                ..entry.clone()
+            },
+            why,
+            change: before.map_or_else(|| self.change.to_owned(), |object| object.change.clone()),
+            since: before.map_or_else(|| self.now.to_string(), |object| object.since.clone()),
+            reason,
+            late,
+            extra: before
+                .map(|object| object.extra.clone())
+                .unwrap_or_default(),
+        }
+    }
+
+    fn keep(&mut self, entry: &Entry, why: KeptWhy, reason: &str) {
+        let before = self.kept_before.get(&entry.identity);
+        self.kept.push(KeptObject {
+            entry: Entry {
+                hash: None,
+                ..entry.clone()
+            },
+            why,
+            change: before.map_or_else(|| self.change.to_owned(), |object| object.change.clone()),
+            since: before.map_or_else(|| self.now.to_string(), |object| object.since.clone()),
+            reason: Some(reason.to_owned()),
+            extra: before
+                .map(|object| object.extra.clone())
+                .unwrap_or_default(),
+        });
+    }
+}
+
+fn decided(checked: &CheckedPlan) -> HashSet<&Identity> {
+    let stale = &checked.stale;
+    let applies = checked.applies().map(|step| &step.entry.identity);
+    applies
+        .chain(stale.prune.iter().map(|step| &step.entry.identity))
+        .chain(stale.keep.iter().map(|keep| &keep.entry.identity))
+        .chain(
+            stale
+                .unsettled
+                .iter()
+                .map(|unsettled| &unsettled.entry.identity),
+        )
+        .chain(stale.gone.iter().map(|gone| &gone.entry.identity))
+        .chain(
+            stale
+                .transferred
+                .iter()
+                .map(|transferred| &transferred.entry.identity),
+        )
+        .collect()
+}
