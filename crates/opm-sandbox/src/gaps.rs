@@ -15,6 +15,23 @@ pub const GAPS: &[&str] = &[
      patterns and conversion webhooks are not evaluated.",
     "HorizontalPodAutoscalers are served as autoscaling/v2 only.",
     "Lists are answered from the present, also their later pages; tables are answered as plain JSON.",
+    "Bodies are JSON or YAML, not protobuf: `kubectl create configmap` and its like do not work, \
+     `kubectl create -f` and `kubectl apply` do.",
     "Strategic merge patches cover what kubectl label, annotate, scale and set send.",
     "No logs, exec, port-forward, eviction, tokens, proxies or metrics.",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::GAPS;
+
+    #[test]
+    fn the_documentation_lists_them_all() {
+        let page = include_str!("../../../docs/sandbox.md");
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let page = words(page);
+        for gap in GAPS {
+            assert!(page.contains(&words(gap)), "docs/sandbox.md lacks: {gap}");
+        }
+    }
+}

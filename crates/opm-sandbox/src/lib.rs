@@ -18,6 +18,6 @@ mod wire;
 
 pub use gaps::GAPS;
 pub use sandbox::{Sandbox, Summary};
-pub use store::{Options, StoreError};
+pub use store::{FILE_NAME, Options, StoreError};
 pub use wire::body::ResponseBody;
 pub use wire::serve::{ServeError, Server, serve};

@@ -7,6 +7,7 @@ mod completion;
 mod config;
 mod feature;
 mod module;
+pub(crate) mod sandbox;
 mod version;
 
 use clap::Subcommand;
@@ -24,6 +25,8 @@ pub(crate) enum Command {
     Config(config::Command),
     #[command(subcommand)]
     Feature(feature::Command),
+    #[command(subcommand)]
+    Sandbox(sandbox::Command),
     Completion(completion::Args),
     Version(version::Args),
 }
@@ -33,9 +36,11 @@ impl Command {
     pub(crate) fn config_file(&self) -> ConfigFile {
         match self {
             Self::Completion(_) | Self::Config(config::Command::Init(_)) => ConfigFile::Ignore,
-            Self::Module(_) | Self::Config(_) | Self::Feature(_) | Self::Version(_) => {
-                ConfigFile::Read
-            }
+            Self::Module(_)
+            | Self::Config(_)
+            | Self::Feature(_)
+            | Self::Sandbox(_)
+            | Self::Version(_) => ConfigFile::Read,
         }
     }
 
@@ -43,8 +48,8 @@ impl Command {
     /// would be refused elsewhere, so that they can be looked at.
     pub(crate) fn tells_about_opm(&self) -> bool {
         match self {
-            Self::Module(_) => false,
             Self::Config(_) | Self::Feature(_) | Self::Completion(_) | Self::Version(_) => true,
+            Self::Module(_) | Self::Sandbox(_) => false,
         }
     }
 }
@@ -59,6 +64,7 @@ pub(crate) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exi
         Command::Module(command) => module::run(command, settings, ui),
         Command::Config(command) => config::run(command, settings, ui),
         Command::Feature(command) => feature::run(command, settings, ui),
+        Command::Sandbox(command) => sandbox::run(command, settings, ui),
         Command::Completion(args) => completion::run(args, ui),
         Command::Version(args) => version::run(args, &settings.features, ui),
     }

@@ -15,3 +15,4 @@ mod contract;
 mod features;
 mod modules;
 mod runner;
+mod sandbox;

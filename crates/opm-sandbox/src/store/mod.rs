@@ -33,7 +33,8 @@ pub(crate) struct Store {
 }
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
-pub(crate) const FILE_NAME: &str = "sandbox.db";
+/// The name of the file that holds a sandbox, inside its directory.
+pub const FILE_NAME: &str = "sandbox.db";
 
 impl Store {
     pub(crate) fn open(dir: &Path, options: &Options) -> Result<Store, StoreError> {

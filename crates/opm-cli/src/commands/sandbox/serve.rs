@@ -1,0 +1,59 @@
+//! `opm sandbox serve`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use opm_sandbox::Server;
+
+use super::open;
+use crate::error::{CliError, ErrorKind, Exit};
+use crate::ui::Ui;
+
+/// Serve the sandbox on a loopback port, for kubectl and other clients
+///
+/// Writes a kubeconfig, prints its path, and serves until it is interrupted. There is no
+/// authentication: whoever can connect to the port may do everything.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The port; 0 takes any that is free
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+
+    /// Where to write the kubeconfig [default: kubeconfig in the sandbox's directory]
+    #[arg(long, value_name = "FILE")]
+    write_kubeconfig: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args, dir: &Path, ui: &Ui) -> Result<Exit, CliError> {
+    let sandbox = open(dir)?;
+    let file = args
+        .write_kubeconfig
+        .clone()
+        .unwrap_or_else(|| dir.join("kubeconfig"));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|e| failed(&format!("failed to start: {e}")))?;
+    runtime.block_on(async {
+        let server = opm_sandbox::serve(sandbox, args.port).await;
+        let server = server.map_err(|error| failed(&error.to_string()))?;
+        announce(&server, &file, ui)?;
+        let stopped = tokio::signal::ctrl_c().await;
+        stopped.map_err(|e| failed(&format!("failed to wait for an interrupt: {e}")))?;
+        Ok(Exit::Interrupted)
+    })
+}
+
+fn announce(server: &Server, file: &Path, ui: &Ui) -> Result<(), CliError> {
+    let written = fs::write(file, server.kubeconfig());
+    written.map_err(|e| failed(&format!("failed to write {}: {e}", file.display())))?;
+    ui.info(&format!(
+        "serving on http://{}, until interrupted",
+        server.address()
+    ));
+    ui.text(&format!("{}\n", file.display()))
+}
+
+fn failed(message: &str) -> CliError {
+    CliError::new(ErrorKind::Io, message.to_owned())
+}

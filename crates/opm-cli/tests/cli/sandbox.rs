@@ -1,0 +1,112 @@
+//! `opm sandbox`, as users run it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::runner::World;
+
+#[test]
+fn looking_does_not_make_a_sandbox() {
+    let world = World::new();
+    let ran = world.opm("sandbox status --sandbox-dir box");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("sandbox.db does not exist yet"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("Pods do not run"), "{}", ran.stderr);
+    assert!(!world.path("box").exists());
+    let reset = world.opm("sandbox reset --sandbox-dir box");
+    assert_eq!(reset.code, 0, "{}", reset.stderr);
+}
+
+#[test]
+fn a_file_of_somebody_else_is_left_alone() {
+    let world = World::new().file("box/sandbox.db", "my notes");
+    for line in [
+        "sandbox status --sandbox-dir box",
+        "sandbox reset --yes --sandbox-dir box",
+    ] {
+        let ran = world.opm(line);
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+        assert!(
+            ran.stderr
+                .contains("is not a sandbox file; it was left alone"),
+            "{}",
+            ran.stderr
+        );
+        assert!(
+            ran.stderr.contains("choose another --sandbox-dir"),
+            "{}",
+            ran.stderr
+        );
+    }
+    assert_eq!(world.read("box/sandbox.db"), "my notes");
+}
+
+#[test]
+fn without_its_feature_there_is_no_sandbox() {
+    let ran = World::new().opm("sandbox status --feature-disable sandbox");
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("needs the feature `sandbox`"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn served_shown_and_reset() {
+    let world = World::new();
+    let mut child = world
+        .command(&["sandbox", "serve", "--sandbox-dir", "box"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let kubeconfig = std::fs::read_to_string(world.path(line.trim())).unwrap();
+    let server = kubeconfig
+        .split("server: http://")
+        .nth(1)
+        .unwrap()
+        .lines()
+        .next()
+        .unwrap();
+    let mut stream = TcpStream::connect(server).unwrap();
+    stream
+        .write_all(b"GET /version HTTP/1.1\r\nHost: sandbox\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(
+        answer.starts_with("HTTP/1.1 200 OK") && answer.contains("v1.34.4"),
+        "{answer}"
+    );
+
+    let shown = world.opm("sandbox status --sandbox-dir box -o json");
+    let document: Value = serde_json::from_str(&shown.stdout).unwrap();
+    assert_eq!(document["exists"], true);
+    let counts = document["objects"].as_array().unwrap();
+    assert!(
+        counts
+            .iter()
+            .any(|r| r["resource"] == "namespaces" && r["count"] == 4),
+        "{counts:?}"
+    );
+
+    let asked = world.opm("sandbox reset --sandbox-dir box");
+    assert_eq!(asked.code, 2, "{}", asked.stderr);
+    assert!(asked.stderr.contains("say --yes"), "{}", asked.stderr);
+    assert_eq!(world.opm("sandbox reset --yes --sandbox-dir box").code, 0);
+    assert!(!world.path("box/sandbox.db").exists());
+}
