@@ -100,6 +100,7 @@ fn successors(state: &State) -> Next {
     }
     for flight in 0..state.flights.len() {
         land(state, flight, &mut next);
+        give_up(state, flight, &mut next);
     }
     strangers(state, &mut next);
     if let Some(ticked) = tick(state) {
@@ -208,6 +209,28 @@ fn land(state: &State, flight: usize, next: &mut Next) {
     }
 }
 
+/// A client waits for an answer no longer, while its request is still on its way.
+fn give_up(state: &State, flight: usize, next: &mut Next) {
+    let flight = &state.flights[flight];
+    let waits = |client: &Client| client.run == flight.run && client.waits();
+    if state.losses == 0 || !state.clients.iter().any(waits) {
+        return;
+    }
+    let mut given_up = state.clone();
+    given_up.losses -= 1;
+    answer(
+        &mut given_up,
+        flight,
+        SendOutcome::Uncertain,
+        failed("no answer"),
+    );
+    let name = format!(
+        "run {}: no answer for {} in time",
+        flight.run, flight.identity.name
+    );
+    next.push((name, Ok((given_up, Note::Nothing))));
+}
+
 fn failed(why: &str) -> PruneOutcome {
     PruneOutcome::Failed(why.to_owned())
 }
@@ -251,9 +274,10 @@ fn answer(state: &mut State, flight: &Flight, sent: SendOutcome, pruned: PruneOu
         return;
     };
     let mut phase = (*client.phase).clone();
+    let name = flight.identity.clone();
     match &mut phase {
-        Phase::Applying { answers, .. } => _ = answers.insert(flight.identity.clone(), sent),
-        Phase::Pruning { answers, .. } => _ = answers.insert(flight.identity.clone(), pruned),
+        Phase::Applying { answers, .. } => _ = answers.entry(name).or_insert(sent),
+        Phase::Pruning { answers, .. } => _ = answers.entry(name).or_insert(pruned),
         _ => {}
     }
     client.phase = Rc::new(phase);
