@@ -229,3 +229,24 @@ fn a_lock_that_changed_hands_meanwhile_cannot_be_begun() {
     let free = Opening::Free { loaded: world.now };
     assert!(begin(record, free, checked, run).is_err());
 }
+
+/// The first attempt of a create was not answered, the second one was; the object was recorded,
+/// and a later run deleted it before the first attempt landed.
+#[test]
+fn an_attempt_that_was_made_again_may_bring_an_object_back() {
+    let mut world = World::default();
+    let planned = plan(&desired(&["CM/ghost"]), None, PlanOptions::default()).unwrap();
+    let checked = world.check(planned, &Flags::default()).unwrap();
+    let locked = world.begin(None, checked, "apply", None);
+    let sent = world.send(&locked);
+    let mut applied = locked.finish(&sent).expect("everything applies");
+    applied.may_land_until(world.now + Duration::from_secs(60));
+    let settled = applied.settle(&HashMap::new(), world.now);
+    let ended = world.ended(LogResult::Succeeded);
+    let recorded = settled.record(change_of(&desired(&["CM/ghost"])), 10, &ended);
+    world.write(&recorded.record);
+    assert_eq!(world.apply(&["CM/a"]).pruned(), [id("CM/ghost")]);
+    assert_eq!(world.pending()[&id("CM/ghost")], ("create", true));
+    world.put_mine("CM/ghost");
+    assert_eq!(world.apply(&["CM/a"]).pruned(), [id("CM/ghost")]);
+}
