@@ -196,8 +196,9 @@ pub struct StaleDecisions {
     pub transferred: Vec<Transferred>,
 }
 
-/// A plan against which nothing speaks.
+/// A plan against which nothing speaks. Only [`check`] makes one.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CheckedPlan {
     /// What it is for.
     pub purpose: Purpose,

@@ -9,7 +9,7 @@ use opm_core::check::{How, against_recreating};
 use opm_core::identity::Identity;
 use opm_core::immutable::{Cause, Rejection, changed_immutable_fields, immutable_fields};
 use opm_core::labels;
-use opm_core::plan::{Guard, Occupants, ignored_in_namespace};
+use opm_core::plan::{Guard, Occupants, Purpose, ignored_in_namespace};
 use serde_json::{Map, Value};
 
 use super::Apply;
@@ -100,7 +100,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             .collect();
         let others: Vec<String> = occupants
             .iter()
-            .filter(|one| !rendered.contains(&one.identity) && !ignored_in_namespace(one, release))
+            .filter(|one| {
+                !rendered.contains(&one.identity)
+                    && !ignored_in_namespace(one, release, &Purpose::Apply)
+            })
             .map(|one| one.identity.to_string())
             .collect();
         match others.is_empty() {
