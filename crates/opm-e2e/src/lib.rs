@@ -18,8 +18,9 @@ mod run;
 mod world;
 
 pub use module::Module;
-pub use opm_testkit::Rights;
+pub use opm_testkit::relay::Moment;
+pub use opm_testkit::{Rights, full};
 pub use ran::{Ran, Running};
 pub use record::RecordSeen;
-pub use run::{note, on_real};
-pub use world::{Place, World, set};
+pub use run::{note, on_real, on_sandbox};
+pub use world::{Killed, Place, World, set};

@@ -8,6 +8,21 @@ use crate::world::World;
 #[macro_export]
 macro_rules! scenarios {
     ($($name:ident),* $(,)?) => {
+        opm_e2e::real_scenarios! { $($name),* }
+
+        mod on_the_sandbox {
+            $(#[tokio::test]
+            async fn $name() {
+                opm_e2e::on_sandbox(super::$name).await;
+            })*
+        }
+    };
+}
+
+/// Scenarios that only a real control plane can show.
+#[macro_export]
+macro_rules! real_scenarios {
+    ($($name:ident),* $(,)?) => {
         mod on_a_real_control_plane {
             $(#[tokio::test]
             async fn $name() {
@@ -24,6 +39,11 @@ pub async fn on_real<Told: Future<Output = ()>>(scenario: impl FnOnce(World) -> 
         return;
     };
     scenario(World::real(plane).await).await;
+}
+
+/// Runs a scenario on an embedded cluster of its own.
+pub async fn on_sandbox<Told: Future<Output = ()>>(scenario: impl FnOnce(World) -> Told) {
+    scenario(World::sandbox().await).await;
 }
 
 /// Says a figure that the scenario measured, where the test run shows it.

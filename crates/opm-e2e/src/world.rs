@@ -2,13 +2,15 @@
 //! the built binary to act on it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::ClusterRole;
+use opm_sandbox::Sandbox;
+use opm_testkit::relay::{Fault, Moment, Relay, When};
 use opm_testkit::{ControlPlane, Leftover, Opm, Rights, Rule, Target, TestNamespace, User, Writes};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -23,6 +25,8 @@ use crate::record::RecordSeen;
 pub enum Place {
     /// A real control plane: this scenario's part of it, and who acts there.
     Real(TestNamespace, User),
+    /// The cluster inside the binary, which has neither users nor admission.
+    Sandbox,
 }
 
 /// A cluster, a namespace of one's own, and the binary.
@@ -53,6 +57,23 @@ impl World {
         }
     }
 
+    /// A new world on an embedded cluster of its own.
+    pub async fn sandbox() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().join("sandbox");
+        let client = kube::Client::new(Sandbox::open(&home).unwrap(), "default");
+        let opm = Opm::new(Target::Sandbox(home), dir.path()).env("OPM_NAMESPACE", "scenario");
+        let world = Self {
+            ns: "scenario".to_owned(),
+            api: Api::new(client),
+            place: Place::Sandbox,
+            opm,
+            dir,
+        };
+        world.api.create("", &objects::namespace(&world.ns)).await;
+        world
+    }
+
     /// A name that no other scenario uses, of a namespace or a cluster role that is removed when
     /// the scenario is over.
     pub fn name(&self, stem: &str) -> String {
@@ -62,6 +83,7 @@ impl World {
                 test.remove_after(Leftover::object::<Namespace>(None, &name));
                 test.remove_after(Leftover::object::<ClusterRole>(None, &name));
             }
+            Place::Sandbox => {}
         }
         name
     }
@@ -83,6 +105,7 @@ impl World {
     pub async fn user(&self, rights: &Rights) -> Option<User> {
         match &self.place {
             Place::Real(test, _) => Some(test.user("somebody", rights).await),
+            Place::Sandbox => None,
         }
     }
 
@@ -95,6 +118,7 @@ impl World {
                     .await;
                 Some(Denied { test, rule })
             }
+            Place::Sandbox => None,
         }
     }
 
@@ -113,6 +137,7 @@ impl World {
                 let done = running.await;
                 (done, Some(audit.requests(mark, user.name()).await.tally()))
             }
+            Place::Sandbox => (running.await, None),
         }
     }
 
@@ -156,6 +181,47 @@ impl World {
     pub async fn apply_as(&self, kubeconfig: &Path, module: &Module, flags: &[&str]) -> Ran {
         let dir = module.write(self.dir.path()).display().to_string();
         self.opm_as(kubeconfig, &apply_arguments(&dir, flags)).await
+    }
+
+    /// Writes a module, and says where.
+    pub fn write(&self, module: &Module) -> String {
+        module.write(self.dir.path()).display().to_string()
+    }
+
+    /// How many requests a run sends.
+    pub async fn requests_of(&self, arguments: &[&str]) -> usize {
+        let relay = self.relay().await;
+        self.opm_as(&relay.1, arguments).await.ok();
+        relay.0.count()
+    }
+
+    /// Runs the binary and kills it right before or right after its nth request.
+    pub async fn killed_at(&self, nth: usize, moment: Moment, arguments: &[&str]) -> Killed {
+        let (relay, kubeconfig) = self.relay().await;
+        relay.on(When::nth(nth), Fault::Kill(moment));
+        let target = Target::Kubeconfig(kubeconfig);
+        let running = self.opm.clone().against(target).start(arguments);
+        relay.aim_at(running.pid());
+        let ran = running.finish().await;
+        match (ran.was_killed(), ran.code()) {
+            (true, _) => Killed::Yes,
+            (false, Some(0)) => Killed::TooLate,
+            _ => Killed::Failed,
+        }
+    }
+
+    /// A relay in front of the API server, and a kubeconfig that leads through it.
+    async fn relay(&self) -> (Relay, PathBuf) {
+        let Place::Real(_, user) = &self.place else {
+            panic!("only a real control plane can be reached through a relay");
+        };
+        let relay = Relay::start(user.kubeconfig()).await.unwrap();
+        let file = self
+            .dir
+            .path()
+            .join(format!("relay-{}", relay.address().port()));
+        let kubeconfig = relay.write_kubeconfig(&file).unwrap();
+        (relay, kubeconfig)
     }
 
     /// Starts an apply and leaves it running.
@@ -291,6 +357,14 @@ impl World {
         assert!(!record.locked(), "the lock is released");
     }
 
+    /// What is live of a release that should be gone, once the cluster has finished deleting.
+    pub async fn settled_live(&self, release: &str) -> Vec<String> {
+        self.settled(release, &BTreeSet::new())
+            .await
+            .into_iter()
+            .collect()
+    }
+
     /// What is live once the cluster has finished deleting, or after a few seconds.
     async fn settled(&self, release: &str, expected: &BTreeSet<String>) -> BTreeSet<String> {
         let deadline = Instant::now() + Duration::from_secs(5);
@@ -374,6 +448,17 @@ fn apply_arguments<'a>(dir: &'a str, flags: &[&'a str]) -> Vec<&'a str> {
 
 fn delete_arguments<'a>(release: &'a str, flags: &[&'a str]) -> Vec<&'a str> {
     [&["mod", "delete", release, "--yes", "-o", "json"], flags].concat()
+}
+
+/// What became of a run that was to be killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Killed {
+    /// It was.
+    Yes,
+    /// It had ended well before it came to that request.
+    TooLate,
+    /// It failed by itself.
+    Failed,
 }
 
 /// A rule of admission in force.

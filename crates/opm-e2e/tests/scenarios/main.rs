@@ -2,6 +2,7 @@
 
 mod edges;
 mod faults;
+mod kills;
 mod outcomes;
 mod ownership;
 mod record;
