@@ -235,14 +235,7 @@ async fn a_helm_object_is_refused_unless_adopted_by_name(w: World) {
         .ends(2)
         .says("Helm")
         .says("--adopt=ConfigMap/a");
-    // Even then a field that has another value is not taken over in passing.
-    let named = "--adopt=ConfigMap/a";
-    w.apply(&module, &[named])
-        .await
-        .ends(1)
-        .says(".data.k")
-        .says("--force-conflicts");
-    w.apply(&module, &[named, "--force-conflicts"]).await.ok();
+    w.apply(&module, &["--adopt=ConfigMap/a"]).await.ok();
     assert_eq!(w.get("ConfigMap/a").await.unwrap()["data"]["k"], "1");
 }
 

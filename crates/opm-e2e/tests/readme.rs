@@ -1,0 +1,102 @@
+//! The README is true: every command of it runs, and prints what it says.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails loudly")]
+
+use std::path::Path;
+use std::process::Command;
+
+/// A command of the README, and what it is said to print. `…` stands for anything.
+struct Shown {
+    command: String,
+    output: Vec<String>,
+}
+
+fn shown(readme: &str) -> Vec<Shown> {
+    let mut found: Vec<Shown> = Vec::new();
+    let mut inside = false;
+    for line in readme.lines() {
+        match line {
+            "```console" => inside = true,
+            "```" => inside = false,
+            _ if !inside => {}
+            _ => match (line.strip_prefix("$ "), found.last_mut()) {
+                (Some(command), _) => {
+                    found.push(Shown {
+                        command: command.to_owned(),
+                        output: Vec::new(),
+                    });
+                }
+                (None, Some(last)) => last.output.push(line.to_owned()),
+                (None, None) => panic!("output without a command: {line}"),
+            },
+        }
+    }
+    found
+}
+
+/// Whether a line is as shown.
+fn agrees(shown: &str, printed: &str) -> bool {
+    match shown.split_once('…') {
+        None => shown == printed,
+        Some((begin, end)) => {
+            printed.len() >= begin.len() + end.len()
+                && printed.starts_with(begin)
+                && printed.ends_with(end)
+        }
+    }
+}
+
+/// A line of `…` alone stands for any number of lines.
+fn all_agree(shown: &[String], printed: &[&str]) -> bool {
+    match shown {
+        [] => printed.is_empty(),
+        [any, rest @ ..] if any == "…" => {
+            (0..=printed.len()).any(|skip| all_agree(rest, &printed[skip..]))
+        }
+        [line, rest @ ..] => {
+            printed.first().is_some_and(|first| agrees(line, first))
+                && all_agree(rest, &printed[1..])
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp")
+        .arg("-r")
+        .arg(from)
+        .arg(to)
+        .status()
+        .unwrap();
+    assert!(copied.success());
+}
+
+#[test]
+fn every_command_of_the_readme_does_what_it_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    copy(&root.join("examples"), dir.path());
+    let bin = opm_testkit::opm_binary();
+    let path = format!("{}:/usr/bin:/bin", bin.parent().unwrap().display());
+    let commands = shown(&readme);
+    assert!(commands.len() > 5, "the README shows its commands");
+    for Shown { command, output } in commands {
+        let run = command.replace("cargo run --release --", "opm");
+        let ran = Command::new("sh")
+            .args(["-c", &format!("{run} 2>&1")])
+            .current_dir(dir.path())
+            .env_clear()
+            .env("PATH", &path)
+            .env("HOME", dir.path())
+            .env("OPM_SANDBOX", "true")
+            .output()
+            .unwrap();
+        let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
+        let lines: Vec<&str> = printed.lines().collect();
+        assert!(
+            all_agree(&output, &lines),
+            "$ {command}\nis shown as\n{}\nand prints\n{printed}",
+            output.join("\n")
+        );
+    }
+}
