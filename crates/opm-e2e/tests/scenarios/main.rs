@@ -7,3 +7,4 @@ mod outcomes;
 mod ownership;
 mod record;
 mod rfc;
+mod rfc_unsolved;

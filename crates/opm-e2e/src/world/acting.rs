@@ -1,0 +1,132 @@
+//! Running the built binary: to its end, in the background, as somebody else, and until it is
+//! killed.
+
+use std::path::{Path, PathBuf};
+
+use opm_testkit::Target;
+use opm_testkit::relay::{Fault, Moment, Relay, When};
+
+use super::{Place, World};
+use crate::module::Module;
+use crate::ran::{Ran, Running};
+
+/// What became of a run that was to be killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Killed {
+    /// It was.
+    Yes,
+    /// It had ended well before it came to that request.
+    TooLate,
+    /// It failed by itself.
+    Failed,
+}
+
+impl World {
+    /// Runs the binary on this world's cluster and namespace.
+    pub async fn opm(&self, arguments: &[&str]) -> Ran {
+        self.opm_with(&[], arguments).await
+    }
+
+    /// Runs the binary with additional variables in its environment.
+    pub async fn opm_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
+        let opm = variables
+            .iter()
+            .fold(self.opm.clone(), |opm, (name, value)| opm.env(name, value));
+        Ran(opm.run(arguments).await)
+    }
+
+    /// Runs the binary as somebody else.
+    pub async fn opm_as(&self, kubeconfig: &Path, arguments: &[&str]) -> Ran {
+        let target = Target::Kubeconfig(kubeconfig.to_owned());
+        Ran(self.opm.clone().against(target).run(arguments).await)
+    }
+
+    /// Applies a module; the answer is JSON.
+    pub async fn apply(&self, module: &Module, flags: &[&str]) -> Ran {
+        self.apply_with(&[], module, flags).await
+    }
+
+    /// Applies a module with additional variables in the environment.
+    pub async fn apply_with(
+        &self,
+        variables: &[(&str, &str)],
+        module: &Module,
+        flags: &[&str],
+    ) -> Ran {
+        let dir = module.write(self.dir.path()).display().to_string();
+        self.opm_with(variables, &apply_arguments(&dir, flags))
+            .await
+    }
+
+    /// Applies a module as somebody with other rights.
+    pub async fn apply_as(&self, kubeconfig: &Path, module: &Module, flags: &[&str]) -> Ran {
+        let dir = module.write(self.dir.path()).display().to_string();
+        self.opm_as(kubeconfig, &apply_arguments(&dir, flags)).await
+    }
+
+    /// Writes a module, and says where.
+    pub fn write(&self, module: &Module) -> String {
+        module.write(self.dir.path()).display().to_string()
+    }
+
+    /// How many requests a run sends.
+    pub async fn requests_of(&self, arguments: &[&str]) -> usize {
+        let relay = self.relay().await;
+        self.opm_as(&relay.1, arguments).await.ok();
+        relay.0.count()
+    }
+
+    /// Runs the binary and kills it right before or right after its nth request.
+    pub async fn killed_at(&self, nth: usize, moment: Moment, arguments: &[&str]) -> Killed {
+        let (relay, kubeconfig) = self.relay().await;
+        relay.on(When::nth(nth), Fault::Kill(moment));
+        let target = Target::Kubeconfig(kubeconfig);
+        let running = self.opm.clone().against(target).start(arguments);
+        relay.aim_at(running.pid());
+        let ran = running.finish().await;
+        match (ran.was_killed(), ran.code()) {
+            (true, _) => Killed::Yes,
+            (false, Some(0)) => Killed::TooLate,
+            _ => Killed::Failed,
+        }
+    }
+
+    /// A relay in front of the API server, and a kubeconfig that leads through it.
+    async fn relay(&self) -> (Relay, PathBuf) {
+        let Place::Real(_, user) = &self.place else {
+            panic!("only a real control plane can be reached through a relay");
+        };
+        let relay = Relay::start(user.kubeconfig()).await.unwrap();
+        let file = self
+            .dir
+            .path()
+            .join(format!("relay-{}", relay.address().port()));
+        let kubeconfig = relay.write_kubeconfig(&file).unwrap();
+        (relay, kubeconfig)
+    }
+
+    /// Starts an apply and leaves it running.
+    pub fn start_apply(&self, module: &Module, flags: &[&str]) -> Running {
+        let dir = module.write(self.dir.path()).display().to_string();
+        Running(self.opm.start(apply_arguments(&dir, flags)))
+    }
+
+    /// Deletes a release by name; the answer is JSON.
+    pub async fn delete(&self, release: &str, flags: &[&str]) -> Ran {
+        self.opm(&delete_arguments(release, flags)).await
+    }
+
+    /// Deletes a release as somebody with other rights.
+    pub async fn delete_as(&self, kubeconfig: &Path, release: &str, flags: &[&str]) -> Ran {
+        self.opm_as(kubeconfig, &delete_arguments(release, flags))
+            .await
+    }
+}
+
+fn apply_arguments<'a>(dir: &'a str, flags: &[&'a str]) -> Vec<&'a str> {
+    [&["mod", "apply", dir, "-o", "json"], flags].concat()
+}
+
+fn delete_arguments<'a>(release: &'a str, flags: &[&'a str]) -> Vec<&'a str> {
+    [&["mod", "delete", release, "--yes", "-o", "json"], flags].concat()
+}

@@ -1,0 +1,157 @@
+//! One scenario's world: a cluster of one kind or the other, a namespace of its own in it, and
+//! the built binary to act on it (`acting`), past which one can look (`seeing`).
+
+mod acting;
+mod seeing;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::rbac::v1::ClusterRole;
+use opm_sandbox::Sandbox;
+use opm_testkit::{ControlPlane, Leftover, Opm, Rights, Rule, Target, TestNamespace, User, Writes};
+use tempfile::TempDir;
+
+use crate::api::Api;
+use crate::objects;
+
+pub use acting::Killed;
+
+/// Which cluster a scenario runs on.
+pub enum Place {
+    /// A real control plane: this scenario's part of it, and who acts there.
+    Real(TestNamespace, User),
+    /// The cluster inside the binary, which has neither users nor admission.
+    Sandbox,
+}
+
+/// A cluster, a namespace of one's own, and the binary.
+pub struct World {
+    /// The namespace of the scenario's releases.
+    pub ns: String,
+    /// The cluster's API, past `opm`.
+    pub api: Api,
+    place: Place,
+    opm: Opm,
+    dir: TempDir,
+}
+
+impl World {
+    /// A new world on a real control plane.
+    pub async fn real(plane: &'static ControlPlane) -> Self {
+        let test = plane.namespace("scenario").await;
+        let user = test.admin().await;
+        let dir = tempfile::tempdir().unwrap();
+        let opm = Opm::new(Target::Kubeconfig(user.kubeconfig().to_owned()), dir.path());
+        let api = Api::new(test.client());
+        Self {
+            ns: test.name().to_owned(),
+            api,
+            place: Place::Real(test, user),
+            opm,
+            dir,
+        }
+    }
+
+    /// A new world on an embedded cluster of its own.
+    pub async fn sandbox() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().join("sandbox");
+        let client = kube::Client::new(Sandbox::open(&home).unwrap(), "default");
+        let opm = Opm::new(Target::Sandbox(home), dir.path()).env("OPM_NAMESPACE", "scenario");
+        let world = Self {
+            ns: "scenario".to_owned(),
+            api: Api::new(client),
+            place: Place::Sandbox,
+            opm,
+            dir,
+        };
+        world.api.create("", &objects::namespace(&world.ns)).await;
+        world
+    }
+
+    /// A name that no other scenario uses, of a namespace or a cluster role that is removed when
+    /// the scenario is over.
+    pub fn name(&self, stem: &str) -> String {
+        let name = format!("{}-{stem}", self.ns);
+        match &self.place {
+            Place::Real(test, _) => {
+                test.remove_after(Leftover::object::<Namespace>(None, &name));
+                test.remove_after(Leftover::object::<ClusterRole>(None, &name));
+            }
+            Place::Sandbox => {}
+        }
+        name
+    }
+
+    /// An API group that no other scenario uses.
+    pub fn group(&self) -> String {
+        format!("{}.example.com", self.ns)
+    }
+
+    /// One more namespace.
+    pub async fn other_namespace(&self, stem: &str) -> String {
+        let name = self.name(stem);
+        self.api.create("", &objects::namespace(&name)).await;
+        name
+    }
+
+    /// Somebody with exactly these rights, by their kubeconfig. Nothing on a cluster that has no
+    /// access control.
+    pub async fn user(&self, rights: &Rights) -> Option<User> {
+        match &self.place {
+            Place::Real(test, _) => Some(test.user("somebody", rights).await),
+            Place::Sandbox => None,
+        }
+    }
+
+    /// Makes the server deny these deletes. Nothing on a cluster that has no admission.
+    pub async fn deny_deletes_of(&self, resource: &str) -> Option<Denied<'_>> {
+        match &self.place {
+            Place::Real(test, _) => {
+                let rule = test
+                    .deny(&Writes::of("", resource, &["DELETE"]), "not today")
+                    .await;
+                Some(Denied { test, rule })
+            }
+            Place::Sandbox => None,
+        }
+    }
+
+    /// How many requests `opm` sends while a future runs, by verb and resource. Nothing on a
+    /// cluster that does not count.
+    pub async fn requests_during<T>(
+        &self,
+        running: impl Future<Output = T>,
+    ) -> (T, Option<BTreeMap<String, usize>>) {
+        match &self.place {
+            Place::Real(test, user) => {
+                let Some(audit) = test.plane().audit() else {
+                    return (running.await, None);
+                };
+                let mark = audit.mark();
+                let done = running.await;
+                (done, Some(audit.requests(mark, user.name()).await.tally()))
+            }
+            Place::Sandbox => (running.await, None),
+        }
+    }
+}
+
+/// A rule of admission in force.
+pub struct Denied<'a> {
+    test: &'a TestNamespace,
+    rule: Rule,
+}
+
+impl Denied<'_> {
+    /// Lifts it.
+    pub async fn lift(self) {
+        self.test.lift(self.rule).await;
+    }
+}
+
+/// A set of names, to compare with.
+pub fn set<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
+    names.iter().map(|n| (*n).to_owned()).collect()
+}

@@ -1,0 +1,210 @@
+//! Looking at the cluster and at the record past `opm`, and changing them behind its back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::World;
+use crate::api;
+use crate::record::RecordSeen;
+
+impl World {
+    /// The release's record, which must exist.
+    #[track_caller]
+    pub fn record(&self, release: &str) -> impl Future<Output = RecordSeen> {
+        let place = std::panic::Location::caller();
+        let release = release.to_owned();
+        async move {
+            let found = self.find_record(&release).await;
+            found.unwrap_or_else(|| panic!("{place}: there is no record of {release}"))
+        }
+    }
+
+    /// The release's record, if there is one.
+    pub async fn find_record(&self, release: &str) -> Option<RecordSeen> {
+        let label = "opmodel.dev%2Fcomponent%3Dinventory";
+        let path = format!(
+            "{}?labelSelector={label}",
+            api::collection("Secret", Some(&self.ns))
+        );
+        let list = self.api.get(&path).await.unwrap();
+        let mut items = list["items"].as_array().unwrap().clone();
+        items.retain(|s| {
+            s["metadata"]["name"]
+                .as_str()
+                .unwrap()
+                .starts_with(&format!("opm.{release}."))
+        });
+        assert!(items.len() < 2, "one record per release");
+        items.pop().map(RecordSeen::decode)
+    }
+
+    /// Removes the record behind the release's back.
+    pub async fn delete_record(&self, release: &str) {
+        let record = self.record(release).await;
+        let name = record.secret["metadata"]["name"].as_str().unwrap();
+        self.api
+            .delete(&format!(
+                "{}/{name}",
+                api::collection("Secret", Some(&self.ns))
+            ))
+            .await;
+    }
+
+    /// The bytes of the record, key by key.
+    pub async fn raw_record(&self, release: &str) -> BTreeMap<String, Vec<u8>> {
+        self.record(release).await.raw()
+    }
+
+    /// Replaces the data of the record, behind the release's back.
+    pub async fn write_raw_record(&self, release: &str, data: &BTreeMap<String, Vec<u8>>) {
+        let mut secret = self.record(release).await.secret;
+        secret["data"] = data
+            .iter()
+            .map(|(k, v)| (k.clone(), json!(STANDARD.encode(v))))
+            .collect();
+        let name = secret["metadata"]["name"].as_str().unwrap();
+        let path = format!("{}/{name}", api::collection("Secret", Some(&self.ns)));
+        let (status, body) = self
+            .api
+            .send(http::Method::PUT, &path, "application/json", Some(&secret))
+            .await;
+        assert_eq!(status, 200, "PUT {path}: {body}");
+    }
+
+    /// Edits the record as JSON, behind the release's back.
+    pub async fn edit_record(
+        &self,
+        release: &str,
+        edit: impl FnOnce(&mut BTreeMap<String, Value>),
+    ) {
+        let mut data = self.record(release).await.data;
+        edit(&mut data);
+        let bytes = data
+            .into_iter()
+            .map(|(key, value)| (key, value.to_string().into_bytes()));
+        self.write_raw_record(release, &bytes.collect()).await;
+    }
+
+    /// Waits until something has happened, for a while.
+    pub async fn until<F: Future<Output = bool>>(&self, what: &str, happened: impl Fn() -> F) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !happened().await {
+            assert!(Instant::now() < deadline, "waited in vain until {what}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// `Kind/name` of every live object that carries the labels of this release.
+    pub async fn live(&self, release: &str) -> Vec<String> {
+        let all = self
+            .api
+            .labelled("module.opmodel.dev%2Fnamespace", &self.ns, &self.ns)
+            .await;
+        let named = self
+            .api
+            .labelled("module-release.opmodel.dev%2Fname", release, &self.ns)
+            .await;
+        all.into_iter().filter(|o| named.contains(o)).collect()
+    }
+
+    /// The cluster has exactly these objects of the release, the record has exactly these, and
+    /// nothing is left to do.
+    pub async fn holds_exactly(&self, release: &str, expected: &[&str]) {
+        let expected: BTreeSet<String> = expected.iter().map(|o| (*o).to_owned()).collect();
+        let live = self.settled(release, &expected).await;
+        assert_eq!(live, expected, "what is live");
+        let record = self.record(release).await;
+        let without_namespace = |o: &String| o.rsplit(':').next().unwrap_or(o).to_owned();
+        assert_eq!(
+            record.inventory(),
+            expected.iter().map(without_namespace).collect(),
+            "what is recorded"
+        );
+        assert_eq!(record.pending(), BTreeSet::new(), "what is pending");
+        assert!(!record.locked(), "the lock is released");
+    }
+
+    /// What is live of a release that should be gone, once the cluster has finished deleting.
+    pub async fn settled_live(&self, release: &str) -> Vec<String> {
+        self.settled(release, &BTreeSet::new())
+            .await
+            .into_iter()
+            .collect()
+    }
+
+    /// What is live once the cluster has finished deleting, or after a few seconds.
+    async fn settled(&self, release: &str, expected: &BTreeSet<String>) -> BTreeSet<String> {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        loop {
+            let live: BTreeSet<String> = self.live(release).await.into_iter().collect();
+            if live == *expected || Instant::now() > deadline {
+                return live;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Reads an object, given as `Kind/name`, with `namespace:` in front if it lives elsewhere.
+    pub async fn get(&self, spelled: &str) -> Option<Value> {
+        self.api.get(&api::object(spelled, &self.ns)).await
+    }
+
+    /// Whether an object exists.
+    pub async fn exists(&self, spelled: &str) -> bool {
+        self.get(spelled).await.is_some()
+    }
+
+    /// Whether an object goes away, or at least is on its way, within a few seconds.
+    pub async fn gone(&self, spelled: &str) -> bool {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < deadline {
+            match self.get(spelled).await {
+                None => return true,
+                Some(object) if !object["metadata"]["deletionTimestamp"].is_null() => return true,
+                Some(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+        false
+    }
+
+    /// The uid of an object, which must exist.
+    pub async fn uid(&self, spelled: &str) -> String {
+        let object = self
+            .get(spelled)
+            .await
+            .unwrap_or_else(|| panic!("{spelled} does not exist"));
+        object["metadata"]["uid"].as_str().unwrap().to_owned()
+    }
+
+    /// Creates an object that a finalizer holds, and deletes it: it is terminating now.
+    pub async fn terminating(&self, object: &Value) {
+        let mut object = object.clone();
+        object["metadata"]["finalizers"] = json!(["example.com/hold"]);
+        let made = self.api.create(&self.ns, &object).await;
+        let (kind, name) = (
+            object["kind"].as_str().unwrap(),
+            made["metadata"]["name"].as_str().unwrap(),
+        );
+        self.api
+            .delete(&api::object(&format!("{kind}/{name}"), &self.ns))
+            .await;
+    }
+
+    /// Takes the finalizers off.
+    pub async fn let_go(&self, spelled: &str) {
+        let path = api::object(spelled, &self.ns);
+        self.api
+            .merge(&path, json!({"metadata": {"finalizers": null}}))
+            .await;
+    }
+
+    /// Where the scenario may write files.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+}
