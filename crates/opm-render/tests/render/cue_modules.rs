@@ -1,10 +1,8 @@
 //! CUE modules that render: values from everywhere, `#release`, order, components.
 
-mod support;
-
+use crate::support::{TestModule, cue, cue_module, have_cue, objects, owned};
 use opm_core::name::{NamespaceName, ReleaseName};
 use opm_render::{CueSettings, Inputs, Loaded, ModuleRef, Quiet, ValueFlags, Values};
-use support::{TestModule, cue, cue_module, have_cue, objects, owned};
 
 const WEB: &str = r#"
 metadata: {

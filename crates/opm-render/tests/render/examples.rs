@@ -1,15 +1,11 @@
 //! The examples render, say the same in both languages, and draw no warnings.
 
-#![allow(clippy::panic, clippy::unwrap_used, reason = "tests fail loudly")]
-
-mod support;
-
 use std::path::PathBuf;
 
+use crate::support::{cue, have_cue, owned};
 use opm_core::candidate::{Candidate, Selection};
 use opm_core::scope::Scopes;
 use opm_render::{CueSettings, Inputs, Loaded, ModuleRef, Quiet, ValueFlags, Values};
-use support::{cue, have_cue, owned};
 
 fn load(example: &str, set: &[&str]) -> Loaded {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples")).join(example);

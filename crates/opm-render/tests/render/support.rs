@@ -1,13 +1,5 @@
 //! Modules written to a temporary directory, and a short way to render them.
 
-#![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "tests fail loudly"
-)]
-
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,13 +7,13 @@ use std::path::{Path, PathBuf};
 use opm_render::{CueSettings, Inputs, Loaded, ModuleRef, Quiet, RenderError, ValueFlags, Values};
 
 /// A directory with files in it.
-pub struct TestModule {
-    pub dir: tempfile::TempDir,
+pub(crate) struct TestModule {
+    pub(crate) dir: tempfile::TempDir,
 }
 
 impl TestModule {
     /// Writes files, given as path and text.
-    pub fn new(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let module = Self { dir };
         for (path, text) in files {
@@ -31,28 +23,28 @@ impl TestModule {
     }
 
     /// A YAML module of one component, `app`, with the given manifests.
-    pub fn yaml(manifests: &str) -> Self {
+    pub(crate) fn yaml(manifests: &str) -> Self {
         Self::new(&[
             ("module.yaml", &one_component("[app.yaml]")),
             ("app.yaml", manifests),
         ])
     }
 
-    pub fn write(&self, path: &str, text: &str) {
+    pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.dir.path().join(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
         fs::write(path, text).expect("a file");
     }
 
-    pub fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.dir.path().to_owned()
     }
 
-    pub fn load(&self) -> Result<Loaded, RenderError> {
+    pub(crate) fn load(&self) -> Result<Loaded, RenderError> {
         self.load_with(&Inputs::default())
     }
 
-    pub fn load_with(&self, inputs: &Inputs) -> Result<Loaded, RenderError> {
+    pub(crate) fn load_with(&self, inputs: &Inputs) -> Result<Loaded, RenderError> {
         self.load_by(
             inputs,
             &CueSettings {
@@ -62,12 +54,16 @@ impl TestModule {
         )
     }
 
-    pub fn load_by(&self, inputs: &Inputs, settings: &CueSettings) -> Result<Loaded, RenderError> {
+    pub(crate) fn load_by(
+        &self,
+        inputs: &Inputs,
+        settings: &CueSettings,
+    ) -> Result<Loaded, RenderError> {
         opm_render::load(&ModuleRef::Directory(self.path()), inputs, settings, &Quiet)
     }
 
     /// Renders with value flags.
-    pub fn load_flags(&self, flags: &ValueFlags) -> Result<Loaded, RenderError> {
+    pub(crate) fn load_flags(&self, flags: &ValueFlags) -> Result<Loaded, RenderError> {
         self.load_with(&Inputs {
             values: Values::read(flags)?,
             ..Inputs::default()
@@ -75,7 +71,7 @@ impl TestModule {
     }
 
     /// Renders with `--set`.
-    pub fn set(&self, assignments: &[&str]) -> Result<Loaded, RenderError> {
+    pub(crate) fn set(&self, assignments: &[&str]) -> Result<Loaded, RenderError> {
         self.load_flags(&ValueFlags {
             set: owned(assignments),
             ..ValueFlags::default()
@@ -83,7 +79,7 @@ impl TestModule {
     }
 
     /// The error's message and hints, with the temporary directory's path left out.
-    pub fn error(&self) -> String {
+    pub(crate) fn error(&self) -> String {
         match self.load() {
             Ok(loaded) => panic!("rendered to {loaded:#?}"),
             Err(error) => explain(&error, self.dir.path()),
@@ -92,7 +88,7 @@ impl TestModule {
 }
 
 /// Message and hints as a reader sees them, without the directory's own path.
-pub fn explain(error: &RenderError, dir: &Path) -> String {
+pub(crate) fn explain(error: &RenderError, dir: &Path) -> String {
     let mut text = error.to_string();
     for hint in error.hints() {
         text.push_str("\n  hint: ");
@@ -103,7 +99,7 @@ pub fn explain(error: &RenderError, dir: &Path) -> String {
 }
 
 /// A module.yaml with one component `app` and the given list of manifests.
-pub fn one_component(manifests: &str) -> String {
+pub(crate) fn one_component(manifests: &str) -> String {
     format!(
         "apiVersion: core.opmodel.dev/v1alpha1\nkind: Module\nmetadata: {{name: web}}\n\
          components:\n  - name: app\n    manifests: {manifests}\n"
@@ -111,12 +107,12 @@ pub fn one_component(manifests: &str) -> String {
 }
 
 /// A ConfigMap as YAML.
-pub fn config_map(name: &str) -> String {
+pub(crate) fn config_map(name: &str) -> String {
     format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n")
 }
 
 /// `Kind/name` of every object, component by component.
-pub fn objects(loaded: &Loaded) -> Vec<String> {
+pub(crate) fn objects(loaded: &Loaded) -> Vec<String> {
     let components = &loaded.rendered.components;
     let all = components.iter().flat_map(|c| {
         c.manifests
@@ -127,12 +123,12 @@ pub fn objects(loaded: &Loaded) -> Vec<String> {
         .collect()
 }
 
-pub fn owned(texts: &[&str]) -> Vec<String> {
+pub(crate) fn owned(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
 /// The `cue` to test with: OPM_CUE, or the one in PATH.
-pub fn cue() -> Option<PathBuf> {
+pub(crate) fn cue() -> Option<PathBuf> {
     if let Some(given) = std::env::var_os("OPM_CUE") {
         return Some(given.into());
     }
@@ -143,7 +139,7 @@ pub fn cue() -> Option<PathBuf> {
 }
 
 /// Whether CUE tests can run. They are skipped aloud, or fail where they must run.
-pub fn have_cue() -> bool {
+pub(crate) fn have_cue() -> bool {
     let found = cue().is_some();
     if !found {
         let required = std::env::var_os("OPM_REQUIRE_CLUSTER").is_some_and(|v| v == "1");
@@ -166,7 +162,7 @@ fn note_skipped() {
 }
 
 /// A CUE module with the given text in module.cue, behind its package clause.
-pub fn cue_module(text: &str) -> TestModule {
+pub(crate) fn cue_module(text: &str) -> TestModule {
     TestModule::new(&[
         (
             "cue.mod/module.cue",
@@ -174,4 +170,23 @@ pub fn cue_module(text: &str) -> TestModule {
         ),
         ("module.cue", &format!("package web\n\n{text}")),
     ])
+}
+
+/// A module with a few values, one of which must be given.
+pub(crate) const WEB: &str = "metadata: name: \"web\"\n#config: {\n\thost!: string\n\tport: *80 | int\n\treplicas: int & >0 & <10 | *1\n\tpassword?: string\n}\n";
+
+/// The error of rendering with value flags, as a reader sees it.
+pub(crate) fn error_of(module: &TestModule, flags: &ValueFlags) -> String {
+    match module.load_flags(flags) {
+        Ok(loaded) => panic!("{flags:?} rendered to {loaded:#?}"),
+        Err(error) => explain(&error, module.dir.path()),
+    }
+}
+
+/// `--set` flags.
+pub(crate) fn set(assignments: &[&str]) -> ValueFlags {
+    ValueFlags {
+        set: owned(assignments),
+        ..ValueFlags::default()
+    }
 }

@@ -1,10 +1,8 @@
 //! YAML modules that render: files, directories, patterns, documents, lists, order.
 
-mod support;
-
+use crate::support::{TestModule, config_map, objects, one_component};
 use opm_core::name::{NamespaceName, ReleaseName};
 use opm_render::Inputs;
-use support::{TestModule, config_map, objects, one_component};
 
 #[test]
 fn metadata_and_components_arrive_as_written() {

@@ -1,11 +1,7 @@
 //! What vet warns about, and modules that `init` writes.
 
-#![allow(clippy::panic, clippy::unwrap_used, reason = "tests fail loudly")]
-
-mod support;
-
+use crate::support::{TestModule, cue, cue_module, have_cue, objects, owned};
 use opm_render::{CueSettings, InitFormat, Inputs, ModuleRef, Quiet, ValueFlags, Values};
-use support::{TestModule, cue, cue_module, have_cue, objects, owned};
 
 fn lints(module: &TestModule, set: &[&str]) -> Vec<String> {
     let flags = ValueFlags {

@@ -1,15 +1,11 @@
 //! Modules and their dependencies from a CUE registry, served on loopback by `cue` itself.
 
-#![allow(clippy::panic, clippy::unwrap_used, reason = "tests fail loudly")]
-
-mod support;
-
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use crate::support::{TestModule, cue, explain, have_cue, objects};
 use opm_render::{CueSettings, Inputs, ModuleRef, Quiet, RenderError};
-use support::{TestModule, cue, explain, have_cue, objects};
 
 /// A registry of this test's own, with a cache that belongs to it.
 struct Registry {

@@ -1,0 +1,21 @@
+//! Rendering, from modules on disk to components: real files, real processes.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "tests say what they expect by failing loudly"
+)]
+
+mod bad_cue;
+mod bad_values;
+mod bad_yaml;
+mod cue_modules;
+mod examples;
+mod hostile;
+mod lint_and_init;
+mod registry;
+mod support;
+mod yaml_modules;
+mod yaml_text;
