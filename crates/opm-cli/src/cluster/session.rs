@@ -50,7 +50,7 @@ impl Session {
             engine: Engine::new(
                 cluster,
                 secrets,
-                SystemClock::default(),
+                SystemClock,
                 interrupt.gate(),
                 engine_settings,
             ),

@@ -20,7 +20,7 @@ pub use acting::Killed;
 /// Which cluster a scenario runs on.
 pub enum Place {
     /// A real control plane: this scenario's part of it, and who acts there.
-    Real(TestNamespace, User),
+    Real(Box<TestNamespace>, User),
     /// The cluster inside the binary, which has neither users nor admission.
     Sandbox,
 }
@@ -47,7 +47,7 @@ impl World {
         Self {
             ns: test.name().to_owned(),
             api,
-            place: Place::Real(test, user),
+            place: Place::Real(Box::new(test), user),
             opm,
             dir,
         }

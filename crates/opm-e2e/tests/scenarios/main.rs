@@ -1,5 +1,12 @@
 //! The scenarios: RFC-0001's, its edge cases, and everything that may go wrong.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "scenarios fail loudly"
+)]
+
 mod edges;
 mod faults;
 mod kills;
