@@ -32,7 +32,7 @@ fn errors_point_at_the_users_own_files() {
         (
             file("prod.json"),
             &[
-                "values.prot: field not allowed\n    prod.json:2:3",
+                "values.prot: field not allowed\n    prod.json:2:",
                 "hint: #config says which values there are",
             ],
         ),
