@@ -47,9 +47,22 @@ pub(crate) fn fill_in_new(
 }
 
 /// What the server carries from the old object to the new.
-pub(crate) fn fill_in_changed(resource: &Resource, old: &Value, new: &mut Value) {
+pub(crate) fn fill_in_changed(
+    tx: &Tx<'_>,
+    resource: &Resource,
+    old: &Value,
+    new: &mut Value,
+) -> Result<(), ApiError> {
     match (resource.group.as_str(), resource.kind.as_str()) {
-        ("", "Service") => keep_address(&old["spec"], &mut new["spec"]),
+        ("", "Service") => {
+            keep_address(&old["spec"], &mut new["spec"]);
+            if matches!(
+                new["spec"]["type"].as_str(),
+                Some("NodePort" | "LoadBalancer")
+            ) {
+                node_ports(tx, &mut new["spec"])?;
+            }
+        }
         ("", "Namespace") => {
             new["spec"]["finalizers"] = match old["spec"].get("finalizers") {
                 Some(finalizers) => finalizers.clone(),
@@ -76,6 +89,7 @@ pub(crate) fn fill_in_changed(resource: &Resource, old: &Value, new: &mut Value)
         }
         _ => {}
     }
+    Ok(())
 }
 
 fn add_finalizer(object: &mut Value, name: &str) {

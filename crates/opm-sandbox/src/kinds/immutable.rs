@@ -18,7 +18,6 @@ const PLAIN: &[(&str, &str, &str)] = &[
     ("batch", "Job", "spec.template"),
     ("batch", "Job", "spec.completionMode"),
     ("", "Secret", "type"),
-    ("", "PersistentVolume", "spec.volumeMode"),
     ("networking.k8s.io", "IngressClass", "spec.controller"),
     ("storage.k8s.io", "StorageClass", "volumeBindingMode"),
     (
@@ -113,7 +112,13 @@ pub(crate) fn check(resource: &Resource, old: &Value, new: &Value) -> Vec<Cause>
         ("apps", "StatefulSet") => causes.extend(stateful_set(old, new)),
         ("", "Service") => causes.extend(service(old, new)),
         ("", "PersistentVolumeClaim") => causes.extend(claim(old, new)),
-        ("", "PersistentVolume") => causes.extend(volume(old, new)),
+        ("", "PersistentVolume") => {
+            causes.extend(volume(old, new));
+            if old["spec"]["volumeMode"] != new["spec"]["volumeMode"] {
+                let after = shown(&new["spec"]["volumeMode"]);
+                causes.push(Cause::invalid("volumeMode", after, IMMUTABLE));
+            }
+        }
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding")
             if old["roleRef"] != new["roleRef"] =>
         {

@@ -134,6 +134,14 @@ fn envelope(resource: &Resource, form: Form, metadata: Value, items: Vec<Value>)
     out.insert("kind".into(), json!(kind));
     out.insert("apiVersion".into(), json!(version));
     out.insert("metadata".into(), metadata);
-    out.insert("items".into(), Value::Array(items.collect()));
+    // The real server builds this list from nothing, and writes nothing as null.
+    let items: Vec<_> = items.collect();
+    let none = items.is_empty() && form == Form::Metadata;
+    let items = if none {
+        Value::Null
+    } else {
+        Value::Array(items)
+    };
+    out.insert("items".into(), items);
     Value::Object(out)
 }

@@ -160,10 +160,14 @@ impl Writing<'_> {
         }
         self.keep_what_is_not_for_this_endpoint(old, &mut new);
         let mut causes = metadata::carry_over(old, &mut new);
-        generate::fill_in_changed(resource, old, &mut new);
+        if self.subresource != "finalize" {
+            generate::fill_in_changed(self.scope.tx, resource, old, &mut new)?;
+        }
         causes.extend(metadata::check_maps(&new["metadata"]));
         if self.subresource.is_empty() {
-            causes.extend(validate::check(resource, &new));
+            // The name was checked when it was given; what it has to match may be what changes.
+            let found = validate::check(resource, &new);
+            causes.extend(found.into_iter().filter(|c| c.field != "metadata.name"));
             causes.extend(immutable::check(resource, old, &plain_form(resource, &new)));
         }
         causes.extend(self.check_custom(&new));

@@ -50,6 +50,31 @@ pub(crate) struct Step {
 
 /// Short name, apiVersion, kind, collection.
 const RESOURCES: &[(&str, &str, &str, &str)] = &[
+    ("pv", "v1", "PersistentVolume", "/api/v1/persistentvolumes"),
+    (
+        "rs",
+        "apps/v1",
+        "ReplicaSet",
+        "/apis/apps/v1/namespaces/{ns}/replicasets",
+    ),
+    (
+        "pc",
+        "scheduling.k8s.io/v1",
+        "PriorityClass",
+        "/apis/scheduling.k8s.io/v1/priorityclasses",
+    ),
+    (
+        "ic",
+        "networking.k8s.io/v1",
+        "IngressClass",
+        "/apis/networking.k8s.io/v1/ingressclasses",
+    ),
+    (
+        "crb",
+        "rbac.authorization.k8s.io/v1",
+        "ClusterRoleBinding",
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    ),
     (
         "pt",
         "v1",
