@@ -51,6 +51,15 @@ pub struct Engine<C, S, K> {
 }
 
 impl<C, S, K> Engine<C, S, K> {
+    /// Whether a feature is on in this run.
+    pub(crate) fn has(&self, feature: &str) -> bool {
+        self.settings
+            .features
+            .get(feature)
+            .copied()
+            .unwrap_or(false)
+    }
+
     /// An engine over these ports. The gate is shared with whoever handles interrupts.
     pub fn new(cluster: C, secrets: S, clock: K, gate: Arc<Gate>, settings: Settings) -> Self {
         Self {

@@ -9,6 +9,7 @@
 
 mod edges;
 mod faults;
+mod features;
 mod kills;
 mod outcomes;
 mod ownership;

@@ -15,7 +15,6 @@ use super::{Apply, Release};
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{ApplyMode, ApplyObject, Clock, Cluster, ErrorKind, SecretStore, WriteOutcome};
 use crate::record::{Holding, Loaded, content, fitted, holder};
-use crate::run::new_record;
 
 /// What became of the attempt to begin.
 pub(super) enum Begun {
@@ -44,15 +43,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             checked,
             mut scene,
             loaded,
+            record,
         } = prepared;
         self.own_namespace(&checked, &mut scene).await?;
         let took_over = match &opening {
             Opening::TakeOver(expired) => Some(holder(&expired.lock)),
             Opening::Free { .. } => None,
         };
-        let record = loaded
-            .as_ref()
-            .map_or_else(|| new_record(&self.candidate.owner), |l| l.record.clone());
         let change = self.candidate.change.to_string();
         let message = self.request.message.clone();
         let run = self.engine.run("apply", message, Some(change)).await;

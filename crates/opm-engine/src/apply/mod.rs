@@ -6,6 +6,7 @@
 //! lock.
 
 mod begin;
+mod orphans;
 mod prepare;
 mod probe;
 mod prune;

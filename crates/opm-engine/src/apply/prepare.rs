@@ -20,12 +20,15 @@ use crate::observe::scopes;
 use crate::ports::{Clock, Cluster, Detail, SecretStore, ServedKinds};
 use crate::record::Loaded;
 use crate::request::ApplyRequest;
+use crate::run::new_record;
 
 /// A checked plan, and what carrying it out needs.
 pub(super) struct Prepared {
     pub(super) checked: CheckedPlan,
     pub(super) scene: Scene,
     pub(super) loaded: Option<Loaded>,
+    /// The record that the plan stands on: the stored one, or a new one.
+    pub(super) record: Record,
 }
 
 /// What the steps after the check have to know.
@@ -105,7 +108,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         served: &ServedKinds,
     ) -> Result<Prepared, Unprepared> {
         let reached = self.reach(served).await;
-        let plan = self.plan(loaded.as_ref().map(|loaded| &loaded.record))?;
+        let stored = loaded.as_ref().map(|loaded| loaded.record.clone());
+        let mut record = stored.unwrap_or_else(|| new_record(&self.candidate.owner));
+        self.add_orphans(&mut record, served, &mut warnings).await?;
+        let plan = self.plan(&record)?;
         let detail = match self.request.dry_run {
             true => Detail::Whole,
             false => Detail::Metadata,
@@ -157,6 +163,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             checked,
             scene,
             loaded,
+            record,
         })
     }
 
@@ -180,13 +187,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         })
     }
 
-    fn plan(&self, stored: Option<&Record>) -> Result<Plan, Failure> {
+    fn plan(&self, record: &Record) -> Result<Plan, Failure> {
         let options = PlanOptions {
             no_prune: self.request.no_prune,
             allow_empty: self.request.allow_empty,
             guards: self.request.guards,
         };
-        plan(&self.candidate.desired(), stored, options)
+        plan(&self.candidate.desired(), Some(record), options)
             .map_err(|error| Failure::new(FailureKind::Refused, error.to_string()))
     }
 

@@ -5,17 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use opm_core::entry::Entry;
 use opm_core::ids::ReleaseId;
 use opm_core::labels::{self, OwnerLabels};
 use opm_core::name::{ModuleName, NamespaceName, ReleaseName};
-use opm_core::record::{Body, Extra, PendingObject, PendingWhy, Record};
+use opm_core::record::{Body, Record};
 use serde_json::{Map, Value};
 
 use super::Delete;
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::observe::{identity_of, metadata};
 use crate::ports::{Clock, Cluster, SecretStore, ServedKinds};
 use crate::report::Release;
 use crate::request::{DeleteRequest, ReleaseRef};
@@ -72,18 +70,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         };
         let mut record = new_record(&self.owner(module));
         let since = self.engine.server_now().to_string();
-        let objects = found.objects.iter().filter_map(|object| {
-            Some(PendingObject {
-                entry: entry(object)?,
-                why: PendingWhy::Repair,
-                change: String::new(),
-                since: since.clone(),
-                reason: None,
-                late: false,
-                extra: Extra::default(),
-            })
-        });
-        record.pending.objects = Body::Here(objects.collect());
+        record.pending.objects = Body::Here(found.as_pending(&since));
         Ok(Some((record, found.warnings)))
     }
 }
@@ -95,13 +82,4 @@ fn release_of(object: &Map<String, Value>) -> Option<Release> {
         namespace: NamespaceName::new(labels.namespace?).ok()?,
         id: labels.id?.parse().ok()?,
     })
-}
-
-fn entry(object: &Map<String, Value>) -> Option<Entry> {
-    let api_version = object.get("apiVersion")?.as_str()?;
-    let version = api_version.rsplit('/').next()?;
-    let component = OwnerLabels::read(object).component.unwrap_or_default();
-    let mut entry = Entry::new(identity_of(object)?, version, component);
-    entry.uid = metadata(object, "uid").map(str::to_owned);
-    Some(entry)
 }

@@ -2,12 +2,14 @@
 
 use futures::stream::{self, StreamExt};
 use opm_core::check::{Live, counts_as_discovered};
+use opm_core::entry::Entry;
 use opm_core::identity::GroupKind;
 use opm_core::ids::ReleaseId;
 use opm_core::labels::{self, OwnerLabels};
+use opm_core::record::{Extra, PendingObject, PendingWhy};
 use serde_json::{Map, Value};
 
-use super::CONCURRENT_LISTS;
+use super::{CONCURRENT_LISTS, identity_of, metadata};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::ports::{ApiError, Cluster, Detail, ErrorKind, ServedKinds};
@@ -19,9 +21,37 @@ pub(crate) struct Labelled {
     pub(crate) warnings: Vec<String>,
 }
 
+impl Labelled {
+    /// The objects as pending ones: known to exist, and in no recorded change.
+    pub(crate) fn as_pending(&self, since: &str) -> Vec<PendingObject> {
+        let pending = self.objects.iter().filter_map(|object| {
+            Some(PendingObject {
+                entry: entry(object)?,
+                why: PendingWhy::Repair,
+                change: String::new(),
+                since: since.to_owned(),
+                reason: None,
+                late: false,
+                extra: Extra::default(),
+            })
+        });
+        pending.collect()
+    }
+}
+
+fn entry(object: &Map<String, Value>) -> Option<Entry> {
+    let api_version = object.get("apiVersion")?.as_str()?;
+    let version = api_version.rsplit('/').next()?;
+    let component = OwnerLabels::read(object).component.unwrap_or_default();
+    let mut entry = Entry::new(identity_of(object)?, version, component);
+    entry.uid = metadata(object, "uid").map(str::to_owned);
+    Some(entry)
+}
+
 impl<C: Cluster, S, K> Engine<C, S, K> {
-    /// All objects that releases with this label applied, in all kinds that can be listed, in all namespaces. A kind that
-    /// may not be listed everywhere is listed in the release's namespace.
+    /// All objects that releases with this label applied, in all kinds that can be listed, in
+    /// all namespaces. A kind that may not be listed everywhere is listed in the release's
+    /// namespace.
     pub(crate) async fn labelled(
         &self,
         label: (&str, &str),
