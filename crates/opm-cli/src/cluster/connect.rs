@@ -4,8 +4,8 @@ use opm_cluster::{
     ClusterClient, ConnectError, ConnectOptions, Environment, KubeClient, Settings as Patience,
 };
 use opm_core::name::NamespaceName;
-use opm_sandbox::Sandbox;
 
+use crate::commands::sandbox;
 use crate::error::{CliError, ErrorKind};
 use crate::settings::Settings;
 
@@ -27,15 +27,8 @@ pub(crate) async fn connect(settings: &Settings) -> Result<Connection, CliError>
 }
 
 fn open_sandbox(settings: &Settings) -> Result<Connection, CliError> {
-    let dir = settings.sandbox_dir.as_ref().ok_or_else(|| {
-        CliError::new(
-            ErrorKind::Config,
-            "there is no home directory to keep the sandbox in",
-        )
-        .hint("name a directory with --sandbox-dir")
-    })?;
-    let sandbox =
-        Sandbox::open(dir).map_err(|error| CliError::new(ErrorKind::Io, error.to_string()))?;
+    let dir = sandbox::directory(settings)?;
+    let sandbox = sandbox::open(&dir)?;
     Ok(Connection {
         client: ClusterClient::from_client(KubeClient::new(sandbox, "default")),
         server: format!("the sandbox in {}", dir.display()),
