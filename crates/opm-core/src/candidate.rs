@@ -102,6 +102,18 @@ impl fmt::Debug for Candidate {
 }
 
 impl Candidate {
+    /// The objects as the digest is computed over them: canonical bytes, a newline between.
+    pub fn canonical_manifests(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (index, object) in self.objects.iter().enumerate() {
+            if index > 0 {
+                bytes.push(b'\n');
+            }
+            canonical::write_object(&mut bytes, object.manifest.object());
+        }
+        bytes
+    }
+
     /// Takes what a module rendered for a release of this name and namespace. `scopes` holds
     /// what the cluster said about kinds; those that the render itself defines are added here.
     pub fn new(

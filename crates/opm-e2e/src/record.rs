@@ -80,6 +80,18 @@ impl RecordSeen {
             .unwrap_or_default()
     }
 
+    /// The places of the ring that the changes name.
+    pub fn places(&self) -> BTreeSet<String> {
+        let changes = self
+            .index()
+            .into_iter()
+            .map(|id| self.data[&id]["record"]["manifests"]["places"].clone());
+        let places = changes.flat_map(|places| places.as_array().cloned().unwrap_or_default());
+        places
+            .map(|place| place.as_str().unwrap().to_owned())
+            .collect()
+    }
+
     /// Whether somebody holds the lock.
     pub fn locked(&self) -> bool {
         self.data.get("lock").is_some_and(|lock| !lock.is_null())

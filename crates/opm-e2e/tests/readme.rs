@@ -34,8 +34,9 @@ fn shown(readme: &str) -> Vec<Shown> {
     found
 }
 
-/// Whether a line is as shown.
+/// Whether a line is as shown, however wide the columns of its table are.
 fn agrees(shown: &str, printed: &str) -> bool {
+    let (shown, printed) = (narrow(shown), narrow(printed));
     match shown.split_once('…') {
         None => shown == printed,
         Some((begin, end)) => {
@@ -44,6 +45,10 @@ fn agrees(shown: &str, printed: &str) -> bool {
                 && printed.ends_with(end)
         }
     }
+}
+
+fn narrow(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A line of `…` alone stands for any number of lines.

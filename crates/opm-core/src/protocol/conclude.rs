@@ -109,6 +109,11 @@ impl Resume {
 }
 
 impl Settled {
+    /// The record as it stands, without the change that is about to be recorded.
+    pub fn stored(&self) -> &Record {
+        &self.record
+    }
+
     /// Records the change and lets go of the lock.
     pub fn record(self, change: NewChange, max_history: usize, ended: &Ended) -> Recorded {
         let Self {

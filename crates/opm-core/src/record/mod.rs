@@ -17,6 +17,7 @@ mod log;
 mod pending;
 mod read;
 pub mod ring;
+pub mod room;
 mod secret;
 pub mod size;
 mod summary;

@@ -127,6 +127,35 @@ impl World {
         );
         assert_eq!(record.pending(), BTreeSet::new(), "what is pending");
         assert!(!record.locked(), "the lock is released");
+        self.has_no_stray_records(release).await;
+    }
+
+    /// Every record Secret of a release is named by its index.
+    pub async fn has_no_stray_records(&self, release: &str) {
+        let label = "opmodel.dev%2Fcomponent%3Drecord";
+        let path = format!(
+            "{}?labelSelector={label}",
+            api::collection("Secret", Some(&self.ns))
+        );
+        let list = self.api.get(&path).await.unwrap();
+        let names = list["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|s| s["metadata"]["name"].as_str().unwrap());
+        let stem = format!("opm.{release}.");
+        let found: BTreeSet<String> = names
+            .filter_map(|name| {
+                name.strip_prefix(&stem)?
+                    .split_once('.')
+                    .map(|(_, place)| place.to_owned())
+            })
+            .collect();
+        let named = match self.find_record(release).await {
+            Some(record) => record.places(),
+            None => BTreeSet::new(),
+        };
+        assert_eq!(found, named, "record Secrets of {release}");
     }
 
     /// What is live of a release that should be gone, once the cluster has finished deleting.

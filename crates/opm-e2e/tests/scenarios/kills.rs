@@ -78,6 +78,7 @@ async fn recover(w: &World, release: &str, how: usize, before: Option<&str>, aft
                 "{release}"
             );
             assert!(w.find_record(release).await.is_none(), "{release}");
+            w.has_no_stray_records(release).await;
         }
     }
 }

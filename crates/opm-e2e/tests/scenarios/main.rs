@@ -7,6 +7,7 @@
     reason = "scenarios fail loudly"
 )]
 
+mod change_records;
 mod edges;
 mod faults;
 mod features;

@@ -114,15 +114,19 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         self.audience.asker.ask(question).await
     }
 
+    fn release(&self) -> Release {
+        let owner = &self.candidate.owner;
+        Release {
+            name: owner.release.clone(),
+            namespace: owner.namespace.clone(),
+            id: owner.id,
+        }
+    }
+
     /// What every report of this apply begins with.
     fn report(&self) -> Report {
-        let owner = &self.candidate.owner;
         Report {
-            release: Some(Release {
-                name: owner.release.clone(),
-                namespace: owner.namespace.clone(),
-                id: owner.id,
-            }),
+            release: Some(self.release()),
             change_id: Some(self.candidate.change.clone()),
             manifest_digest: Some(self.candidate.digest.to_string()),
             dry_run: self.request.dry_run,

@@ -7,7 +7,7 @@ use opm_core::check::PruneStep;
 use opm_core::event::{Event, Wait};
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::protocol::{Applied, Conclusion, Locked, Partial, PruneOutcome, Resume};
-use opm_core::record::LogResult;
+use opm_core::record::{LogResult, Record};
 use opm_core::time::Timestamp;
 
 use super::remove::Gone;
@@ -186,7 +186,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         }
     }
 
+    /// Removes the manifests of all changes, then the record itself: as long as that is there,
+    /// a delete that was cut short can be done again.
     async fn remove_record(&self, holding: &Holding, report: &Report) -> Result<(), Failure> {
+        if let Err(error) = self.remove_manifests(holding).await {
+            let message =
+                format!("all objects are deleted, but not the manifests of changes: {error}");
+            return Err(Failure::new(FailureKind::Failed, message).after(report.clone()));
+        }
         match self.engine.remove(holding).await {
             Ok(()) => {
                 self.audience.events.emit(Event::Recorded { change: None });
@@ -200,6 +207,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
                 Err(unwritten(error, failure.after(report.clone())))
             }
         }
+    }
+
+    async fn remove_manifests(&self, holding: &Holding) -> Result<(), ApiError> {
+        let record = holding.record().await;
+        let existing = self.engine.record_secrets(&self.release, &record).await?;
+        let nothing = Record::new(record.metadata, record.labels);
+        self.engine.sweep(&self.release, &existing, &nothing).await
     }
 
     /// Lets go of the lock after the delete was cut short: nothing is forgotten.

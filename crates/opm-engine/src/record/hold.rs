@@ -52,6 +52,13 @@ pub(crate) struct Holding {
     gate: Gate,
 }
 
+impl Holding {
+    /// The record as it stands.
+    pub(crate) async fn record(&self) -> Record {
+        self.state.lock().await.record.clone()
+    }
+}
+
 struct State {
     stored: StoredSecret,
     record: Record,

@@ -5,11 +5,13 @@
 
 mod hold;
 mod lookup;
+mod manifests;
 mod secret;
 mod turn;
 
 pub(crate) use hold::{Holding, WriteError};
 pub(crate) use lookup::Loaded;
+pub(crate) use manifests::RecordSecret;
 pub(crate) use secret::{content, fitted};
 pub(crate) use turn::{Turn, holder};
 
