@@ -60,7 +60,16 @@ pub(super) fn open(dir: &Path, path: &Path, options: &Options) -> Result<Connect
         });
     }
     connection.set_prepared_statement_cache_capacity(64);
-    create_or_check(&mut connection, path)?;
+    let fresh = identity(&connection).map_err(sqlite)? == NOTHING;
+    if fresh {
+        // There is nothing yet that could be lost: waiting for the disk would only cost time.
+        connection
+            .pragma_update(None, "synchronous", "OFF")
+            .map_err(sqlite)?;
+        enter_wal(&connection, path)?;
+        create(&mut connection).map_err(sqlite)?;
+    }
+    check(&connection, path)?;
     enter_wal(&connection, path)?;
     // In WAL mode NORMAL survives the end of a process at any moment; only a power cut may take
     // the last transactions, never the file's integrity.
@@ -97,39 +106,41 @@ fn refuse_foreign(path: &Path) -> Result<(), StoreError> {
     })
 }
 
-fn create_or_check(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    let sqlite = |e: rusqlite::Error| StoreError::from_sqlite(path, &e);
-    let identity = |c: &Connection| -> rusqlite::Result<(i64, i64, i64)> {
-        Ok((
-            c.pragma_query_value(None, "application_id", |r| r.get(0))?,
-            c.pragma_query_value(None, "user_version", |r| r.get(0))?,
-            c.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?,
-        ))
-    };
-    if identity(connection).map_err(sqlite)? == (0, 0, 0) {
-        // Two processes may get here at once; the second finds the work done.
-        let tx = connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(sqlite)?;
-        if identity(&tx).map_err(sqlite)? == (0, 0, 0) {
-            tx.execute_batch(TABLES).map_err(sqlite)?;
-            tx.pragma_update(None, "application_id", APPLICATION_ID)
-                .map_err(sqlite)?;
-            tx.pragma_update(None, "user_version", FORMAT)
-                .map_err(sqlite)?;
-        }
-        tx.commit().map_err(sqlite)?;
+/// Application, format, and number of tables.
+type Identity = (i64, i64, i64);
+const NOTHING: Identity = (0, 0, 0);
+
+fn identity(connection: &Connection) -> rusqlite::Result<Identity> {
+    let pragma = |name| connection.pragma_query_value(None, name, |r| r.get(0));
+    let tables = "SELECT count(*) FROM sqlite_schema";
+    Ok((
+        pragma("application_id")?,
+        pragma("user_version")?,
+        connection.query_row(tables, [], |r| r.get(0))?,
+    ))
+}
+
+/// Two processes may get here at once; the second finds the work done.
+fn create(connection: &mut Connection) -> rusqlite::Result<()> {
+    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if identity(&tx)? == NOTHING {
+        tx.execute_batch(TABLES)?;
+        tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+        tx.pragma_update(None, "user_version", FORMAT)?;
     }
-    match identity(connection).map_err(sqlite)? {
+    tx.commit()
+}
+
+fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let path = path.to_path_buf();
+    match identity(connection).map_err(|e| StoreError::from_sqlite(&path, &e))? {
         (APPLICATION_ID, FORMAT, _) => Ok(()),
         (APPLICATION_ID, found, _) => Err(StoreError::Newer {
-            path: path.to_path_buf(),
+            path,
             found,
             known: FORMAT,
         }),
-        _ => Err(StoreError::Foreign {
-            path: path.to_path_buf(),
-        }),
+        _ => Err(StoreError::Foreign { path }),
     }
 }
 
