@@ -178,7 +178,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         let same = sending.seen.is_some_and(|seen| match self.request.dry_run {
             // A pretended change leaves the resourceVersion alone.
             true => diff(&sending.identity().group_kind, seen, live).is_empty(),
-            false => metadata(seen, "resourceVersion") == metadata(live, "resourceVersion"),
+            false => same_but_for_status(seen, live),
         });
         let action = match &sending.step.how {
             _ if created => Action::Created,
@@ -254,4 +254,28 @@ fn comes_along(error: &ApiError) -> bool {
 
 fn moved_on(error: &ApiError) -> bool {
     matches!(error.kind, ErrorKind::AlreadyExists | ErrorKind::Stale)
+}
+
+/// Whether an apply changed nothing. The version moves also when a controller writes a status in
+/// between, so where the server counts generations of the specification, these and what a
+/// person may have set in the metadata decide.
+fn same_but_for_status(before: &Map<String, Value>, after: &Map<String, Value>) -> bool {
+    let of = |object: &Map<String, Value>, field: &str| {
+        object
+            .get("metadata")
+            .and_then(|metadata| metadata.get(field))
+            .cloned()
+    };
+    let same = |field: &str| of(before, field) == of(after, field);
+    same("resourceVersion")
+        || (of(after, "generation").is_some()
+            && [
+                "generation",
+                "labels",
+                "annotations",
+                "finalizers",
+                "ownerReferences",
+            ]
+            .into_iter()
+            .all(same))
 }
