@@ -18,7 +18,7 @@ mod run;
 mod world;
 
 pub use module::Module;
-pub use opm_testkit::relay::Moment;
+pub use opm_testkit::relay::{Fault, Moment};
 pub use opm_testkit::{Rights, full};
 pub use ran::{Ran, Running};
 pub use record::RecordSeen;

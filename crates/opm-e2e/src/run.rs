@@ -8,25 +8,17 @@ use crate::world::World;
 #[macro_export]
 macro_rules! scenarios {
     ($($name:ident),* $(,)?) => {
-        opm_e2e::real_scenarios! { $($name),* }
+        mod on_a_real_control_plane {
+            $(#[tokio::test]
+            async fn $name() {
+                opm_e2e::on_real(super::$name).await;
+            })*
+        }
 
         mod on_the_sandbox {
             $(#[tokio::test]
             async fn $name() {
                 opm_e2e::on_sandbox(super::$name).await;
-            })*
-        }
-    };
-}
-
-/// Scenarios that only a real control plane can show.
-#[macro_export]
-macro_rules! real_scenarios {
-    ($($name:ident),* $(,)?) => {
-        mod on_a_real_control_plane {
-            $(#[tokio::test]
-            async fn $name() {
-                opm_e2e::on_real(super::$name).await;
             })*
         }
     };

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use opm_sandbox::{Server, serve};
 use opm_testkit::Target;
 use opm_testkit::relay::{Fault, Moment, Relay, When};
 
@@ -19,6 +20,13 @@ pub enum Killed {
     TooLate,
     /// It failed by itself.
     Failed,
+}
+
+/// The way to a cluster through a relay.
+struct Route {
+    relay: Relay,
+    kubeconfig: PathBuf,
+    _server: Option<Server>,
 }
 
 impl World {
@@ -71,38 +79,56 @@ impl World {
 
     /// How many requests a run sends.
     pub async fn requests_of(&self, arguments: &[&str]) -> usize {
-        let relay = self.relay().await;
-        self.opm_as(&relay.1, arguments).await.ok();
-        relay.0.count()
+        let route = self.route().await;
+        self.opm_as(&route.kubeconfig, arguments).await.ok();
+        route.relay.count()
     }
 
     /// Runs the binary and kills it right before or right after its nth request.
     pub async fn killed_at(&self, nth: usize, moment: Moment, arguments: &[&str]) -> Killed {
-        let (relay, kubeconfig) = self.relay().await;
-        relay.on(When::nth(nth), Fault::Kill(moment));
-        let target = Target::Kubeconfig(kubeconfig);
-        let running = self.opm.clone().against(target).start(arguments);
-        relay.aim_at(running.pid());
-        let ran = running.finish().await;
-        match (ran.was_killed(), ran.code()) {
+        let ran = self.disturbed_at(nth, Fault::Kill(moment), arguments).await;
+        match (ran.0.was_killed(), ran.code()) {
             (true, _) => Killed::Yes,
-            (false, Some(0)) => Killed::TooLate,
+            (false, 0) => Killed::TooLate,
             _ => Killed::Failed,
         }
     }
 
+    /// Runs the binary, whose nth request meets a fault.
+    pub async fn disturbed_at(&self, nth: usize, fault: Fault, arguments: &[&str]) -> Ran {
+        let route = self.route().await;
+        route.relay.on(When::nth(nth), fault);
+        let target = Target::Kubeconfig(route.kubeconfig.clone());
+        let running = self.opm.clone().against(target).start(arguments);
+        route.relay.aim_at(running.pid());
+        Ran(running.finish().await)
+    }
+
     /// A relay in front of the API server, and a kubeconfig that leads through it.
-    async fn relay(&self) -> (Relay, PathBuf) {
-        let Place::Real(_, user) = &self.place else {
-            panic!("only a real control plane can be reached through a relay");
+    async fn route(&self) -> Route {
+        let (direct, server) = match &self.place {
+            Place::Real(_, user) => (user.kubeconfig().to_owned(), None),
+            Place::Sandbox(sandbox) => {
+                let server = serve(sandbox.clone(), 0).await.unwrap();
+                let file = self
+                    .dir
+                    .path()
+                    .join(format!("served-{}", server.address().port()));
+                std::fs::write(&file, server.kubeconfig()).unwrap();
+                (file, Some(server))
+            }
         };
-        let relay = Relay::start(user.kubeconfig()).await.unwrap();
+        let relay = Relay::start(&direct).await.unwrap();
         let file = self
             .dir
             .path()
             .join(format!("relay-{}", relay.address().port()));
         let kubeconfig = relay.write_kubeconfig(&file).unwrap();
-        (relay, kubeconfig)
+        Route {
+            relay,
+            kubeconfig,
+            _server: server,
+        }
     }
 
     /// Starts an apply and leaves it running.

@@ -22,7 +22,7 @@ pub enum Place {
     /// A real control plane: this scenario's part of it, and who acts there.
     Real(Box<TestNamespace>, User),
     /// The cluster inside the binary, which has neither users nor admission.
-    Sandbox,
+    Sandbox(Sandbox),
 }
 
 /// A cluster, a namespace of one's own, and the binary.
@@ -57,12 +57,13 @@ impl World {
     pub async fn sandbox() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().join("sandbox");
-        let client = kube::Client::new(Sandbox::open(&home).unwrap(), "default");
+        let sandbox = Sandbox::open(&home).unwrap();
+        let client = kube::Client::new(sandbox.clone(), "default");
         let opm = Opm::new(Target::Sandbox(home), dir.path()).env("OPM_NAMESPACE", "scenario");
         let world = Self {
             ns: "scenario".to_owned(),
             api: Api::new(client),
-            place: Place::Sandbox,
+            place: Place::Sandbox(sandbox),
             opm,
             dir,
         };
@@ -79,7 +80,7 @@ impl World {
                 test.remove_after(Leftover::object::<Namespace>(None, &name));
                 test.remove_after(Leftover::object::<ClusterRole>(None, &name));
             }
-            Place::Sandbox => {}
+            Place::Sandbox(_) => {}
         }
         name
     }
@@ -101,7 +102,7 @@ impl World {
     pub async fn user(&self, rights: &Rights) -> Option<User> {
         match &self.place {
             Place::Real(test, _) => Some(test.user("somebody", rights).await),
-            Place::Sandbox => None,
+            Place::Sandbox(_) => None,
         }
     }
 
@@ -114,7 +115,7 @@ impl World {
                     .await;
                 Some(Denied { test, rule })
             }
-            Place::Sandbox => None,
+            Place::Sandbox(_) => None,
         }
     }
 
@@ -133,7 +134,7 @@ impl World {
                 let done = running.await;
                 (done, Some(audit.requests(mark, user.name()).await.tally()))
             }
-            Place::Sandbox => (running.await, None),
+            Place::Sandbox(_) => (running.await, None),
         }
     }
 }

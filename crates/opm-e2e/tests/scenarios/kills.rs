@@ -1,14 +1,17 @@
-//! kill −9 right before and right after single requests of an apply and of a delete: whatever
-//! was done by then, the next run ends in the right state. A sample in the ordinary run, every
-//! request in the full one.
+//! kill −9 right before and right after single requests of an apply and of a delete, and faults
+//! instead of the kill: whatever was done by then, the next run ends in the right state. A sample
+//! in the ordinary run, every request in the full one.
 
 use opm_e2e::objects::{config_map, deployment, secret, service};
-use opm_e2e::{Killed, Module, Moment, World, real_scenarios};
+use std::time::Duration;
 
-real_scenarios! {
+use opm_e2e::{Fault, Killed, Module, Moment, World, scenarios};
+
+scenarios! {
     killed_first_apply,
     killed_upgrade_with_rename,
     killed_delete,
+    disturbed_upgrade_with_rename,
 }
 
 /// How many requests of a run are tried when not all of them are.
@@ -134,5 +137,47 @@ async fn killed_delete(w: World) {
             .await;
         assert_ne!(ran, Killed::Failed, "request {nth}, {moment:?}");
         recover(&w, &release, index, Some("v1"), "v1").await;
+    }
+}
+
+async fn disturbed_upgrade_with_rename(w: World) {
+    w.apply(&module("probe", "v1"), &[]).await.ok();
+    let requests = w
+        .requests_of(&["mod", "apply", &w.write(&module("probe", "v2"))])
+        .await;
+    let faults = [
+        Fault::conflict(),
+        Fault::too_many_requests(1),
+        Fault::internal_error(),
+        Fault::error_without_reason(),
+        Fault::unavailable(),
+        Fault::forbidden(),
+        Fault::Reset(Moment::Before),
+        Fault::Reset(Moment::After),
+        Fault::Stall(Moment::Before, Duration::from_millis(300)),
+    ];
+    let step = if opm_e2e::full() {
+        1
+    } else {
+        requests.div_ceil(2)
+    };
+    for (index, fault) in faults.iter().enumerate() {
+        for nth in (1 + index % step..=requests).step_by(step) {
+            let release = format!("fault{index}x{nth}");
+            w.apply(&module(&release, "v1"), &[]).await.ok();
+            let dir = w.write(&module(&release, "v2"));
+            let ran = w
+                .disturbed_at(nth, fault.clone(), &["mod", "apply", &dir])
+                .await;
+            assert!(
+                matches!(ran.code(), 0 | 1 | 2 | 3 | 4 | 7 | 8),
+                "{fault:?} at {nth}: {ran}"
+            );
+            if ran.code() != 0 {
+                recover(&w, &release, nth + index, Some("v1"), "v2").await;
+            } else {
+                holds(&w, &release, "v2").await;
+            }
+        }
     }
 }
