@@ -115,7 +115,11 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
                 ErrorKind::NotFound | ErrorKind::NamespaceMissing | ErrorKind::KindNotServed => {
                     Removed::Gone { lingering: false }
                 }
-                ErrorKind::Stale => Removed::NotMine(error.to_string()),
+                // Only where a version was asked for does a conflict mean that somebody joined;
+                // otherwise it says nothing about whose the object is.
+                ErrorKind::Stale if step.resource_version.is_some() => {
+                    Removed::NotMine(error.to_string())
+                }
                 _ => Removed::Failed(error.to_string()),
             },
         }

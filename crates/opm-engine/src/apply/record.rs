@@ -102,27 +102,22 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             return Beside::default();
         }
         let mut beside = Beside::default();
+        let stored = settled.stored();
+        match self.engine.record_secrets(&self.release(), stored).await {
+            Ok(existing) => beside.existing = existing,
+            Err(error) => report.warnings.push(unswept(&error)),
+        }
         if wanted {
-            let (owner, change) = (&self.candidate.owner, self.candidate.change.as_str());
-            let manifests = self.candidate.canonical_manifests();
-            let stored = settled.stored();
-            let reference = self
+            let candidate = &self.candidate;
+            let kept = self
                 .engine
-                .keep_manifests(owner, stored, change, &manifests)
+                .keep_manifests(candidate, stored, &beside.existing)
                 .await;
-            if let Some(why) = reference.dropped.get(&Part::Manifests) {
+            if let Some(why) = kept.dropped.get(&Part::Manifests) {
                 let warning = format!("the manifests of this change could not be kept: {why}");
                 report.warnings.push(warning);
             }
-            beside.manifests = Some(reference);
-        }
-        match self
-            .engine
-            .record_secrets(&self.release(), settled.stored())
-            .await
-        {
-            Ok(existing) => beside.existing = existing,
-            Err(error) => report.warnings.push(unswept(&error)),
+            beside.manifests = Some(kept);
         }
         beside
     }

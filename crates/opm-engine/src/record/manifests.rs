@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use opm_core::candidate::Candidate;
 use opm_core::identity::GroupKind;
 use opm_core::labels::{self, Owner};
 use opm_core::record::ring::{MAX_TOTAL_BYTES, allocate, named, pieces, places_needed};
@@ -34,20 +35,22 @@ pub(crate) struct RecordSecret {
 }
 
 impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {
-    /// Keeps the manifests of a change. `stored` is the record as it stands.
+    /// Keeps the manifests of the candidate's change. `stored` is the record as it stands. What
+    /// an earlier run kept for the same change is kept on, if it is still there: a delete that
+    /// was cut short may have taken it.
     pub(crate) async fn keep_manifests(
         &self,
-        owner: &Owner,
+        candidate: &Candidate,
         stored: &Record,
-        change: &str,
-        manifests: &[u8],
+        existing: &[RecordSecret],
     ) -> RecordRef {
-        let former = stored
-            .change(change)
-            .and_then(|change| change.record.clone());
-        if let Some(former) = former.filter(|held| held.parts.contains_key(&Part::Manifests)) {
+        let owner = &candidate.owner;
+        let former = stored.change(candidate.change.as_str());
+        let former = former.and_then(|change| change.record.clone());
+        if let Some(former) = former.filter(|held| is_there(held, owner, existing)) {
             return former;
         }
+        let manifests = &candidate.canonical_manifests();
         let mut reference = RecordRef::default();
         match self.write_manifests(owner, stored, manifests).await {
             Ok(held) => {
@@ -184,6 +187,18 @@ impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {
         }
         Ok(())
     }
+}
+
+/// Whether all Secrets that hold the manifests exist.
+fn is_there(held: &RecordRef, owner: &Owner, existing: &[RecordSecret]) -> bool {
+    held.parts.get(&Part::Manifests).is_some_and(|held| {
+        held.places.iter().all(|place| {
+            let name = owner.id.record_secret(&owner.release, *place);
+            existing
+                .iter()
+                .any(|secret| Some(&secret.name) == name.as_ref())
+        })
+    })
 }
 
 fn names(release: &Release, record: &Record) -> BTreeSet<String> {
