@@ -211,7 +211,15 @@ async fn lists_have_what_was_asked_for() {
             .await
             .is_empty()
     );
-    let all = list(None, Detail::Metadata).await;
+    // kube-root-ca.crt is there too, as soon as its controller has seen the namespace.
+    let mut all = list(None, Detail::Metadata).await;
+    for _ in 0..100 {
+        if all.len() == 4 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        all = list(None, Detail::Metadata).await;
+    }
     assert_eq!(all.len(), 4, "kube-root-ca.crt is there too");
     assert!(
         all.iter()
