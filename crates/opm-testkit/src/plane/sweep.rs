@@ -28,14 +28,18 @@ pub fn sweep(dir: &Path, socket: &Path) {
         }
     }
     remove_socket(socket);
-    for _ in 0..100 {
-        // A process that is just dying may still write.
-        match fs::remove_dir_all(dir) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                thread::sleep(Duration::from_millis(50));
-            }
-            _ => break,
+    remove_dir(dir);
+}
+
+/// A process that is just dying may still write, or remove something in the middle of it: the
+/// directory is gone when it is not there any more, whatever a single try says.
+fn remove_dir(dir: &Path) {
+    for _ in 0..400 {
+        let _ = fs::remove_dir_all(dir);
+        if !dir.exists() {
+            return;
         }
+        thread::sleep(Duration::from_millis(50));
     }
 }
 
@@ -53,7 +57,12 @@ fn remove_socket(socket: &Path) {
     let Ok(_nobody_starts) = lease::lock() else {
         return;
     };
-    if UnixStream::connect(socket).is_err() {
-        let _ = fs::remove_file(socket);
+    // One that was killed may seem to answer for a moment, until the kernel has closed it.
+    for _ in 0..20 {
+        if UnixStream::connect(socket).is_err() {
+            let _ = fs::remove_file(socket);
+            return;
+        }
+        thread::sleep(Duration::from_millis(100));
     }
 }
