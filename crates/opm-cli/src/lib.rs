@@ -25,7 +25,6 @@ mod early;
 mod env;
 mod error;
 mod interrupt;
-mod nearest;
 mod settings;
 mod ui;
 

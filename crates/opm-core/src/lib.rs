@@ -22,6 +22,7 @@ pub mod immutable;
 pub mod labels;
 pub mod manifest;
 pub mod name;
+pub mod nearest;
 pub mod plan;
 pub mod protocol;
 pub mod reach;

@@ -4,7 +4,7 @@ use opm_core::name::ComponentName;
 use opm_core::rendered::Component;
 use thiserror::Error;
 
-use crate::suggest::nearest;
+use opm_core::nearest::nearest;
 
 /// Why components do not fit together.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -47,7 +47,9 @@ pub(crate) fn check(components: &[Component]) -> Result<(), ComponentsError> {
                 return Err(ComponentsError::Unknown {
                     component: component.name.clone(),
                     after: after.clone(),
-                    meant: nearest(after.as_str(), names).map(str::to_owned),
+                    meant: nearest(after.as_str(), names)
+                        .first()
+                        .map(|&name| name.to_owned()),
                 });
             }
         }

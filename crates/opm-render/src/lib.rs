@@ -12,7 +12,6 @@ mod lint;
 mod manifests;
 mod module_dir;
 mod source;
-mod suggest;
 mod values;
 mod watch;
 mod yaml_module;

@@ -12,9 +12,9 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::module_dir::{DirError, ModuleDir};
-use crate::suggest::nearest;
 use crate::yaml::{self, Document, YamlError};
 use crate::yaml_module;
+use opm_core::nearest::nearest;
 
 /// The most bytes of manifests that one module may hold.
 const MAX_TOTAL: usize = 128 << 20;
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
             names.iter().map(String::as_str),
         );
         FilesError::Dir {
-            meant: meant.map(str::to_owned),
+            meant: meant.first().map(|&name| name.to_owned()),
             source,
         }
     }

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::suggest::nearest;
 use crate::yaml::{self, Position, YamlError};
+use opm_core::nearest::nearest;
 
 /// The file's name.
 pub(crate) const FILE: &str = "module.yaml";
@@ -62,7 +62,7 @@ impl ModuleFileError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Yaml(YamlError::UnknownField { field, known, .. }) => {
-                Some(match nearest(field, known.iter().copied()) {
+                Some(match nearest(field, known.iter().copied()).first() {
                     Some(meant) => format!("did you mean `{meant}`?"),
                     None => format!("known here: {}", known.join(", ")),
                 })

@@ -7,8 +7,8 @@ use clap::ValueEnum;
 use serde_json::{Map, Value};
 
 use crate::error::{CliError, ErrorKind};
-use crate::nearest::{did_you_mean, nearest};
 use crate::settings::{Key, Layer, Origin, choice, namespace, verbosity};
+use opm_core::nearest::{did_you_mean, nearest};
 
 /// Reads a document. `path` is where it came from.
 pub(super) fn layer(path: &Path, document: &Value) -> Result<Layer, CliError> {

@@ -11,7 +11,7 @@ use opm_core::feature::{Choice, Defaults, Feature, FeatureName, FeatureSet, Stag
 
 use super::{Key, Layer, Origin};
 use crate::error::{CliError, ErrorKind};
-use crate::nearest::{did_you_mean, nearest};
+use opm_core::nearest::{did_you_mean, nearest};
 
 /// The features that hold, who chose them, and what the user should know about the choices.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use super::{CandidateComponent, CandidateError, CandidateWarning, UnknownName};
 use crate::name::ComponentName;
+use crate::nearest::nearest;
 use crate::rendered::Component;
 
 /// The optional components that a release should have.
@@ -105,17 +106,9 @@ fn check_names(all: &[Component]) -> Result<(), CandidateError> {
 
 /// A name with the component that was probably meant by it.
 fn unknown_name(name: &str, all: &[Component]) -> UnknownName {
-    let similar = all
-        .iter()
-        .map(|component| {
-            (
-                strsim::jaro_winkler(name, component.name.as_str()),
-                &component.name,
-            )
-        })
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, name)| name.clone());
+    let names = all.iter().map(|component| component.name.as_str());
+    let similar = nearest(name, names).first().copied();
+    let similar = similar.and_then(|name| ComponentName::new(name).ok());
     UnknownName {
         name: name.chars().take(80).collect(),
         similar,

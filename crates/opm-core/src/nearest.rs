@@ -4,11 +4,11 @@
 const MOST: usize = 3;
 
 /// The known names that `given` may have been meant to be, nearest first.
-pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let given = given.to_lowercase();
     let mut near: Vec<(usize, &str)> = known
         .into_iter()
-        .filter_map(|name| Some((distance(&given, name)?, name)))
+        .filter_map(|name| Some((distance(&given, &name.to_lowercase())?, name)))
         .collect();
     near.sort_unstable();
     near.into_iter().take(MOST).map(|(_, name)| name).collect()
@@ -23,7 +23,7 @@ fn distance(given: &str, name: &str) -> Option<usize> {
 }
 
 /// The suggestion as a sentence, or nothing when no name is near.
-pub(crate) fn did_you_mean(names: &[&str]) -> Option<String> {
+pub fn did_you_mean(names: &[&str]) -> Option<String> {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {
         None => None,
@@ -50,6 +50,22 @@ mod tests {
         ];
         for (given, expected) in cases {
             assert_eq!(nearest(given, known), expected, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_comes_first() {
+        let known = ["manifests", "after", "optional", "chart", "name"];
+        for (given, expected) in [
+            ("manifest", Some("manifests")),
+            ("Manifests", Some("manifests")),
+            ("optoinal", Some("optional")),
+            ("nmae", Some("name")),
+            ("namee", Some("name")),
+            ("namespace", None),
+            ("x", None),
+        ] {
+            assert_eq!(nearest(given, known).first().copied(), expected, "{given}");
         }
     }
 
