@@ -254,6 +254,7 @@ fn record(candidate: &Candidate) -> Record {
         }),
         components: Some(Vec::new()),
         features: None,
+        order: BTreeMap::new(),
         parent: None,
         record: None,
         extra: Extra::default(),

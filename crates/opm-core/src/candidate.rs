@@ -10,6 +10,7 @@ mod error;
 mod normal;
 mod selection;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::canonical;
@@ -175,6 +176,17 @@ impl Candidate {
             components: self.components.iter().map(component).collect(),
             objects: self.objects.iter().map(object).collect(),
         }
+    }
+
+    /// Which components come after which others, as a change records it.
+    pub fn order(&self) -> BTreeMap<String, Vec<String>> {
+        let ordered = self.components.iter().filter(|one| !one.after.is_empty());
+        ordered
+            .map(|one| {
+                let after = one.after.iter().map(ToString::to_string).collect();
+                (one.name.to_string(), after)
+            })
+            .collect()
     }
 
     /// All objects as an inventory names them, in apply order.

@@ -19,6 +19,7 @@ pub use shown::Shown;
 
 pub(crate) use place::{Step, holds_quantity};
 pub(crate) use quantity::same_quantity;
+pub(crate) use shown::{MASK, scrub};
 
 /// What happened to a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -43,6 +43,11 @@ impl ManifestDigest {
         digest.finish()
     }
 
+    /// The digest of manifests in their canonical bytes, in apply order, a newline between.
+    pub fn of_canonical(bytes: &[u8]) -> Self {
+        Self(format!("sha256:{}", hex(&Sha256::digest(bytes))))
+    }
+
     /// A stand-in where the manifests are not at hand: the digest of what is known of each
     /// object, one line each. Used for what is left of a release when a component goes.
     pub fn of_entries<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {

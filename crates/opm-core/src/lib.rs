@@ -16,6 +16,7 @@ pub mod entry;
 pub mod event;
 pub mod feature;
 pub mod health;
+pub mod history;
 pub mod identity;
 pub mod ids;
 pub mod immutable;

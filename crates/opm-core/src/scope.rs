@@ -45,6 +45,22 @@ impl Scopes {
         self
     }
 
+    /// The same, with kinds that nobody else knows as these objects, which once were applied,
+    /// are written: those without a namespace live in the cluster as a whole.
+    pub fn with_applied<'a>(mut self, manifests: impl IntoIterator<Item = &'a Manifest>) -> Self {
+        for manifest in manifests {
+            let identity = manifest.identity();
+            if self.of(&identity.group_kind).is_none() {
+                let scope = match identity.namespace {
+                    Some(_) => Scope::Namespaced,
+                    None => Scope::Cluster,
+                };
+                self.discovered.insert(identity.group_kind.clone(), scope);
+            }
+        }
+        self
+    }
+
     /// The scope of a kind, if it is known.
     pub fn of(&self, group_kind: &GroupKind) -> Option<Scope> {
         builtin::scope(&group_kind.group, &group_kind.kind)

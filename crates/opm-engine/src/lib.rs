@@ -10,6 +10,7 @@ mod apply;
 mod delete;
 pub mod engine;
 pub mod failure;
+mod history;
 mod observe;
 pub mod ports;
 mod record;
@@ -22,4 +23,6 @@ mod wait;
 
 pub use engine::{Actor, Engine, Settings, Timing};
 pub use failure::{FailedObject, Failure, FailureKind};
+pub use history::{Comparison, History, Past, ShownManifests, ShownObject, ShownValues};
+pub use record::ManifestsError;
 pub use report::{Action, Outcome, Release, Report, Tracked};

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
+pub use crate::history::request::{CompareRequest, Compared, HistoryRequest, ShowRequest};
 pub use opm_core::check::Adopt;
 use opm_core::identity::ObjectSelector;
 use opm_core::ids::ReleaseId;

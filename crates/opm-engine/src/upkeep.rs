@@ -25,7 +25,7 @@ const ATTEMPTS: usize = 5;
 
 impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     /// The release that a command names. It must have a record.
-    async fn existing(
+    pub(crate) async fn existing(
         &self,
         reference: &ReleaseRef,
         namespace: &opm_core::name::NamespaceName,
@@ -97,7 +97,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 }
 
-fn no_release(name: &str, namespace: &str) -> Failure {
+/// There is no such release.
+pub(crate) fn no_release(name: &str, namespace: &str) -> Failure {
     let message = format!("there is no release {name} in namespace {namespace}");
     Failure::new(FailureKind::NotFound, message).hint("`opm mod list -A` shows all releases")
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// What stands in the place of a value that must not be seen.
-const MASK: &str = "(masked)";
+pub(crate) const MASK: &str = "(masked)";
 
 /// A value that may be shown, or the fact that there is one that may not.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +48,8 @@ impl fmt::Display for Shown {
     }
 }
 
-fn scrub(value: &mut Value) {
+/// Masks copies of whole objects, wherever they are.
+pub(crate) fn scrub(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(scrub),
         Value::Object(fields) => {

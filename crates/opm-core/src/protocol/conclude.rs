@@ -27,6 +27,8 @@ pub struct NewChange {
     pub components: Vec<String>,
     /// The feature flags it was rendered with.
     pub features: BTreeMap<String, bool>,
+    /// Which components come after which others.
+    pub order: BTreeMap<String, Vec<String>>,
     /// Where its manifests are, if they are recorded.
     pub record: Option<RecordRef>,
 }
@@ -140,6 +142,7 @@ impl Settled {
             inventory: Body::Here(inventory),
             components: Some(change.components),
             features: Some(change.features),
+            order: change.order,
             parent: None,
             record: change.record,
             extra: former.unwrap_or_default(),

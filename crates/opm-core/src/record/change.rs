@@ -179,6 +179,9 @@ pub struct Change {
     pub components: Option<Vec<String>>,
     /// The feature flags it was rendered with.
     pub features: Option<BTreeMap<String, bool>>,
+    /// Which components come after which others, where any do: applying the change again keeps
+    /// to it.
+    pub order: BTreeMap<String, Vec<String>>,
     /// The change that was current before it.
     pub parent: Option<String>,
     /// Where the rest of it is.

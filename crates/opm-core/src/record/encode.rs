@@ -3,6 +3,8 @@
 //! A plain reader of RFC-0001 finds everything it knows, spelled as the RFC spells it. Empty
 //! additions are left out.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -105,6 +107,7 @@ fn change(change: &Change) -> Value {
             ),
             ("components", json!(change.components)),
             ("features", json!(change.features)),
+            ("order", order(&change.order)),
             ("parent", json!(change.parent)),
             (
                 "record",
@@ -112,6 +115,13 @@ fn change(change: &Change) -> Value {
             ),
         ],
     )
+}
+
+fn order(order: &BTreeMap<String, Vec<String>>) -> Value {
+    match order.is_empty() {
+        true => Value::Null,
+        false => json!(order),
+    }
 }
 
 fn module(module: &ModuleRef) -> Value {

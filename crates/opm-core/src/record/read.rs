@@ -48,6 +48,7 @@ pub(super) fn change(id: &str, mut fields: Fields<'_>) -> Read<Change> {
         inventory,
         components: fields.each("components", as_text)?,
         features: fields.nested("features", features)?,
+        order: fields.nested("order", order)?.unwrap_or_default(),
         parent: fields.text("parent")?,
         record,
         extra: fields.rest(),
@@ -72,6 +73,18 @@ fn features(fields: Fields<'_>) -> Read<BTreeMap<String, bool>> {
     let each = fields.pairs().map(|(name, value)| match value {
         Value::Bool(enabled) => Ok((name, enabled)),
         other => Err(wrong(key, &name, "a boolean", &other)),
+    });
+    each.collect()
+}
+
+fn order(fields: Fields<'_>) -> Read<BTreeMap<String, Vec<String>>> {
+    let key = fields.key();
+    let each = fields.pairs().map(|(name, value)| match value {
+        Value::Array(before) => {
+            let before = before.into_iter().map(|one| as_text(key, one));
+            Ok((name, before.collect::<Read<Vec<String>>>()?))
+        }
+        other => Err(wrong(key, &name, "a list", &other)),
     });
     each.collect()
 }

@@ -46,6 +46,7 @@ pub(crate) fn change(task: Task) -> NewChange {
         manifest_digest: String::new(),
         components: Vec::new(),
         features: BTreeMap::new(),
+        order: BTreeMap::new(),
         record: None,
     }
 }

@@ -20,4 +20,5 @@ mod properties;
 mod run;
 mod scenarios;
 mod sizes;
+mod target;
 mod world;

@@ -280,6 +280,7 @@ pub(crate) fn change(made_of: &str) -> NewChange {
         manifest_digest: "sha256:00".into(),
         components: Vec::new(),
         features: BTreeMap::new(),
+        order: BTreeMap::new(),
         record: None,
     }
 }

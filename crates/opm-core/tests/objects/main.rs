@@ -21,6 +21,7 @@ mod normal;
 mod order;
 mod properties;
 mod refusals;
+mod restore;
 mod scope;
 mod values;
 

@@ -143,6 +143,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             manifest_digest: candidate.digest.to_string(),
             components: candidate.selected.iter().map(ToString::to_string).collect(),
             features: self.engine.settings.features.clone(),
+            order: candidate.order(),
             record,
         }
     }

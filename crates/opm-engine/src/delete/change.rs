@@ -94,6 +94,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
                 .filter(|name| Some(name.as_str()) != component)
                 .collect(),
             features: current.features.clone().unwrap_or_default(),
+            order: current.order.clone(),
             record: None,
         }
     }

@@ -22,7 +22,7 @@ use crate::ports::{
 use crate::report::Release;
 
 /// The key in a record Secret.
-const KEY: &str = "manifests";
+pub(super) const KEY: &str = "manifests";
 /// Enough to make YAML small, and quick enough never to be noticed.
 const LEVEL: i32 = 3;
 
@@ -32,6 +32,13 @@ pub(crate) struct RecordSecret {
     name: String,
     uid: String,
     resource_version: String,
+}
+
+impl RecordSecret {
+    /// What it is called.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {

@@ -6,12 +6,15 @@
 mod hold;
 mod lookup;
 mod manifests;
+mod read_back;
 mod secret;
 mod turn;
 
 pub(crate) use hold::{Holding, WriteError};
 pub(crate) use lookup::Loaded;
 pub(crate) use manifests::RecordSecret;
+pub use read_back::ManifestsError;
+pub(crate) use read_back::held;
 pub(crate) use secret::{content, fitted};
 pub(crate) use turn::{Turn, holder};
 

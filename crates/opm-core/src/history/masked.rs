@@ -1,0 +1,25 @@
+//! Manifests on their way to somebody's eyes.
+
+use serde_json::{Map, Value};
+
+use crate::diff::{MASK, scrub};
+use crate::manifest::Manifest;
+
+/// The object, with what a Secret holds masked. Copies of whole objects, as `kubectl apply`
+/// leaves them in an annotation, are masked in every kind.
+pub fn masked(manifest: &Manifest) -> Map<String, Value> {
+    let mut object = manifest.object().clone();
+    if manifest.identity().group_kind.is("", "Secret") {
+        for field in ["data", "stringData"] {
+            match object.get_mut(field) {
+                Some(Value::Object(held)) => {
+                    held.values_mut().for_each(|value| *value = MASK.into());
+                }
+                Some(value) if !value.is_null() => *value = MASK.into(),
+                _ => {}
+            }
+        }
+    }
+    object.values_mut().for_each(scrub);
+    object
+}

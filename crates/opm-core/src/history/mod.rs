@@ -1,0 +1,14 @@
+//! Going back: which change is meant, what it was made of, and how two changes differ.
+//!
+//! All of it is said of records and manifests that somebody else has read and verified. What the
+//! history holds, and what falls off its end, is [`crate::record::history`]'s.
+
+mod between;
+mod masked;
+mod restore;
+mod target;
+
+pub use between::{Happened, ObjectChange, between};
+pub use masked::masked;
+pub use restore::{RestoreError, restore};
+pub use target::{ChangeNameError, Reason, default_target, last_deployment, named};

@@ -1,0 +1,102 @@
+//! A recorded change as something that can be applied again.
+//!
+//! The manifests are those that were applied, labels and all: what a candidate does to a render
+//! changes nothing about them, so the change that comes of it has the same digest and the same
+//! id.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thiserror::Error;
+
+use crate::identity::Identity;
+use crate::labels;
+use crate::manifest::Manifest;
+use crate::name::{ComponentName, ModuleName, ModulePath, NameError};
+use crate::record::Change;
+use crate::rendered::{Component, Module, Rendered};
+
+/// Why a change cannot be applied again as it is recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RestoreError {
+    /// The record names the module or a component in a way that nothing is named.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// Nothing says which component an object belongs to.
+    #[error("{0}: the record does not say which component it belongs to")]
+    NoComponent(Identity),
+}
+
+/// What a change was made of, as a module would render it: with its components, its selection
+/// and its order.
+pub fn restore(
+    change: &Change,
+    values: &str,
+    manifests: Vec<Manifest>,
+) -> Result<Rendered, RestoreError> {
+    let selected = change.components.iter().flatten().cloned();
+    let selected: BTreeSet<String> = selected.collect();
+    let mut components = Components {
+        selected: &selected,
+        change,
+        all: Vec::new(),
+    };
+    let recorded: BTreeMap<&Identity, &str> = change
+        .entries()
+        .iter()
+        .map(|recorded| (&recorded.entry.identity, recorded.entry.component.as_str()))
+        .collect();
+    for manifest in manifests {
+        let identity = manifest.identity();
+        let named = recorded
+            .get(identity)
+            .copied()
+            .filter(|name| !name.is_empty());
+        // A shared object carries no label for it, a forgotten one has no entry.
+        let named = named.or_else(|| manifest.label(labels::COMPONENT_NAME));
+        let name = named.ok_or_else(|| RestoreError::NoComponent(identity.clone()))?;
+        components.get(&name.to_owned())?.manifests.push(manifest);
+    }
+    let order = change.order.iter();
+    let ordered = order.flat_map(|(name, after)| std::iter::once(name).chain(after));
+    for name in selected.iter().chain(ordered) {
+        components.get(name)?;
+    }
+    Ok(Rendered {
+        module: Module {
+            path: ModulePath::new(&*change.module.path)?,
+            name: ModuleName::new(&*change.module.name)?,
+            version: change.module.version.clone(),
+            default_namespace: None,
+            description: None,
+        },
+        values: values.to_owned(),
+        components: components.all,
+    })
+}
+
+struct Components<'a> {
+    selected: &'a BTreeSet<String>,
+    change: &'a Change,
+    all: Vec<Component>,
+}
+
+impl Components<'_> {
+    /// The component of this name, which comes into being when it is first asked for.
+    fn get(&mut self, name: &String) -> Result<&mut Component, RestoreError> {
+        let at = self.all.iter().position(|one| one.name.as_str() == name);
+        let at = match at {
+            Some(at) => at,
+            None => {
+                let after = self.change.order.get(name).into_iter().flatten();
+                self.all.push(Component {
+                    name: ComponentName::new(name)?,
+                    after: after.map(ComponentName::new).collect::<Result<_, _>>()?,
+                    optional: self.selected.contains(name),
+                    manifests: Vec::new(),
+                });
+                self.all.len() - 1
+            }
+        };
+        Ok(&mut self.all[at])
+    }
+}

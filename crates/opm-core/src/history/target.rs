@@ -1,0 +1,83 @@
+//! Which change of a history is meant.
+
+use thiserror::Error;
+
+use crate::ids::ChangeId;
+use crate::record::{LogEntry, LogResult, Record};
+
+/// A text that does not name one change.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ChangeNameError {
+    /// None begins like that.
+    #[error("there is no change {0} in the history")]
+    Unknown(String),
+    /// More than one does.
+    #[error("{given} could be any of these changes: {}", changes.join(", "))]
+    Ambiguous {
+        /// What was given.
+        given: String,
+        /// The changes that begin like that.
+        changes: Vec<String>,
+    },
+}
+
+/// The id of the change that `given` names: its full id, or the beginning of its digits.
+pub fn named<'a>(record: &'a Record, given: &str) -> Result<&'a str, ChangeNameError> {
+    let ids = || record.history.iter().map(|slot| slot.id.as_str());
+    if let Some(id) = ids().find(|id| *id == given) {
+        return Ok(id);
+    }
+    let digits = given.strip_prefix(ChangeId::PREFIX).unwrap_or(given);
+    let unknown = || ChangeNameError::Unknown(given.chars().take(80).collect());
+    if digits.is_empty() {
+        return Err(unknown());
+    }
+    let begins = |id: &&str| {
+        id.strip_prefix(ChangeId::PREFIX)
+            .is_some_and(|all| all.starts_with(digits))
+    };
+    let mut found: Vec<&str> = ids().filter(begins).collect();
+    match (found.pop(), found.is_empty()) {
+        (None, _) => Err(unknown()),
+        (Some(id), true) => Ok(id),
+        (Some(_), false) => Err(ChangeNameError::Ambiguous {
+            given: given.to_owned(),
+            changes: ids().filter(begins).map(str::to_owned).collect(),
+        }),
+    }
+}
+
+/// Why a change is the one to go back to when nobody names one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// The last deployment did not succeed, so the current change is what should be there.
+    LastFailed {
+        /// What was run.
+        command: String,
+        /// How it ended.
+        result: LogResult,
+    },
+    /// The last deployment succeeded, so it is the change before the current one.
+    Before,
+}
+
+/// The change to go back to when nobody names one; none in a history that has no such change.
+pub fn default_target(record: &Record) -> Option<(&str, Reason)> {
+    let current = record.history.first()?;
+    match last_deployment(record) {
+        Some(last) if last.result != LogResult::Succeeded => {
+            let reason = Reason::LastFailed {
+                command: last.command.clone(),
+                result: last.result.clone(),
+            };
+            Some((&current.id, reason))
+        }
+        _ => Some((&record.history.get(1)?.id, Reason::Before)),
+    }
+}
+
+/// The last run that was to change what the release consists of.
+pub fn last_deployment(record: &Record) -> Option<&LogEntry> {
+    let deploys = |entry: &&LogEntry| ["apply", "rollback", "delete"].contains(&&*entry.command);
+    record.log.iter().find(deploys)
+}

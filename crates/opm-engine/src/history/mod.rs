@@ -1,0 +1,167 @@
+//! `history` and `show`: what the record remembers of a release, read and never written.
+//!
+//! Everything here only reads. A change whose manifests are gone or damaged is shown as far as
+//! it goes; the others stay usable.
+
+mod compare;
+pub(crate) mod request;
+mod show;
+mod state;
+
+use std::collections::BTreeSet;
+
+use opm_core::name::NamespaceName;
+use opm_core::record::{Change, Content, LogEntry, Part, Record};
+
+use crate::engine::Engine;
+use crate::failure::{Failure, FailureKind};
+use crate::ports::{Clock, Cluster, SecretStore};
+use crate::record::{Loaded, RecordSecret, held};
+use crate::report::Release;
+use crate::request::{HistoryRequest, ReleaseRef};
+use crate::upkeep::no_release;
+
+pub use compare::Comparison;
+pub(crate) use show::unavailable;
+pub use show::{ShownManifests, ShownObject, ShownValues};
+
+/// What a record remembers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct History {
+    /// Whose.
+    pub release: Release,
+    /// Its changes, newest first.
+    pub changes: Vec<Past>,
+    /// Its deployments, newest first.
+    pub log: Vec<LogEntry>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// One change of a history.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Past {
+    /// Its id.
+    pub id: String,
+    /// The change; none if it cannot be read.
+    pub change: Option<Change>,
+    /// Whether it is the one that is applied.
+    pub current: bool,
+    /// Why one cannot go back to it with what is kept; none if one can.
+    pub no_way_back: Option<String>,
+}
+
+impl Past {
+    /// How many objects it applied, if that is known.
+    pub fn objects(&self) -> Option<u64> {
+        let change = self.change.as_ref()?;
+        match change.inventory.here() {
+            Some(inventory) => Some(inventory.entries.len() as u64),
+            None => change.record.as_ref()?.objects,
+        }
+    }
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// The changes and the deployments of a release.
+    pub async fn history(&self, request: &HistoryRequest) -> Result<History, Failure> {
+        let (release, loaded) = self.past(&request.release, &request.namespace).await?;
+        let mut warnings = loaded.warnings;
+        let secrets = match self.record_secrets(&release, &loaded.record).await {
+            Ok(secrets) => Some(secrets),
+            Err(error) => {
+                warnings.push(format!(
+                    "whether the manifests of changes are still there is unknown: {error}"
+                ));
+                None
+            }
+        };
+        Ok(History {
+            changes: changes(&release, &loaded.record, secrets.as_deref()),
+            release,
+            log: loaded.record.log,
+            warnings,
+        })
+    }
+
+    /// The record of a release that must exist.
+    pub(crate) async fn past(
+        &self,
+        reference: &ReleaseRef,
+        namespace: &NamespaceName,
+    ) -> Result<(Release, Loaded), Failure> {
+        let release = self.existing(reference, namespace).await?;
+        let (loaded, mut warnings) = self.load(&release).await?;
+        let Some(mut loaded) = loaded else {
+            return Err(no_release(
+                release.name.as_str(),
+                release.namespace.as_str(),
+            ));
+        };
+        warnings.append(&mut loaded.warnings);
+        loaded.warnings = warnings;
+        Ok((release, loaded))
+    }
+}
+
+/// The change that a command names.
+pub(crate) fn find_change<'a>(record: &'a Record, given: &str) -> Result<&'a Change, Failure> {
+    let id = opm_core::history::named(record, given).map_err(|error| {
+        Failure::new(FailureKind::NotFound, error.to_string()).hint(
+            "`opm mod history` shows the changes; the beginning of a change's digits is enough",
+        )
+    })?;
+    readable(record, id)
+}
+
+/// A change of the history that has to be readable.
+pub(crate) fn readable<'a>(record: &'a Record, id: &str) -> Result<&'a Change, Failure> {
+    record.change(id).ok_or_else(|| {
+        let message = format!("{id} is in the history, but cannot be read: it is damaged");
+        Failure::new(FailureKind::Refused, message)
+            .hint("`opm mod history` shows the changes that can be read")
+    })
+}
+
+fn changes(release: &Release, record: &Record, secrets: Option<&[RecordSecret]>) -> Vec<Past> {
+    let there: Option<BTreeSet<&str>> =
+        secrets.map(|all| all.iter().map(RecordSecret::name).collect());
+    let slots = record.history.iter().enumerate();
+    slots
+        .map(|(at, slot)| {
+            let change = match &slot.content {
+                Content::Read(change) => Some((**change).clone()),
+                Content::Damaged(_) | Content::Absent => None,
+            };
+            Past {
+                id: slot.id.clone(),
+                no_way_back: match &change {
+                    Some(change) => no_way_back(release, change, there.as_ref()),
+                    None => Some("it cannot be read".to_owned()),
+                },
+                change,
+                current: at == 0,
+            }
+        })
+        .collect()
+}
+
+fn no_way_back(
+    release: &Release,
+    change: &Change,
+    there: Option<&BTreeSet<&str>>,
+) -> Option<String> {
+    if let Err(error) = held(change) {
+        return Some(error.to_string());
+    }
+    let record = change.record.as_ref()?;
+    if let Some(why) = record.dropped.get(&Part::Values) {
+        return Some(format!("its values are no longer there: {why}"));
+    }
+    let names = record.places().into_iter();
+    let mut names = names.filter_map(|place| release.id.record_secret(&release.name, place));
+    let missing = names.find(|name| there.is_some_and(|there| !there.contains(&**name)))?;
+    Some(format!(
+        "Secret/{missing}, which holds a part of it, does not exist"
+    ))
+}

@@ -1,0 +1,128 @@
+//! `show`: the values and the manifests of a change, as they are recorded.
+
+use opm_core::history::masked;
+use opm_core::manifest::Manifest;
+use opm_core::record::{Change, Record};
+use serde_json::{Map, Value};
+
+use super::state::values_of;
+use super::{find_change, readable};
+use crate::engine::Engine;
+use crate::failure::{Failure, FailureKind};
+use crate::ports::{Clock, Cluster, ErrorKind, SecretStore};
+use crate::record::ManifestsError;
+use crate::report::Release;
+use crate::request::ShowRequest;
+
+/// The recorded values of a change.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ShownValues {
+    /// Whose.
+    pub release: Release,
+    /// Of which change.
+    pub change: String,
+    /// The values, as CUE text.
+    pub values: String,
+}
+
+/// One recorded object.
+#[derive(Clone, PartialEq)]
+pub struct ShownObject {
+    /// The component that rendered it.
+    pub component: String,
+    /// The object; what a Secret holds is masked unless it was asked for.
+    pub object: Map<String, Value>,
+}
+
+/// The recorded manifests of a change.
+#[derive(Clone, PartialEq)]
+pub struct ShownManifests {
+    /// Whose.
+    pub release: Release,
+    /// Of which change.
+    pub change: String,
+    /// Their digest, which they were verified by.
+    pub digest: String,
+    /// The objects, in apply order.
+    pub objects: Vec<ShownObject>,
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// The values of a change.
+    pub async fn show_values(&self, request: &ShowRequest) -> Result<ShownValues, Failure> {
+        let (release, loaded) = self.past(&request.release, &request.namespace).await?;
+        let change = asked_for(&loaded.record, request.revision.as_deref())?;
+        let values = values_of(change).ok_or_else(|| {
+            let message = format!("{}: its values are not in the record", change.id);
+            Failure::new(FailureKind::Refused, message)
+        })?;
+        Ok(ShownValues {
+            release,
+            change: change.id.clone(),
+            values: values.0.clone(),
+        })
+    }
+
+    /// The manifests of a change.
+    pub async fn show_manifests(&self, request: &ShowRequest) -> Result<ShownManifests, Failure> {
+        let (release, loaded) = self.past(&request.release, &request.namespace).await?;
+        let change = asked_for(&loaded.record, request.revision.as_deref())?;
+        let manifests = self.manifests_of(&release, change).await;
+        let manifests = manifests.map_err(|error| unavailable(&change.id, &error))?;
+        let objects = manifests.into_iter().map(|manifest| ShownObject {
+            component: component_of(change, &manifest),
+            object: match request.reveal {
+                true => manifest.into_object(),
+                false => masked(&manifest),
+            },
+        });
+        Ok(ShownManifests {
+            objects: objects.collect(),
+            release,
+            change: change.id.clone(),
+            digest: change.manifest_digest.clone(),
+        })
+    }
+}
+
+fn asked_for<'a>(record: &'a Record, revision: Option<&str>) -> Result<&'a Change, Failure> {
+    match (revision, record.history.first()) {
+        (Some(given), _) => find_change(record, given),
+        (None, Some(current)) => readable(record, &current.id),
+        (None, None) => Err(Failure::new(
+            FailureKind::NotFound,
+            "the release has no recorded change yet",
+        )
+        .hint("`opm mod history --log` shows what was tried")),
+    }
+}
+
+fn component_of(change: &Change, manifest: &Manifest) -> String {
+    let mut entries = change.entries().iter();
+    let found = entries.find(|recorded| recorded.entry.identity == *manifest.identity());
+    let labelled = manifest.label(opm_core::labels::COMPONENT_NAME);
+    let component = found.map(|recorded| recorded.entry.component.as_str());
+    component.or(labelled).unwrap_or_default().to_owned()
+}
+
+/// The manifests of a change cannot be had.
+pub(crate) fn unavailable(id: &str, error: &ManifestsError) -> Failure {
+    let kind = match error {
+        ManifestsError::Forbidden { .. } => FailureKind::NotPermitted,
+        ManifestsError::Unread { error, .. } if error.kind == ErrorKind::Unreachable => {
+            FailureKind::Unreachable
+        }
+        _ => FailureKind::Refused,
+    };
+    let failure = Failure::new(kind, format!("{id}: {error}"));
+    match error {
+        ManifestsError::NotKept | ManifestsError::Dropped(_) | ManifestsError::Missing(_) => {
+            failure.hint("`opm mod history` shows which changes one can go back to")
+        }
+        ManifestsError::Truncated { .. }
+        | ManifestsError::Damaged(_)
+        | ManifestsError::DigestDiffers { .. } => failure
+            .hint("somebody changed the Secrets that hold it; other changes are not affected"),
+        ManifestsError::Forbidden { .. } | ManifestsError::Unread { .. } => failure,
+    }
+}

@@ -1,0 +1,233 @@
+//! Reading back what a change keeps in record Secrets: its pieces are put together, decompressed
+//! within bounds, and believed only if the digest that the change names is theirs.
+//!
+//! Nothing here decides what to do without them.
+
+use std::io::Read as _;
+
+use opm_core::digest::ManifestDigest;
+use opm_core::manifest::Manifest;
+use opm_core::record::{Change, Held, Part};
+use thiserror::Error;
+
+use super::manifests::KEY;
+use crate::engine::Engine;
+use crate::ports::{ApiError, ErrorKind, SecretStore};
+use crate::report::Release;
+
+/// The most that the manifests of one change may become: what a module may render.
+const MAX_DECODED: u64 = 128 << 20;
+
+/// Why the manifests of a change cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ManifestsError {
+    /// They were never kept: records were switched off, or the change is older than they are.
+    #[error("its manifests were not kept")]
+    NotKept,
+    /// They could not be kept, or had to make room, and the change says why.
+    #[error("its manifests are no longer there: {0}")]
+    Dropped(String),
+    /// A Secret that should hold a piece of them does not exist.
+    #[error("Secret/{0}, which holds its manifests, does not exist")]
+    Missing(String),
+    /// There is less, or more, than was stored.
+    #[error("its manifests are not whole: {stored} bytes were stored, {found} are there")]
+    Truncated {
+        /// How many bytes were stored.
+        stored: u64,
+        /// How many are there.
+        found: u64,
+    },
+    /// What is there cannot be read.
+    #[error("its manifests are damaged: {0}")]
+    Damaged(String),
+    /// What is there is not what was stored.
+    #[error("its manifests are not what was applied: their digest is {found}, not {recorded}")]
+    DigestDiffers {
+        /// The digest that the change names.
+        recorded: String,
+        /// The digest of what is there.
+        found: String,
+    },
+    /// The cluster does not let them be read.
+    #[error("not permitted to read Secret/{name}, which holds its manifests: {error}")]
+    Forbidden {
+        /// The Secret.
+        name: String,
+        /// What the server said.
+        error: ApiError,
+    },
+    /// The cluster could not be asked.
+    #[error("cannot read Secret/{name}, which holds its manifests: {error}")]
+    Unread {
+        /// The Secret.
+        name: String,
+        /// What went wrong.
+        error: ApiError,
+    },
+}
+
+impl<C, S: SecretStore, K> Engine<C, S, K> {
+    /// The manifests of a change as they were applied, in apply order.
+    pub(crate) async fn manifests_of(
+        &self,
+        release: &Release,
+        change: &Change,
+    ) -> Result<Vec<Manifest>, ManifestsError> {
+        let held = held(change)?;
+        let packed = self.pieces(release, held).await?;
+        let bytes = unpack(&packed, MAX_DECODED)?;
+        let found = ManifestDigest::of_canonical(&bytes);
+        if found.as_str() != change.manifest_digest {
+            return Err(ManifestsError::DigestDiffers {
+                recorded: change.manifest_digest.clone(),
+                found: found.to_string(),
+            });
+        }
+        parse(&bytes)
+    }
+
+    async fn pieces(&self, release: &Release, held: &Held) -> Result<Vec<u8>, ManifestsError> {
+        let mut packed = Vec::new();
+        for place in &held.places {
+            let name = release.id.record_secret(&release.name, *place);
+            let name = name.ok_or_else(|| {
+                ManifestsError::Damaged(format!("there is no place {place} for record Secrets"))
+            })?;
+            let stored = self.secrets.get(release.namespace.as_str(), &name).await;
+            let piece = match stored {
+                Ok(Some(mut stored)) => stored.content.data.remove(KEY),
+                Ok(None) => return Err(ManifestsError::Missing(name)),
+                Err(error) if error.kind == ErrorKind::Forbidden => {
+                    return Err(ManifestsError::Forbidden { name, error });
+                }
+                Err(error) => return Err(ManifestsError::Unread { name, error }),
+            };
+            packed.extend(piece.unwrap_or_default());
+        }
+        let found = packed.len() as u64;
+        match found == held.bytes {
+            true => Ok(packed),
+            false => Err(ManifestsError::Truncated {
+                stored: held.bytes,
+                found,
+            }),
+        }
+    }
+}
+
+/// Where the manifests of a change are, as far as the change itself says.
+pub(crate) fn held(change: &Change) -> Result<&Held, ManifestsError> {
+    let Some(record) = &change.record else {
+        return Err(ManifestsError::NotKept);
+    };
+    match (
+        record.parts.get(&Part::Manifests),
+        record.dropped.get(&Part::Manifests),
+    ) {
+        (Some(held), _) => Ok(held),
+        (None, Some(why)) => Err(ManifestsError::Dropped(why.clone())),
+        (None, None) => Err(ManifestsError::NotKept),
+    }
+}
+
+/// Decompresses no further than the limit: a few forged bytes could stand for gigabytes.
+fn unpack(packed: &[u8], limit: u64) -> Result<Vec<u8>, ManifestsError> {
+    let damaged = |error: std::io::Error| ManifestsError::Damaged(error.to_string());
+    let mut bytes = Vec::new();
+    zstd::Decoder::new(packed)
+        .and_then(|decoder| decoder.take(limit + 1).read_to_end(&mut bytes))
+        .map_err(damaged)?;
+    match bytes.len() as u64 > limit {
+        true => Err(ManifestsError::Damaged(format!(
+            "they would become larger than {} MiB",
+            limit >> 20
+        ))),
+        false => Ok(bytes),
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<Vec<Manifest>, ManifestsError> {
+    let lines = bytes.split(|byte| *byte == b'\n');
+    lines
+        .filter(|line| !line.is_empty())
+        .map(|line| {
+            // No error is quoted: a Secret may be among them.
+            let value = serde_json::from_slice(line)
+                .map_err(|_| ManifestsError::Damaged("one is not JSON".to_owned()))?;
+            Manifest::parse(value)
+                .map_err(|_| ManifestsError::Damaged("one is not a Kubernetes object".to_owned()))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use opm_core::record::{Body, Extra, Inventory, ModuleRef, RecordRef, Values};
+
+    use super::*;
+
+    #[test]
+    fn a_bomb_is_not_unpacked() {
+        let packed = zstd::encode_all(&vec![b' '; 4 << 20][..], 3).unwrap();
+        assert!(packed.len() < 2000, "{}", packed.len());
+        assert_eq!(unpack(&packed, 4 << 20).unwrap().len(), 4 << 20);
+        let refused = unpack(&packed, 1 << 20).unwrap_err();
+        assert!(matches!(refused, ManifestsError::Damaged(_)), "{refused}");
+    }
+
+    #[test]
+    fn what_is_no_compressed_text_is_damaged() {
+        for bytes in [&b"plain"[..], b"", &[0x28, 0xb5, 0x2f, 0xfd]] {
+            let read = unpack(bytes, 100).and_then(|bytes| parse(&bytes));
+            match read {
+                Ok(manifests) => assert!(manifests.is_empty(), "{bytes:?}"),
+                Err(error) => assert!(matches!(error, ManifestsError::Damaged(_)), "{error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_damaged_manifest_is_not_quoted() {
+        for line in ["{\"kind\": \"Secret\", \"data\": hunter2", "[\"hunter2\"]"] {
+            let error = parse(line.as_bytes()).unwrap_err();
+            assert!(!error.to_string().contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_change_says_where_its_manifests_are_or_why_not() {
+        let mut change = Change {
+            id: "change-sha1-00000000".to_owned(),
+            module: ModuleRef {
+                path: "local/web".to_owned(),
+                version: None,
+                name: "web".to_owned(),
+                extra: Extra::default(),
+            },
+            values: Body::Here(Values::default()),
+            manifest_digest: String::new(),
+            timestamp: String::new(),
+            inventory: Body::Here(Inventory::default()),
+            components: None,
+            features: None,
+            order: std::collections::BTreeMap::new(),
+            parent: None,
+            record: None,
+            extra: Extra::default(),
+        };
+        assert_eq!(held(&change), Err(ManifestsError::NotKept));
+        let mut record = RecordRef::default();
+        change.record = Some(record.clone());
+        assert_eq!(held(&change), Err(ManifestsError::NotKept));
+        record.dropped.insert(Part::Manifests, "no room".to_owned());
+        change.record = Some(record.clone());
+        assert_eq!(
+            held(&change),
+            Err(ManifestsError::Dropped("no room".to_owned()))
+        );
+        record.parts.insert(Part::Manifests, Held::default());
+        change.record = Some(record);
+        assert_eq!(held(&change), Ok(&Held::default()));
+    }
+}
