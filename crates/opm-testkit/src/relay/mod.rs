@@ -5,6 +5,7 @@
 //! connections below HTTP there is [`TcpRelay`]; one can stand behind the other.
 
 mod client;
+mod door;
 mod rules;
 mod seen;
 mod serve;
@@ -15,12 +16,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use thiserror::Error;
-use tokio::sync::oneshot;
 
 use crate::keys::Authority;
 use crate::kubeconfig::{Access, Credentials};
@@ -32,6 +31,7 @@ pub use rules::{Fault, Moment, RuleText, When};
 pub use seen::Seen;
 pub use tcp::TcpRelay;
 
+use door::Door;
 use rules::Rules;
 
 /// Why a relay could not be started.
@@ -79,11 +79,8 @@ struct Shared {
 /// A relay that sees requests. It serves from a thread of its own until it is dropped.
 #[derive(Debug)]
 pub struct Relay {
-    address: SocketAddr,
-    access: Access,
+    door: Door,
     shared: Arc<Shared>,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl Relay {
@@ -97,7 +94,7 @@ impl Relay {
 
     /// As [`Self::start`], offering only some versions of HTTP.
     pub async fn start_with(kubeconfig: &Path, protocol: Protocol) -> Result<Self, RelayError> {
-        let (listener, address) = listen()?;
+        let (listener, address) = Door::listen()?;
         let authority = Authority::generate();
         let tls = serve::tls(&authority.server(), protocol);
         let mut upstream = upstream::Upstream::new(&crate::plane::config_of(kubeconfig).await?)?;
@@ -108,34 +105,23 @@ impl Relay {
             access.credentials = Credentials::Token(token.clone());
             upstream = upstream.standing_in_for(&token);
         }
-        access.server = format!("https://{address}");
         access.tls_server_name = None;
         access.authority = authority.certificate;
         let shared = Arc::<Shared>::default();
-        let (stop, stopped) = oneshot::channel();
-        let serving = shared.clone();
-        let thread = on_own_thread(stopped, async move {
-            serve::serve(listener, tls, upstream, serving).await;
-        });
-        Ok(Self {
-            address,
-            access,
-            shared,
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+        let serving = serve::serve(listener, tls, upstream, shared.clone());
+        let door = Door::open(address, access, serving);
+        Ok(Self { door, shared })
     }
 
     /// Writes a kubeconfig that leads to the relay.
     pub fn write_kubeconfig(&self, path: &Path) -> io::Result<PathBuf> {
-        self.access.write(path)?;
-        Ok(path.to_owned())
+        self.door.write_kubeconfig(path)
     }
 
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.door.address()
     }
 
     /// Adds a rule. Its requests are counted from now on.
@@ -187,12 +173,6 @@ impl Relay {
     }
 }
 
-impl Drop for Relay {
-    fn drop(&mut self) {
-        stop(&mut self.stop, &mut self.thread);
-    }
-}
-
 impl Shared {
     /// Notes a request and says what is to go wrong with it.
     fn receive(&self, seen: Seen) -> (usize, Option<Fault>) {
@@ -223,38 +203,5 @@ impl Shared {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         eprintln!("a rule of the relay kills, and no process was named");
-    }
-}
-
-fn listen() -> io::Result<(std::net::TcpListener, SocketAddr)> {
-    let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
-    listener.set_nonblocking(true)?;
-    let address = listener.local_addr()?;
-    Ok((listener, address))
-}
-
-/// Serves until told to stop. A thread of its own, so that a test that blocks its own runtime
-/// (waiting for a process, say) does not block the relay.
-fn on_own_thread(
-    stopped: oneshot::Receiver<()>,
-    serving: impl Future<Output = ()> + Send + 'static,
-) -> JoinHandle<()> {
-    thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        runtime.expect("a runtime").block_on(async {
-            tokio::select! {
-                () = serving => {}
-                _ = stopped => {}
-            }
-        });
-    })
-}
-
-fn stop(stop: &mut Option<oneshot::Sender<()>>, thread: &mut Option<JoinHandle<()>>) {
-    drop(stop.take());
-    if let Some(thread) = thread.take() {
-        let _ = thread.join();
     }
 }

@@ -6,33 +6,30 @@ use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
 
-use super::{RelayError, listen, on_own_thread, stop};
+use super::RelayError;
+use super::door::Door;
 use crate::kubeconfig::Access;
 
 /// A relay of bytes. It serves from a thread of its own until it is dropped.
 #[derive(Debug)]
 pub struct TcpRelay {
-    address: SocketAddr,
-    access: Access,
+    door: Door,
     cut: Arc<Notify>,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl TcpRelay {
     /// Starts a relay to the cluster of a kubeconfig's current context, with this much delay for a
     /// round trip: half of it each way.
     pub fn start(kubeconfig: &Path, round_trip: Duration) -> Result<Self, RelayError> {
-        let (listener, address) = listen()?;
+        let (listener, address) = Door::listen()?;
         let mut access = Access::of_file(kubeconfig);
         let upstream: http::Uri = access.server.parse().map_err(io::Error::other)?;
         let host = upstream
@@ -41,45 +38,28 @@ impl TcpRelay {
             .trim_matches(['[', ']'])
             .to_owned();
         let port = upstream.port_u16().unwrap_or(443);
-        access.server = format!("https://{address}");
         // The certificate is the API server's own, for the API server's own name.
         access.tls_server_name.get_or_insert(host.clone());
         let cut = Arc::<Notify>::default();
-        let (stop, stopped) = oneshot::channel();
-        let cutting = cut.clone();
-        let thread = on_own_thread(stopped, async move {
-            accept(listener, (host, port), round_trip / 2, cutting).await;
-        });
-        Ok(Self {
-            address,
-            access,
-            cut,
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+        let serving = accept(listener, (host, port), round_trip / 2, cut.clone());
+        let door = Door::open(address, access, serving);
+        Ok(Self { door, cut })
     }
 
     /// Writes a kubeconfig that leads to the relay, with the credentials of the original.
     pub fn write_kubeconfig(&self, path: &Path) -> io::Result<PathBuf> {
-        self.access.write(path)?;
-        Ok(path.to_owned())
+        self.door.write_kubeconfig(path)
     }
 
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.door.address()
     }
 
     /// Cuts all connections that are open now. New ones are welcome.
     pub fn cut(&self) {
         self.cut.notify_waiters();
-    }
-}
-
-impl Drop for TcpRelay {
-    fn drop(&mut self) {
-        stop(&mut self.stop, &mut self.thread);
     }
 }
 
