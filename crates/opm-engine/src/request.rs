@@ -21,13 +21,25 @@ pub enum ReleaseRef {
     Name(ReleaseName),
     /// By its id: found by listing.
     Id(ReleaseId),
-    /// By module and name: found by a single GET.
+    /// By module, name and namespace: found by a single GET.
     Module {
         /// The module's path.
         path: ModulePath,
         /// The release's name.
         name: ReleaseName,
+        /// The release's namespace, which the module may have a say in.
+        namespace: NamespaceName,
     },
+}
+
+impl ReleaseRef {
+    /// The namespace to look in, given the one that was asked for.
+    pub fn namespace_or<'a>(&'a self, asked: &'a NamespaceName) -> &'a NamespaceName {
+        match self {
+            Self::Module { namespace, .. } => namespace,
+            Self::Name(_) | Self::Id(_) => asked,
+        }
+    }
 }
 
 impl fmt::Display for ReleaseRef {

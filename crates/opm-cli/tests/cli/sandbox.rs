@@ -110,3 +110,26 @@ fn served_shown_and_reset() {
     assert_eq!(world.opm("sandbox reset --yes --sandbox-dir box").code, 0);
     assert!(!world.path("box/sandbox.db").exists());
 }
+
+#[test]
+fn a_directory_names_the_release_in_the_namespace_that_its_module_would_like() {
+    let module = "apiVersion: core.opmodel.dev/v1alpha1\nkind: Module\nmetadata: {name: shop, \
+                  defaultNamespace: market}\ncomponents: [{name: app, manifests: [app.yaml]}]\n";
+    let object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hours}\n";
+    let world = World::new()
+        .file("shop/module.yaml", module)
+        .file("shop/app.yaml", object);
+    let ran = world.opm("mod apply ./shop --create-namespace --sandbox --sandbox-dir box");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = world.opm("mod delete ./shop --yes --sandbox --sandbox-dir box -o json");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(document["release"]["namespace"], "market");
+    let again = world.opm("mod delete ./shop --yes --sandbox --sandbox-dir box");
+    assert_eq!(again.code, 5, "{}", again.stderr);
+    assert!(
+        again.stderr.contains("shop in namespace market"),
+        "{}",
+        again.stderr
+    );
+}

@@ -270,7 +270,7 @@ fn not_found(request: &DeleteRequest, warnings: Vec<String>) -> Result<Report, F
     let given = &request.release;
     let message = format!(
         "there is no release {given} in namespace {}",
-        request.namespace
+        given.namespace_or(&request.namespace)
     );
     Err(Failure::new(FailureKind::NotFound, message)
         .hint("`opm mod list -A` shows all releases")

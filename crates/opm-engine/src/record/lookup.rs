@@ -81,7 +81,11 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         namespace: &NamespaceName,
     ) -> Result<Option<Release>, Failure> {
         let (first, second) = match reference {
-            ReleaseRef::Module { path, name } => {
+            ReleaseRef::Module {
+                path,
+                name,
+                namespace,
+            } => {
                 return Ok(Some(Release {
                     id: ReleaseId::of(path, name, namespace),
                     name: name.clone(),

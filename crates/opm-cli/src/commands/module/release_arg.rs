@@ -36,18 +36,24 @@ impl FromStr for ReleaseArg {
 }
 
 impl ReleaseArg {
-    /// The release that is meant. A directory is read for the module's path and name.
+    /// The release that is meant. A directory is read for the module's path, its name
+    /// and the namespace that it would like.
     pub(crate) fn resolve(&self, settings: &Settings) -> Result<ReleaseRef, CliError> {
         match self {
             Self::Name(name) => Ok(ReleaseRef::Name(name.clone())),
             Self::Id(id) => Ok(ReleaseRef::Id(*id)),
             Self::Directory(path) => {
                 let module = ModuleRef::Directory(path.into());
-                let loaded = load(&module, &Inputs::default(), &settings.cue, &Quiet)
+                let inputs = Inputs {
+                    namespace: rendering::namespace(settings)?,
+                    ..Inputs::default()
+                };
+                let loaded = load(&module, &inputs, &settings.cue, &Quiet)
                     .map_err(|error| rendering::failure(&error))?;
                 Ok(ReleaseRef::Module {
                     path: loaded.rendered.module.path,
                     name: loaded.name,
+                    namespace: loaded.namespace,
                 })
             }
         }

@@ -127,7 +127,7 @@ pub(crate) fn refused(error: &CandidateError) -> CliError {
 
 /// The namespace that the user asks for: the flag's, else the context's. The embedded cluster
 /// has no context.
-fn namespace(settings: &Settings) -> Result<Option<NamespaceName>, CliError> {
+pub(super) fn namespace(settings: &Settings) -> Result<Option<NamespaceName>, CliError> {
     if settings.namespace.is_some() || settings.sandbox {
         return Ok(settings.namespace.clone());
     }
