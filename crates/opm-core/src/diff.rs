@@ -9,6 +9,7 @@ mod lists;
 mod place;
 mod quantity;
 mod shown;
+mod stated;
 mod walk;
 
 use serde_json::{Map, Value};
@@ -16,6 +17,7 @@ use serde_json::{Map, Value};
 use crate::identity::GroupKind;
 
 pub use shown::Shown;
+pub use stated::stated;
 
 pub(crate) use place::{Step, holds_quantity};
 pub(crate) use quantity::same_quantity;

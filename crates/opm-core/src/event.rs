@@ -28,6 +28,8 @@ pub enum Action {
     Failed,
     /// It was not tried, because something before it failed.
     Skipped,
+    /// A check speaks against it: an apply would not touch anything. Only differences say so.
+    Refused,
 }
 
 impl Action {
@@ -44,6 +46,7 @@ impl Action {
             Self::Kept => "kept",
             Self::Failed => "failed",
             Self::Skipped => "skipped",
+            Self::Refused => "refused",
         }
     }
 }

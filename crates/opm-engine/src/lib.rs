@@ -8,6 +8,7 @@
 
 mod apply;
 mod delete;
+pub mod diff;
 pub mod engine;
 pub mod failure;
 mod history;

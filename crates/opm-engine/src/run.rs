@@ -4,7 +4,9 @@ use opm_core::digest::ObjectHash;
 use opm_core::event::Action;
 use opm_core::labels::Owner;
 use opm_core::protocol::{Ended, Run};
-use opm_core::record::{Counts, Extra, Lock, LogResult, Metadata, Record, release_labels};
+use opm_core::record::{
+    Counts, Extra, KeptObject, Lock, LogResult, Metadata, Record, release_labels,
+};
 use opm_core::time::Timestamp;
 
 use crate::engine::Engine;
@@ -122,18 +124,20 @@ pub(crate) fn pending(record: &Record) -> Vec<Tracked> {
 
 /// What was left standing on purpose, as a report names it.
 pub(crate) fn kept(record: &Record) -> Vec<Tracked> {
-    let objects = record.kept.objects.iter();
-    objects
-        .map(|object| Tracked {
-            identity: object.entry.identity.clone(),
-            version: object.entry.version.clone(),
-            component: object.entry.component.clone(),
-            why: object.why.word(),
-            change: object.change.clone(),
-            since: object.since.clone(),
-            reason: object.reason.clone(),
-        })
-        .collect()
+    record.kept.objects.iter().map(tracked_kept).collect()
+}
+
+/// One kept object, as a report names it.
+pub(crate) fn tracked_kept(object: &KeptObject) -> Tracked {
+    Tracked {
+        identity: object.entry.identity.clone(),
+        version: object.entry.version.clone(),
+        component: object.entry.component.clone(),
+        why: object.why.word(),
+        change: object.change.clone(),
+        since: object.since.clone(),
+        reason: object.reason.clone(),
+    }
 }
 
 /// The objects of a report that did not work.

@@ -3,6 +3,7 @@
 mod actor;
 mod asker;
 mod connect;
+mod difference;
 mod progress;
 mod report;
 mod session;

@@ -83,7 +83,7 @@ pub(crate) fn release(release: &Release) -> Value {
     })
 }
 
-fn resource(outcome: &Outcome) -> Value {
+pub(super) fn resource(outcome: &Outcome) -> Value {
     let mut value = json!({
         "group": outcome.identity.group(),
         "kind": outcome.identity.kind(),
@@ -99,7 +99,7 @@ fn resource(outcome: &Outcome) -> Value {
     value
 }
 
-fn tracked(object: &Tracked) -> Value {
+pub(super) fn tracked(object: &Tracked) -> Value {
     let mut value = json!({
         "group": object.identity.group(),
         "kind": object.identity.kind(),

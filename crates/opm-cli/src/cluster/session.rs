@@ -26,7 +26,7 @@ pub(crate) struct Session {
     /// The namespace that the flag, or else the context, sets.
     pub(crate) namespace: Option<NamespaceName>,
     server: String,
-    ui: Ui,
+    pub(super) ui: Ui,
     progress: Progress,
     asker: TerminalAsker,
 }
@@ -75,15 +75,16 @@ impl Session {
     pub(crate) fn finish(&self, result: Result<Report, Failure>) -> Result<Exit, CliError> {
         match result {
             Ok(report) => report::answer(&report, &self.ui),
-            Err(failure) => {
-                let error = report::failed(failure, &self.ui);
-                Err(match error.kind {
-                    ErrorKind::Unreachable => {
-                        error.hint(format!("the cluster is at {}", self.server))
-                    }
-                    _ => error,
-                })
-            }
+            Err(failure) => Err(self.failed(failure)),
+        }
+    }
+
+    /// The failure of a use case, in the words of this command.
+    pub(crate) fn failed(&self, failure: Failure) -> CliError {
+        let error = report::failed(failure, &self.ui);
+        match error.kind {
+            ErrorKind::Unreachable => error.hint(format!("the cluster is at {}", self.server)),
+            _ => error,
         }
     }
 

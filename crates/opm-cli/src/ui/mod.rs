@@ -6,6 +6,7 @@
 //! dropped, and the command goes on to its own end.
 
 mod choice;
+pub(crate) mod difference;
 mod failure;
 mod printable;
 mod table;

@@ -225,28 +225,37 @@ impl CheckedPlan {
     }
 }
 
+/// What a plan comes to when everything that speaks against it is left out of it: to be shown,
+/// never to be carried out. There is no way to begin it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Preview {
+    /// What would be applied, in order, without the objects that are refused.
+    pub phases: Vec<CheckedPhase>,
+    /// What would happen to stale objects.
+    pub stale: StaleDecisions,
+    /// What earlier runs left standing and is still there.
+    pub carried: Vec<KeptObject>,
+    /// Everything that speaks against the plan.
+    pub refusals: Vec<Refusal>,
+}
+
+impl Preview {
+    /// The objects that would be applied, in order.
+    pub fn applies(&self) -> impl Iterator<Item = &ApplyStep> {
+        self.phases.iter().flat_map(|phase| &phase.steps).flatten()
+    }
+}
+
 /// Checks a plan against what is there.
 pub fn check(
     plan: Plan,
     observed: &Observed,
     checking: &Checking<'_>,
 ) -> Result<CheckedPlan, Refusals> {
-    let mut refusals = Vec::new();
-    if plan.empties() && !plan.options.allow_empty && !plan.options.no_prune {
-        refusals.push(Refusal {
-            object: None,
-            why: Why::EmptyRender(plan.stale.len()),
-        });
-    }
-    let (phases, intents) = apply::phases(&plan, observed, checking, &mut refusals);
-    let stale = stale::decide(&plan, observed, checking, &mut refusals);
-    let (carried, let_go) = stale::carried(&plan, observed, checking);
-    let stale = StaleDecisions {
-        transferred: stale.transferred.into_iter().chain(let_go).collect(),
-        ..stale
-    };
-    if !refusals.is_empty() {
-        return Err(Refusals(refusals));
+    let (preview, intents) = judge(&plan, observed, checking);
+    if !preview.refusals.is_empty() {
+        return Err(Refusals(preview.refusals));
     }
     let Plan {
         purpose,
@@ -258,12 +267,41 @@ pub fn check(
     let checked = CheckedPlan {
         purpose,
         options,
-        phases,
-        stale,
-        carried,
+        phases: preview.phases,
+        stale: preview.stale,
+        carried: preview.carried,
         remaining,
         intents,
         renames,
     };
     Ok(checked)
+}
+
+/// The same look at a plan, for showing all of it: what is refused and what is not.
+pub fn preview(plan: &Plan, observed: &Observed, checking: &Checking<'_>) -> Preview {
+    judge(plan, observed, checking).0
+}
+
+fn judge(plan: &Plan, observed: &Observed, checking: &Checking<'_>) -> (Preview, Vec<Intent>) {
+    let mut refusals = Vec::new();
+    if plan.empties() && !plan.options.allow_empty && !plan.options.no_prune {
+        refusals.push(Refusal {
+            object: None,
+            why: Why::EmptyRender(plan.stale.len()),
+        });
+    }
+    let (phases, intents) = apply::phases(plan, observed, checking, &mut refusals);
+    let stale = stale::decide(plan, observed, checking, &mut refusals);
+    let (carried, let_go) = stale::carried(plan, observed, checking);
+    let stale = StaleDecisions {
+        transferred: stale.transferred.into_iter().chain(let_go).collect(),
+        ..stale
+    };
+    let preview = Preview {
+        phases,
+        stale,
+        carried,
+        refusals,
+    };
+    (preview, intents)
 }

@@ -52,15 +52,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         request: &ApplyRequest,
         audience: Audience<'_>,
     ) -> Result<Report, Failure> {
-        let release = Release {
-            id: ReleaseId::of(
-                &request.rendered.module.path,
-                &request.name,
-                &request.namespace,
-            ),
-            name: request.name.clone(),
-            namespace: request.namespace.clone(),
-        };
+        if request.dry_run {
+            return self.diff(request, audience).await?.into_report();
+        }
+        let release = release_of(request);
         let mut served = self.discover().await?;
         for _ in 0..ATTEMPTS {
             let turn = self.turn(&release, request.lock_timeout, audience).await?;
@@ -87,10 +82,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                     continue;
                 }
             };
-            apply.announce(&prepared.checked);
-            if request.dry_run {
-                return apply.rehearse(prepared).await;
-            }
+            apply.announce(prepared.checked.applies(), &prepared.checked.stale);
             match apply.begin(prepared, opening, &release).await? {
                 Begun::Holding(begun) => return apply.carry_out(*begun).await,
                 Begun::Lost => {}
@@ -104,6 +96,21 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             ),
         )
         .hint("try again when the other run is done"))
+    }
+}
+
+/// The release that a request is about: it follows from the names alone.
+fn release_of(request: &ApplyRequest) -> Release {
+    let ApplyRequest {
+        rendered,
+        name,
+        namespace,
+        ..
+    } = request;
+    Release {
+        id: ReleaseId::of(&rendered.module.path, name, namespace),
+        name: name.clone(),
+        namespace: namespace.clone(),
     }
 }
 

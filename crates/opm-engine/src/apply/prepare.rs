@@ -7,7 +7,7 @@ use opm_core::candidate::{Candidate, Selection};
 use opm_core::check::{CheckedPlan, Checking, Observed, Refusals, Seen, Why, check};
 use opm_core::event::Wait;
 use opm_core::identity::Identity;
-use opm_core::plan::{Plan, PlanOptions, plan};
+use opm_core::plan::{Occupants, Plan, PlanOptions, plan};
 use opm_core::reach::{self, OwnNamespace};
 use opm_core::record::Record;
 use serde_json::{Map, Value};
@@ -29,6 +29,19 @@ pub(super) struct Prepared {
     pub(super) loaded: Option<Loaded>,
     /// The record that the plan stands on: the stored one, or a new one.
     pub(super) record: Record,
+}
+
+/// A plan, and everything that was seen of what it is about.
+pub(super) struct Surveyed {
+    pub(super) plan: Plan,
+    pub(super) observed: Observed,
+    pub(super) live: BTreeMap<Identity, Map<String, Value>>,
+    occupants: HashMap<Identity, Occupants>,
+    /// Whether what the candidate needs of the cluster is there.
+    pub(super) reached: Result<OwnNamespace, Failure>,
+    loaded: Option<Loaded>,
+    record: Record,
+    warnings: Vec<String>,
 }
 
 /// What the steps after the check have to know.
@@ -104,9 +117,39 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     pub(super) async fn prepare(
         &self,
         loaded: Option<Loaded>,
-        mut warnings: Vec<String>,
+        warnings: Vec<String>,
         served: &ServedKinds,
     ) -> Result<Prepared, Unprepared> {
+        let surveyed = self.survey(loaded, warnings, served).await?;
+        let checked = check(
+            surveyed.plan.clone(),
+            &surveyed.observed,
+            &self.checking(&surveyed),
+        );
+        let (own_namespace, checked) = match (&surveyed.reached, checked) {
+            (Ok(own_namespace), Ok(checked)) => (*own_namespace, checked),
+            (Err(failure), Ok(_)) => return Err(failure.clone().into()),
+            (Ok(_), Err(refusals)) => return Err(self.refused(&refusals, &surveyed.observed)),
+            (Err(failure), Err(refusals)) => {
+                return Err(failure.clone().and(Failure::refused(&refusals)).into());
+            }
+        };
+        let (scene, loaded, record) = self.scene(surveyed, own_namespace, served).await;
+        Ok(Prepared {
+            checked,
+            scene,
+            loaded,
+            record,
+        })
+    }
+
+    /// Plans, and looks at everything that the plan is about. Decides nothing.
+    pub(super) async fn survey(
+        &self,
+        loaded: Option<Loaded>,
+        mut warnings: Vec<String>,
+        served: &ServedKinds,
+    ) -> Result<Surveyed, Failure> {
         let reached = self.reach(served).await;
         let stored = loaded.as_ref().map(|loaded| loaded.record.clone());
         let mut record = stored.unwrap_or_else(|| new_record(&self.candidate.owner));
@@ -119,21 +162,42 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         let release = &self.candidate.owner.id;
         let (observed, live) = self.engine.observe(&plan, release, detail).await;
         let occupants = self.engine.look_into(&plan, served).await;
-        let checking = Checking {
+        Ok(Surveyed {
+            plan,
+            observed,
+            live,
+            occupants,
+            reached,
+            loaded,
+            record,
+            warnings,
+        })
+    }
+
+    /// What the check has to know beside the plan and the live objects.
+    pub(super) fn checking<'s>(&self, surveyed: &'s Surveyed) -> Checking<'s> {
+        Checking {
             release: self.candidate.owner.id,
             adopt: self.request.adopt.clone(),
             take_ownership: self.request.take_ownership,
-            occupants: &occupants,
-        };
-        let checked = check(plan, &observed, &checking);
-        let (own_namespace, checked) = match (reached, checked) {
-            (Ok(own_namespace), Ok(checked)) => (own_namespace, checked),
-            (Err(failure), Ok(_)) => return Err(failure.into()),
-            (Ok(_), Err(refusals)) => return Err(self.refused(&refusals, &observed)),
-            (Err(failure), Err(refusals)) => {
-                return Err(failure.and(Failure::refused(&refusals)).into());
-            }
-        };
+            occupants: &surveyed.occupants,
+        }
+    }
+
+    /// What the steps after the check have to know, and what the plan stands on.
+    pub(super) async fn scene(
+        &self,
+        surveyed: Surveyed,
+        own_namespace: OwnNamespace,
+        served: &ServedKinds,
+    ) -> (Scene, Option<Loaded>, Record) {
+        let Surveyed {
+            live,
+            loaded,
+            record,
+            mut warnings,
+            ..
+        } = surveyed;
         warnings.extend(loaded.iter().flat_map(|loaded| loaded.warnings.clone()));
         warnings.extend(self.candidate.warnings.iter().map(ToString::to_string));
         let instead = self
@@ -159,12 +223,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             already: HashMap::new(),
             warnings,
         };
-        Ok(Prepared {
-            checked,
-            scene,
-            loaded,
-            record,
-        })
+        (scene, loaded, record)
     }
 
     async fn reach(&self, served: &ServedKinds) -> Result<OwnNamespace, Failure> {

@@ -41,9 +41,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         self.may_recreate(sending, &fields).await?;
         let live = self.live(sending.identity()).await?;
         if self.request.dry_run {
+            propagation(sending.identity(), &live, sending.object)?;
             return Ok(Taken {
                 uid: metadata(&live, "uid").map(str::to_owned),
                 action: Action::Recreated,
+                after: None,
             });
         }
         self.recreate(sending, &live).await
@@ -67,7 +69,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             fields: fields.to_vec(),
         };
         let fields = fields.join(", ");
-        match self.ask(&question).await {
+        let answer = match self.request.dry_run {
+            true => Answer::CannotAsk,
+            false => self.ask(&question).await,
+        };
+        match answer {
             Answer::Yes => Ok(()),
             Answer::No => Err(Refused::because(format!(
                 "{fields} cannot be changed in place, and recreating it was declined"
@@ -152,6 +158,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         Ok(Taken {
             uid: metadata(&sent.object, "uid").map(str::to_owned),
             action: Action::Recreated,
+            after: None,
         })
     }
 }

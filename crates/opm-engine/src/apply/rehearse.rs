@@ -1,65 +1,440 @@
-//! `--dry-run`: the same plan and the same requests, which the server only pretends to carry
-//! out. No lock is taken and nothing is written.
+//! `--dry-run` and `diff`: the same plan, the same checks and the same requests, which the server
+//! only pretends to carry out. No lock is taken and nothing is written.
+//!
+//! A refusal of one object keeps nothing else from being shown, and a pretended request that
+//! failed is a failure of that object, never "no change".
 
-use opm_core::check::PruneStep;
+use std::collections::{HashMap, HashSet};
+
+use futures::lock::Mutex;
+use futures::stream::{self, StreamExt};
+use opm_core::check::{ApplyStep, How, Preview, PruneStep, Refusal, Refusals, Why, preview};
+use opm_core::diff::{FieldChange, diff, stated};
+use opm_core::entry::Entry;
+use opm_core::identity::Identity;
+use opm_core::immutable::changed_immutable_fields;
+use opm_core::reach::OwnNamespace;
+use opm_core::record::PendingWhy;
+use serde_json::{Map, Value};
 
 use super::Apply;
-use super::prepare::Prepared;
+use super::prepare::{Scene, Surveyed};
+use super::send::{Refused, Taken};
+use super::stages::outcome;
 use super::tell::{standing, transferred};
+use crate::diff::{DiffReport, Difference, LetGo};
+use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiError, Clock, Cluster, SecretStore};
+use crate::ports::{ApiError, Audience, Clock, Cluster, SecretStore, ServedKinds, Stopped};
+use crate::record::{Loaded, check_writable, holder};
 use crate::removal::{Removed, Removing, groups};
-use crate::report::{Action, Outcome, Report};
-use crate::run::failed;
+use crate::report::{Action, Outcome, Tracked};
+use crate::request::ApplyRequest;
+use crate::run::tracked_kept;
+
+/// Objects, what would happen to them, and what kinds of failure there were.
+#[derive(Default)]
+struct Rehearsed {
+    objects: Vec<Difference>,
+    /// Whether each failure was one of rights.
+    forbidden: Vec<bool>,
+    unreachable: bool,
+    stopped: Option<Stopped>,
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// What applying a rendered module would do. Nothing is written, and no lock is taken.
+    pub async fn diff(
+        &self,
+        request: &ApplyRequest,
+        audience: Audience<'_>,
+    ) -> Result<DiffReport, Failure> {
+        let request = &ApplyRequest {
+            dry_run: true,
+            ..request.clone()
+        };
+        let release = super::release_of(request);
+        let served = self.discover().await?;
+        let (loaded, warnings) = self.load(&release).await?;
+        let stored = loaded.as_ref().map(|loaded| &loaded.record);
+        let apply = Apply {
+            engine: self,
+            request,
+            audience,
+            candidate: self.candidate(request, stored, &served)?,
+            asking: Mutex::new(()),
+        };
+        let unwritable = loaded
+            .as_ref()
+            .and_then(|loaded| check_writable(&loaded.stored).err());
+        let surveyed = apply.survey(loaded, warnings, &served).await;
+        let surveyed = surveyed.map_err(|failure| apply.refusal(failure))?;
+        apply.rehearse(surveyed, unwritable, &served).await
+    }
+}
 
 impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
-    /// What an apply would do.
-    pub(super) async fn rehearse(&self, prepared: Prepared) -> Result<Report, Failure> {
-        let Prepared { checked, scene, .. } = prepared;
-        let sent = self.apply_all(&checked, &scene).await;
-        let mut report = Report {
-            first_apply: scene.first_apply,
-            resources: sent.outcomes,
-            warnings: scene.warnings.clone(),
-            ..self.report()
-        };
-        if sent.stopped.is_none() && failed(&report.resources).next().is_none() {
-            self.rehearse_prune(&checked.stale.prune, &mut report).await;
-        }
-        report.resources.extend(standing(&checked.stale));
-        report.warnings.extend(transferred(&checked.stale));
-        report.warnings.extend(self.engine.cluster.take_warnings());
-        if let Some(stopped) = sent.stopped {
+    async fn rehearse(
+        &self,
+        surveyed: Surveyed,
+        unwritable: Option<Failure>,
+        served: &ServedKinds,
+    ) -> Result<DiffReport, Failure> {
+        let mut preview = preview(
+            &surveyed.plan,
+            &surveyed.observed,
+            &self.checking(&surveyed),
+        );
+        let awaited = self.awaited_deletions(&mut preview.refusals);
+        let blocked = [surveyed.reached.clone().err(), unwritable];
+        let own_namespace = surveyed.reached.clone().unwrap_or(OwnNamespace::Exists);
+        let entries = named(&surveyed);
+        let (scene, loaded, _) = self.scene(surveyed, own_namespace, served).await;
+
+        self.announce(preview.applies(), &preview.stale);
+        let mut rehearsed = Rehearsed::default();
+        self.rehearse_applies(&preview, &scene, &mut rehearsed)
+            .await;
+        let refused = preview.refusals.iter().filter_map(|refusal| {
+            let entry = entries.get(refusal.object.as_ref()?)?;
+            Some(self.refused_object(refusal, entry, &scene))
+        });
+        rehearsed.objects.extend(refused);
+        let awaited = awaited.iter().filter_map(|identity| entries.get(identity));
+        rehearsed
+            .objects
+            .extend(awaited.map(|entry| self.awaited_object(entry, &scene)));
+        self.rehearse_prunes(&preview, &mut rehearsed).await;
+        if let Some(stopped) = rehearsed.stopped {
             let what = "the dry run was cut short";
-            return Err(Failure::before_writing(what, &ApiError::stopped(stopped)).after(report));
+            return Err(self.refusal(Failure::before_writing(what, &ApiError::stopped(stopped))));
         }
-        let objects: Vec<Outcome> = failed(&report.resources).cloned().collect();
-        if objects.is_empty() {
-            return Ok(report);
-        }
-        let message = format!("{} objects would not be applied or pruned", objects.len());
-        let mut failure = Failure::new(FailureKind::Refused, message);
-        for object in objects {
-            failure = failure.object(object.identity, object.reason.unwrap_or_default());
-        }
-        Err(failure.after(report))
+        Ok(self.told(preview, rehearsed, blocked, &scene, loaded.as_ref()))
     }
 
-    async fn rehearse_prune(&self, steps: &[PruneStep], report: &mut Report) {
+    /// Every object that nothing speaks against. The server only pretends, so their order does
+    /// not matter.
+    async fn rehearse_applies(&self, preview: &Preview, scene: &Scene, all: &mut Rehearsed) {
+        let mut results = stream::iter(preview.applies())
+            .map(|step| async move { (step, self.send_or_skip(step, scene).await) })
+            .buffered(self.request.concurrency.max(1));
+        while let Some((step, result)) = results.next().await {
+            let (action, reason, after) = match result {
+                Ok(Taken { action, after, .. }) => (action, self.why(step, action, scene), after),
+                Err(Refused::Stopped(stopped)) => {
+                    all.stopped = Some(stopped);
+                    continue;
+                }
+                Err(Refused::Unreachable(reason)) => {
+                    all.unreachable = true;
+                    (Action::Failed, Some(reason), None)
+                }
+                Err(Refused::Failed { reason, forbidden }) => {
+                    all.forbidden.push(forbidden);
+                    (Action::Failed, Some(reason), None)
+                }
+            };
+            let outcome = outcome(step, action, reason);
+            self.tell_object(&outcome);
+            let changes = self.changes(&outcome, after.as_ref(), scene);
+            all.objects.push(Difference { outcome, changes });
+        }
+    }
+
+    /// More about what would happen, where the action alone does not say it.
+    fn why(&self, step: &ApplyStep, action: Action, scene: &Scene) -> Option<String> {
+        match (action, &step.how) {
+            (Action::Recreated, _) => {
+                let identity = &step.entry.identity;
+                let (live, desired) = (scene.live.get(identity)?, scene.object(identity)?);
+                let fields = changed_immutable_fields(&identity.group_kind, live, desired);
+                Some(match fields.is_empty() {
+                    true => "it cannot be changed in place".to_owned(),
+                    false => format!("{} cannot be changed in place", fields.join(", ")),
+                })
+            }
+            (Action::Adopted, How::Take { from, .. }) => {
+                Some(format!("it is taken over from release {from}"))
+            }
+            _ => None,
+        }
+    }
+
+    /// The fields that would change: as the server answered, or as rendered where it did not.
+    fn changes(
+        &self,
+        outcome: &Outcome,
+        after: Option<&Map<String, Value>>,
+        scene: &Scene,
+    ) -> Vec<FieldChange> {
+        let identity = &outcome.identity;
+        let kind = &identity.group_kind;
+        let (before, desired) = (scene.live.get(identity), scene.object(identity));
+        match (before, after, desired) {
+            _ if outcome.action == Action::Unchanged => Vec::new(),
+            (Some(before), Some(after), _) => diff(kind, before, after),
+            (Some(before), None, Some(desired)) => diff(kind, &stated(before, desired), desired),
+            (None, after, Some(desired)) => {
+                let answered = after.map(|after| stated(after, desired));
+                let new = answered.as_ref().unwrap_or(desired);
+                diff(kind, &identity_of(new), new)
+            }
+            (_, _, None) => Vec::new(),
+        }
+    }
+
+    /// With `--wait-for-deletion`, what is being deleted is no reason to refuse.
+    fn awaited_deletions(&self, refusals: &mut Vec<Refusal>) -> Vec<Identity> {
+        let waits = |refusal: &Refusal| {
+            self.request.wait_for_deletion && matches!(refusal.why, Why::Terminating)
+        };
+        let awaited = refusals.iter().filter(|refusal| waits(refusal));
+        let awaited = awaited.filter_map(|refusal| refusal.object.clone());
+        let awaited = awaited.collect();
+        refusals.retain(|refusal| !waits(refusal));
+        awaited
+    }
+
+    fn awaited_object(&self, entry: &Entry, scene: &Scene) -> Difference {
+        let reason = "as soon as it is deleted".to_owned();
+        let outcome = of_entry(entry, Action::Created, reason);
+        let new = scene.object(&entry.identity);
+        let changes = new.map(|new| diff(&entry.identity.group_kind, &identity_of(new), new));
+        self.tell_object(&outcome);
+        Difference {
+            outcome,
+            changes: changes.unwrap_or_default(),
+        }
+    }
+
+    fn refused_object(&self, refusal: &Refusal, entry: &Entry, scene: &Scene) -> Difference {
+        let outcome = of_entry(entry, Action::Refused, refusal.message());
+        self.tell_object(&outcome);
+        let changes = self.changes(&outcome, None, scene);
+        Difference { outcome, changes }
+    }
+
+    async fn rehearse_prunes(&self, preview: &Preview, all: &mut Rehearsed) {
         let removing = Removing {
             release: &self.candidate.owner.id,
             concurrency: self.request.concurrency,
             dry_run: true,
         };
-        for group in groups(steps) {
-            let resources = &mut report.resources;
-            let tell = |step: &PruneStep, removed: &Removed| {
-                if let Ok((outcome, _)) = removed.told(step, Action::Pruned) {
-                    self.tell_object(&outcome);
-                    resources.push(outcome);
+        let refused: HashSet<&Identity> = preview
+            .refusals
+            .iter()
+            .filter_map(|refusal| refusal.object.as_ref())
+            .collect();
+        let going: Vec<PruneStep> = preview
+            .stale
+            .prune
+            .iter()
+            .filter(|step| !refused.contains(&step.entry.identity))
+            .cloned()
+            .collect();
+        for group in groups(&going) {
+            let removed = self.engine.remove_group(group, removing, |_, _| {}).await;
+            for (step, removed) in group.iter().zip(&removed) {
+                self.rehearsed_prune(step, removed, all);
+            }
+        }
+        let standing = standing(&preview.stale);
+        all.forbidden
+            .extend(preview.stale.unsettled.iter().map(|_| false));
+        for outcome in standing {
+            self.tell_object(&outcome);
+            all.objects.push(bare(outcome));
+        }
+    }
+
+    fn rehearsed_prune(&self, step: &PruneStep, removed: &Removed, all: &mut Rehearsed) {
+        match removed.told(step, Action::Pruned) {
+            Ok((outcome, _)) => {
+                self.tell_object(&outcome);
+                if let Removed::Failed(_) = removed {
+                    all.forbidden.push(false);
                 }
-            };
-            self.engine.remove_group(group, removing, tell).await;
+                all.objects.push(bare(outcome));
+            }
+            Err(stopped) => all.stopped = Some(stopped),
+        }
+    }
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
+    fn told(
+        &self,
+        preview: Preview,
+        rehearsed: Rehearsed,
+        blocked: [Option<Failure>; 2],
+        scene: &Scene,
+        loaded: Option<&Loaded>,
+    ) -> DiffReport {
+        let record = loaded.map(|loaded| &loaded.record);
+        let mut warnings = scene.warnings.clone();
+        warnings.extend(transferred(&preview.stale));
+        warnings.extend(self.engine.cluster.take_warnings());
+        if let Some(lock) = record.and_then(|record| record.lock.as_ref()) {
+            warnings.push(format!(
+                "the release is locked by {}: what is shown may change",
+                holder(lock)
+            ));
+        }
+        let kept = preview.carried.iter().map(tracked_kept);
+        let keep = preview.stale.keep.iter();
+        let keep = keep.map(|keep| self.tracked(&keep.entry, keep.why.word(), &keep.reason));
+        DiffReport {
+            release: self.release(),
+            change_id: self.candidate.change.clone(),
+            manifest_digest: self.candidate.digest.to_string(),
+            current: record
+                .and_then(|record| record.current())
+                .map(|change| change.id.clone()),
+            pending: self.still_pending(&preview, &rehearsed.objects),
+            kept: kept.chain(keep).collect(),
+            would_fail: would_fail(blocked, &preview.refusals, &rehearsed),
+            transferred: preview
+                .stale
+                .transferred
+                .into_iter()
+                .map(|one| LetGo {
+                    entry: one.entry,
+                    to: one.to,
+                })
+                .collect(),
+            objects: rehearsed.objects,
+            warnings,
+        }
+    }
+
+    /// What should go and could not.
+    fn still_pending(&self, preview: &Preview, objects: &[Difference]) -> Vec<Tracked> {
+        let stale: HashSet<&Identity> = preview
+            .stale
+            .prune
+            .iter()
+            .map(|step| &step.entry.identity)
+            .chain(
+                preview
+                    .stale
+                    .unsettled
+                    .iter()
+                    .map(|one| &one.entry.identity),
+            )
+            .collect();
+        let word = PendingWhy::PruneFailed.word();
+        objects
+            .iter()
+            .map(|one| &one.outcome)
+            .filter(|one| one.action == Action::Failed && stale.contains(&one.identity))
+            .map(|one| {
+                let entry = Entry::new(one.identity.clone(), &one.version, &one.component);
+                self.tracked(&entry, word, one.reason.as_deref().unwrap_or_default())
+            })
+            .collect()
+    }
+
+    fn tracked(&self, entry: &Entry, why: &'static str, reason: &str) -> Tracked {
+        Tracked {
+            identity: entry.identity.clone(),
+            version: entry.version.clone(),
+            component: entry.component.clone(),
+            why,
+            change: self.candidate.change.to_string(),
+            since: self.engine.server_now().to_string(),
+            reason: Some(reason.to_owned()),
+        }
+    }
+}
+
+/// Everything that the plan names.
+fn named(surveyed: &Surveyed) -> HashMap<Identity, Entry> {
+    let named = surveyed.plan.to_observe();
+    named
+        .map(|entry| (entry.identity.clone(), entry.clone()))
+        .collect()
+}
+
+fn bare(outcome: Outcome) -> Difference {
+    Difference {
+        outcome,
+        changes: Vec::new(),
+    }
+}
+
+fn of_entry(entry: &Entry, action: Action, reason: String) -> Outcome {
+    Outcome {
+        identity: entry.identity.clone(),
+        version: entry.version.clone(),
+        component: entry.component.clone(),
+        action,
+        reason: Some(reason),
+    }
+}
+
+/// What an object is called: no difference in something that is new.
+fn identity_of(object: &Map<String, Value>) -> Map<String, Value> {
+    let mut identity = Map::new();
+    for field in ["apiVersion", "kind"] {
+        if let Some(value) = object.get(field) {
+            identity.insert(field.to_owned(), value.clone());
+        }
+    }
+    let metadata = object.get("metadata").and_then(Value::as_object);
+    let names = metadata.into_iter().flatten();
+    let names = names.filter(|(key, _)| ["name", "namespace"].contains(&key.as_str()));
+    let names = names.map(|(key, value)| (key.clone(), value.clone()));
+    identity.insert("metadata".to_owned(), Value::Object(names.collect()));
+    identity
+}
+
+/// How an apply would fail: by a check, or when an object is sent.
+fn would_fail(
+    blocked: [Option<Failure>; 2],
+    refusals: &[Refusal],
+    rehearsed: &Rehearsed,
+) -> Option<Failure> {
+    let refused = (!refusals.is_empty()).then(|| Failure::refused(&Refusals(refusals.to_vec())));
+    let refused = blocked.into_iter().chain([refused]).flatten();
+    let refused = refused.reduce(Failure::and);
+    let objects: Vec<&Outcome> = rehearsed
+        .objects
+        .iter()
+        .map(|one| &one.outcome)
+        .filter(|one| one.action == Action::Failed)
+        .collect();
+    if objects.is_empty() {
+        return refused;
+    }
+    let message = format!(
+        "{} objects could not be applied or pruned in a dry run",
+        objects.len()
+    );
+    let mut failure = Failure::new(rehearsed.failed(), message);
+    for object in objects {
+        let reason = object.reason.clone().unwrap_or_default();
+        failure = failure.object(object.identity.clone(), reason);
+    }
+    Some(match refused {
+        // The check comes first; what else would go wrong is told as well.
+        Some(refused) => {
+            let kind = refused.kind;
+            Failure {
+                kind,
+                ..refused.and(failure)
+            }
+        }
+        None => failure,
+    })
+}
+
+impl Rehearsed {
+    fn failed(&self) -> FailureKind {
+        let forbidden = !self.forbidden.is_empty() && self.forbidden.iter().all(|one| *one);
+        match (self.unreachable, forbidden) {
+            (true, _) => FailureKind::Unreachable,
+            (false, true) => FailureKind::NotPermitted,
+            (false, false) => FailureKind::Failed,
         }
     }
 }

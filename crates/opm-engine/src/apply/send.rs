@@ -6,7 +6,7 @@
 
 use opm_core::check::{Adopt, ApplyStep, How, Live, Ownership};
 use opm_core::diff::diff;
-use opm_core::identity::Identity;
+use opm_core::identity::{GroupKind, Identity};
 use opm_core::labels::{self, OwnerLabels};
 use serde_json::{Map, Value};
 
@@ -41,6 +41,8 @@ impl<'a> Sending<'a> {
 pub(super) struct Taken {
     pub(super) uid: Option<String>,
     pub(super) action: Action,
+    /// How it would look, if the server only pretended.
+    pub(super) after: Option<Map<String, Value>>,
 }
 
 /// Why an object was not taken.
@@ -122,6 +124,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                     return Ok(Taken {
                         uid: None,
                         action: Action::Created,
+                        after: None,
                     });
                 }
                 Err(error) if moved_on(&error) => {
@@ -175,9 +178,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     fn taken(&self, sending: Sending<'_>, live: &Map<String, Value>, created: bool) -> Taken {
-        let same = sending.seen.is_some_and(|seen| match self.request.dry_run {
+        let dry_run = self.request.dry_run;
+        let same = sending.seen.is_some_and(|seen| match dry_run {
             // A pretended change leaves the resourceVersion alone.
-            true => diff(&sending.identity().group_kind, seen, live).is_empty(),
+            true => same_in_a_dry_run(&sending.identity().group_kind, seen, live),
             false => same_but_for_status(seen, live),
         });
         let action = match &sending.step.how {
@@ -189,6 +193,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         Taken {
             uid: metadata(live, "uid").map(str::to_owned),
             action,
+            after: dry_run.then(|| live.clone()),
         }
     }
 
@@ -240,6 +245,7 @@ fn completed(sending: Sending<'_>) -> Taken {
     Taken {
         uid: sending.step.entry.uid.clone(),
         action: Action::Unchanged,
+        after: None,
     }
 }
 
@@ -254,6 +260,27 @@ fn comes_along(error: &ApiError) -> bool {
 
 fn moved_on(error: &ApiError) -> bool {
     matches!(error.kind, ErrorKind::AlreadyExists | ErrorKind::Stale)
+}
+
+/// Whether an apply would change nothing. Where the server counts no generations, a change of who
+/// manages which field moves the version as well, though nobody sees it.
+fn same_in_a_dry_run(
+    kind: &GroupKind,
+    before: &Map<String, Value>,
+    after: &Map<String, Value>,
+) -> bool {
+    let managed = |object: &Map<String, Value>| {
+        let entries = object.get("metadata")?.get("managedFields")?.as_array()?;
+        let fields = entries.iter().map(|entry| {
+            let of = |name: &str| entry.get(name).cloned().unwrap_or_default();
+            (of("manager"), of("operation"), of("fieldsV1"))
+        });
+        Some(fields.collect::<Vec<_>>())
+    };
+    let counted = after
+        .get("metadata")
+        .is_some_and(|metadata| metadata.get("generation").is_some());
+    diff(kind, before, after).is_empty() && (counted || managed(before) == managed(after))
 }
 
 /// Whether an apply changed nothing. The version moves also when a controller writes a status in

@@ -34,7 +34,7 @@ pub(super) struct SentAll {
 impl SentAll {
     fn take(&mut self, step: &ApplyStep, result: Result<Taken, Refused>) -> Outcome {
         let (action, reason, sent) = match result {
-            Ok(Taken { uid, action }) => (action, None, SendOutcome::Done { uid }),
+            Ok(Taken { uid, action, .. }) => (action, None, SendOutcome::Done { uid }),
             Err(Refused::Stopped(stopped)) => {
                 self.stopped = Some(stopped);
                 let reason = ApiError::stopped(stopped).message;
@@ -137,7 +137,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         all.outcomes.extend(sorted.into_iter().map(|(_, o)| o));
     }
 
-    async fn send_or_skip(&self, step: &ApplyStep, scene: &Scene) -> Result<Taken, Refused> {
+    pub(super) async fn send_or_skip(
+        &self,
+        step: &ApplyStep,
+        scene: &Scene,
+    ) -> Result<Taken, Refused> {
         let identity = &step.entry.identity;
         if let Some(taken) = scene.already.get(identity) {
             return Ok(taken.clone());

@@ -1,6 +1,6 @@
 //! Telling the audience what happens, and the report what was decided without any request.
 
-use opm_core::check::{ApplyStep, CheckedPlan, How, StaleDecisions};
+use opm_core::check::{ApplyStep, How, StaleDecisions};
 use opm_core::entry::Entry;
 use opm_core::event::{Aim, Announced, Event, Wait};
 
@@ -10,13 +10,15 @@ use crate::wait::Awaited;
 
 impl<C, S, K> Apply<'_, C, S, K> {
     /// The whole plan comes first.
-    pub(super) fn announce(&self, checked: &CheckedPlan) {
-        let applies = checked
-            .applies()
-            .map(|step| announced(&step.entry, aim(step)));
-        let prunes = checked.stale.prune.iter();
+    pub(super) fn announce<'s>(
+        &self,
+        applies: impl Iterator<Item = &'s ApplyStep>,
+        stale: &StaleDecisions,
+    ) {
+        let applies = applies.map(|step| announced(&step.entry, aim(step)));
+        let prunes = stale.prune.iter();
         let prunes = prunes.map(|step| announced(&step.entry, Aim::Prune));
-        let keeps = checked.stale.keep.iter();
+        let keeps = stale.keep.iter();
         let keeps = keeps.map(|keep| announced(&keep.entry, Aim::Keep));
         self.audience.events.emit(Event::Planned {
             release: self.candidate.owner.release.to_string(),

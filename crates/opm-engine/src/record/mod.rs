@@ -15,7 +15,7 @@ pub(crate) use lookup::Loaded;
 pub(crate) use manifests::RecordSecret;
 pub use read_back::ManifestsError;
 pub(crate) use read_back::held;
-pub(crate) use secret::{content, fitted};
+pub(crate) use secret::{check_writable, content, fitted};
 pub(crate) use turn::{Turn, holder};
 
 #[cfg(test)]

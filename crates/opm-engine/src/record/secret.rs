@@ -40,7 +40,7 @@ pub(super) fn read(stored: &StoredSecret) -> Result<(Record, Vec<String>), Failu
 }
 
 /// Refuses a Secret that cannot be written, before anything else is.
-pub(super) fn check_writable(stored: &StoredSecret) -> Result<(), Failure> {
+pub(crate) fn check_writable(stored: &StoredSecret) -> Result<(), Failure> {
     if !stored.content.immutable {
         return Ok(());
     }

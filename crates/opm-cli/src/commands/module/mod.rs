@@ -3,10 +3,12 @@
 mod apply;
 mod build;
 mod delete;
+mod diff;
 mod forget;
 mod guard_args;
 mod init;
 mod out_dir;
+mod plan_args;
 mod prune;
 mod release_arg;
 mod rendering;
@@ -26,6 +28,7 @@ pub(crate) enum Command {
     Vet(vet::Args),
     Build(build::Args),
     Apply(Box<apply::Args>),
+    Diff(Box<diff::Args>),
     Delete(delete::Args),
     Prune(prune::Args),
     Forget(forget::Args),
@@ -38,6 +41,7 @@ pub(super) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exi
         Command::Vet(args) => vet::run(args, settings, ui),
         Command::Build(args) => build::run(args, settings, ui),
         Command::Apply(args) => apply::run(args, settings, ui),
+        Command::Diff(args) => diff::run(args, settings, ui),
         Command::Delete(args) => delete::run(args, settings, ui),
         Command::Prune(args) => prune::run(args, settings, ui),
         Command::Forget(args) => forget::run(args, settings, ui),

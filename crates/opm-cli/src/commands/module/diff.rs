@@ -1,0 +1,38 @@
+//! `opm mod diff`.
+
+use super::plan_args::PlanArgs;
+use super::rendering::{RenderArgs, Rendering};
+use crate::cluster::{self, Session};
+use crate::error::{CliError, Exit};
+use crate::interrupt::Interrupt;
+use crate::settings::Settings;
+use crate::ui::Ui;
+
+/// Show what an apply would do, field by field
+///
+/// Plans and checks as apply does, with the same flags, and lets the server pretend to carry it
+/// out. Takes no lock and writes nothing. What a Secret holds is never shown, only which of its
+/// keys would change.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    render: RenderArgs,
+
+    #[command(flatten)]
+    plan: PlanArgs,
+
+    /// End with code 6 if there are differences
+    #[arg(long)]
+    exit_code: bool,
+}
+
+pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
+    let interrupt = Interrupt::listen(*ui);
+    let loaded = Rendering::prepare(&args.render, settings, ui, &interrupt)?.load()?;
+    let request = args.plan.request(&args.render, loaded)?;
+    cluster::run(async {
+        let session = Session::open(settings, ui, &interrupt, false).await?;
+        let report = session.engine.diff(&request, session.audience()).await;
+        session.show_difference(report, args.exit_code)
+    })
+}

@@ -1,0 +1,117 @@
+//! The flags that change what an apply would do: the same for `apply` and for `diff`, which shows
+//! it beforehand.
+
+use std::time::Duration;
+
+use opm_core::identity::ObjectSelector;
+use opm_core::name::{ComponentName, NameError};
+use opm_engine::request::{Adopt, ApplyRequest};
+use opm_render::Loaded;
+
+use super::guard_args::GuardArgs;
+use super::rendering::RenderArgs;
+use crate::error::{CliError, ErrorKind};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanArgs {
+    /// Leave what became stale standing; `opm mod prune` removes it later
+    #[arg(long)]
+    no_prune: bool,
+
+    /// Create the namespace of the release if it does not exist
+    #[arg(long)]
+    create_namespace: bool,
+
+    /// Take over existing objects that no release tracks: all of them, or these
+    #[arg(long, value_name = "KIND/NAME", value_delimiter = ',', num_args = 0..=1, require_equals = true)]
+    adopt: Option<Vec<ObjectSelector>>,
+
+    /// Take over objects that belong to other releases
+    #[arg(long)]
+    take_ownership: bool,
+
+    /// Delete and recreate objects whose immutable fields changed
+    #[arg(long)]
+    recreate: bool,
+
+    /// Let a module that renders nothing remove everything
+    #[arg(long)]
+    allow_empty: bool,
+
+    /// The same as --recreate and --allow-empty together
+    #[arg(long)]
+    force: bool,
+
+    /// Take over fields that somebody else manages
+    #[arg(long)]
+    force_conflicts: bool,
+
+    #[command(flatten)]
+    guards: GuardArgs,
+
+    /// Wait for objects that are being deleted, instead of refusing
+    #[arg(long)]
+    wait_for_deletion: bool,
+
+    /// How many requests to send at a time
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = at_least_one)]
+    concurrency: usize,
+}
+
+/// A count that makes sense only from one up.
+pub(crate) fn at_least_one(given: &str) -> Result<usize, String> {
+    match given.parse() {
+        Ok(0) => Err("it must be at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("it must be a number".to_owned()),
+    }
+}
+
+impl PlanArgs {
+    /// What these flags ask for; everything else as it is when nobody asks.
+    pub(crate) fn request(
+        &self,
+        render: &RenderArgs,
+        loaded: Loaded,
+    ) -> Result<ApplyRequest, CliError> {
+        Ok(ApplyRequest {
+            rendered: loaded.rendered,
+            name: loaded.name,
+            namespace: loaded.namespace,
+            selection: selected(render)?,
+            dry_run: false,
+            no_prune: self.no_prune,
+            max_history: 10,
+            create_namespace: self.create_namespace,
+            adopt: match &self.adopt {
+                None => Adopt::None,
+                Some(named) if named.is_empty() => Adopt::All,
+                Some(named) => Adopt::Named(named.clone()),
+            },
+            take_ownership: self.take_ownership,
+            recreate: self.recreate || self.force,
+            allow_empty: self.allow_empty || self.force,
+            force_conflicts: self.force_conflicts,
+            guards: self.guards.flags(),
+            wait: false,
+            prune_after_ready: false,
+            timeout: Duration::ZERO,
+            wait_for_deletion: self.wait_for_deletion,
+            lock_timeout: Duration::ZERO,
+            atomic: false,
+            record: true,
+            concurrency: self.concurrency,
+            message: None,
+        })
+    }
+}
+
+/// The optional components that were asked for; none leaves what is recorded.
+fn selected(args: &RenderArgs) -> Result<Option<Vec<ComponentName>>, CliError> {
+    let names = args.components.as_ref().map(|names| {
+        let named = names.iter().filter(|name| !name.is_empty());
+        named.map(ComponentName::new).collect::<Result<Vec<_>, _>>()
+    });
+    let invalid = |error: NameError| CliError::new(ErrorKind::Invalid, error.to_string());
+    names.transpose().map_err(invalid)
+}

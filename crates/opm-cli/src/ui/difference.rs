@@ -1,0 +1,199 @@
+//! Differences for people: each object with a sign in front, its changed fields below it, a
+//! summary at the end.
+//!
+//! New and removed structures are shown as YAML, changed texts of several lines line by line.
+//! What is unchanged is only counted.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+use opm_core::diff::{ChangeKind, FieldChange, Shown};
+use opm_engine::Action;
+use opm_engine::diff::{DiffReport, Difference};
+use opm_render::yaml;
+use serde_json::Value;
+use similar::{ChangeTag, TextDiff};
+
+use super::{Format, printable};
+
+const ADDED: Style = AnsiColor::Green.on_default();
+const REMOVED: Style = AnsiColor::Red.on_default();
+const CHANGED: Style = AnsiColor::Yellow.on_default();
+const STOPPED: Style = AnsiColor::Red.on_default().bold();
+const QUIET: Style = Style::new().dimmed();
+
+/// Labels that say whose an object is: on everything that is applied, so not worth a line each
+/// on something new.
+const OWN_LABELS: [&str; 3] = [
+    "opmodel.dev/",
+    "app.kubernetes.io/managed-by",
+    "shared.opmodel.dev/",
+];
+
+/// The whole report.
+pub(crate) fn text(report: &DiffReport, format: Format) -> String {
+    let mut text = String::new();
+    for difference in &report.objects {
+        if difference.differs() || format == Format::Wide {
+            object(&mut text, difference, format);
+        }
+    }
+    for let_go in &report.transferred {
+        let line = format!(
+            "{} belongs to release {} now; this one lets go of it",
+            let_go.entry.identity, let_go.to
+        );
+        push(&mut text, CHANGED, "→", &printable::line(&line));
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text + &summary(report) + "\n"
+}
+
+fn object(text: &mut String, difference: &Difference, format: Format) {
+    let outcome = &difference.outcome;
+    let (style, sign) = sign(outcome.action);
+    let mut line = format!("{} {}", outcome.identity, outcome.action.word());
+    if format == Format::Wide {
+        let _ = write!(line, " (component {})", outcome.component);
+    }
+    if let Some(reason) = &outcome.reason {
+        let _ = write!(line, ": {reason}");
+    }
+    push(text, style, sign, &printable::line(&line));
+    let new = outcome.action == Action::Created && format != Format::Wide;
+    for change in &difference.changes {
+        if !(new && is_own_label(&change.path)) {
+            field(text, change);
+        }
+    }
+}
+
+fn is_own_label(path: &str) -> bool {
+    path.starts_with("metadata.labels") && OWN_LABELS.iter().any(|own| path.contains(own))
+}
+
+fn sign(action: Action) -> (Style, &'static str) {
+    match action {
+        Action::Created => (ADDED, "+"),
+        Action::Configured | Action::Adopted => (CHANGED, "~"),
+        Action::Recreated => (REMOVED, "±"),
+        Action::Pruned | Action::Deleted => (REMOVED, "-"),
+        Action::Failed | Action::Refused | Action::Skipped => (STOPPED, "!"),
+        Action::Kept | Action::Unchanged => (QUIET, "="),
+    }
+}
+
+fn push(text: &mut String, style: Style, sign: &str, line: &str) {
+    // Writing into a String cannot fail.
+    let _ = writeln!(text, "{style}{sign} {line}{style:#}");
+}
+
+fn field(text: &mut String, change: &FieldChange) {
+    let path = printable::line(&change.path);
+    match (change.kind, &change.old, &change.new) {
+        (ChangeKind::Changed, Some(old), Some(new)) => changed(text, &path, old, new),
+        (ChangeKind::Added, _, Some(new)) => one_sided(text, ADDED, "+", &path, new),
+        (ChangeKind::Removed, Some(old), _) => one_sided(text, REMOVED, "-", &path, old),
+        _ => {}
+    }
+}
+
+fn changed(text: &mut String, path: &str, old: &Shown, new: &Shown) {
+    let texts = (
+        old.value().and_then(Value::as_str),
+        new.value().and_then(Value::as_str),
+    );
+    if old.is_masked() {
+        let line = format!("{path}: another value (masked)");
+        return indented(text, CHANGED, "~", &line);
+    }
+    match texts {
+        (Some(old), Some(new)) if old.contains('\n') || new.contains('\n') => {
+            indented(text, CHANGED, "~", &format!("{path}:"));
+            line_by_line(text, old, new);
+        }
+        _ => {
+            let line = format!(
+                "{path}: {} → {}",
+                printable::line(&old.to_string()),
+                printable::line(&new.to_string())
+            );
+            indented(text, CHANGED, "~", &line);
+        }
+    }
+}
+
+fn line_by_line(text: &mut String, old: &str, new: &str) {
+    let diff = TextDiff::from_lines(old, new);
+    for (at, group) in diff.grouped_ops(2).iter().enumerate() {
+        if at > 0 {
+            indented(text, QUIET, " ", "  …");
+        }
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let line = change.value();
+            let line = printable::line(line.strip_suffix('\n').unwrap_or(line)).into_owned();
+            let (style, sign) = match change.tag() {
+                ChangeTag::Insert => (ADDED, "+"),
+                ChangeTag::Delete => (REMOVED, "-"),
+                ChangeTag::Equal => (QUIET, " "),
+            };
+            indented(text, style, sign, &format!("  {line}"));
+        }
+    }
+}
+
+fn one_sided(text: &mut String, style: Style, sign: &str, path: &str, shown: &Shown) {
+    let block = shown
+        .value()
+        .filter(|value| is_large(value))
+        .and_then(|value| yaml::write([value]).ok());
+    let Some(block) = block else {
+        let value = shown.to_string();
+        let line = format!("{path}: {}", printable::line(&value));
+        return indented(text, style, sign, &line);
+    };
+    indented(text, style, sign, &format!("{path}:"));
+    let block = block.strip_prefix("---\n").unwrap_or(&block).to_owned();
+    for line in block.lines() {
+        indented(text, style, sign, &format!("  {}", printable::line(line)));
+    }
+}
+
+/// Whether a value is easier to read over several lines.
+fn is_large(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Array(items) => items.iter().any(|item| item.is_object() || item.is_array()),
+        Value::String(text) => text.contains('\n'),
+        _ => false,
+    }
+}
+
+fn indented(text: &mut String, style: Style, sign: &str, line: &str) {
+    let _ = writeln!(text, "    {style}{sign} {line}{style:#}");
+}
+
+/// One line: what would happen to how many objects.
+fn summary(report: &DiffReport) -> String {
+    let mut counts: BTreeMap<Action, usize> = BTreeMap::new();
+    for difference in &report.objects {
+        *counts.entry(difference.outcome.action).or_default() += 1;
+    }
+    let counts: Vec<String> = counts
+        .iter()
+        .map(|(action, count)| format!("{count} {}", action.word()))
+        .collect();
+    let release = &report.release;
+    let what = match (report.differs(), counts.is_empty()) {
+        (_, true) => "nothing to do".to_owned(),
+        (false, _) => format!("no differences ({})", counts.join(", ")),
+        (true, _) => format!("an apply would leave {}", counts.join(", ")),
+    };
+    format!(
+        "{} in namespace {}: {what}",
+        release.name, release.namespace
+    )
+}

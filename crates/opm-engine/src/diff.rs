@@ -1,0 +1,89 @@
+//! What an apply would do, object by object and field by field: what `diff` comes to.
+//!
+//! How it is found out is `apply/rehearse`'s business. Values of Secrets are not in here: what
+//! the core masks, it does not keep.
+
+use opm_core::check::Release as OtherRelease;
+use opm_core::diff::FieldChange;
+use opm_core::entry::Entry;
+use opm_core::ids::ChangeId;
+
+use crate::failure::Failure;
+use crate::report::{Action, Outcome, Release, Report, Tracked};
+
+/// One object, what would happen to it, and which of its fields would change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// Which object, and what would happen to it.
+    pub outcome: Outcome,
+    /// The fields that would change, in a stable order. Of a new object, those that are
+    /// rendered.
+    pub changes: Vec<FieldChange>,
+}
+
+impl Difference {
+    /// Whether an apply would change anything about it.
+    pub fn differs(&self) -> bool {
+        self.outcome.action != Action::Unchanged
+    }
+}
+
+/// An object that another release has by now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LetGo {
+    /// Which object.
+    pub entry: Entry,
+    /// Whose it is.
+    pub to: OtherRelease,
+}
+
+/// What an apply would do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DiffReport {
+    /// The release.
+    pub release: Release,
+    /// The change that an apply would make.
+    pub change_id: ChangeId,
+    /// The digest of its manifests.
+    pub manifest_digest: String,
+    /// The change that is recorded now.
+    pub current: Option<String>,
+    /// Every object that the plan names, in the order of the plan.
+    pub objects: Vec<Difference>,
+    /// Objects that the release would let go of, because they are another's by now.
+    pub transferred: Vec<LetGo>,
+    /// Objects that would still have to be cleaned up.
+    pub pending: Vec<Tracked>,
+    /// Objects that would be left standing on purpose.
+    pub kept: Vec<Tracked>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+    /// How an apply would fail, as far as that can be told.
+    pub would_fail: Option<Failure>,
+}
+
+impl DiffReport {
+    /// Whether an apply would change anything.
+    pub fn differs(&self) -> bool {
+        !self.transferred.is_empty() || self.objects.iter().any(Difference::differs)
+    }
+
+    /// The same without the fields: what a dry run reports.
+    pub fn into_report(self) -> Result<Report, Failure> {
+        let report = Report {
+            release: Some(self.release),
+            change_id: Some(self.change_id),
+            manifest_digest: Some(self.manifest_digest),
+            first_apply: self.current.is_none(),
+            dry_run: true,
+            resources: self.objects.into_iter().map(|one| one.outcome).collect(),
+            pending: self.pending,
+            kept: self.kept,
+            warnings: self.warnings,
+        };
+        match self.would_fail {
+            None => Ok(report),
+            Some(failure) => Err(failure.after(report)),
+        }
+    }
+}
