@@ -14,6 +14,17 @@ pub(crate) fn parse(given: &str) -> Result<Duration, String> {
     Duration::try_from(parsed).map_err(|_| wrong())
 }
 
+/// How long ago something was, in its largest unit, as `kubectl` shows ages.
+pub(crate) fn age(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..7200 => format!("{}m", seconds / 60),
+        7200..172_800 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -32,6 +43,22 @@ mod tests {
         assert_eq!(parse("250ms"), Ok(Duration::from_millis(250)));
         for given in ["", "5", "-5m", "five", "5 apples"] {
             assert!(parse(given).is_err(), "{given}");
+        }
+    }
+
+    #[test]
+    fn ages_have_one_unit() {
+        for (seconds, expected) in [
+            (0, "0s"),
+            (119, "119s"),
+            (120, "2m"),
+            (7199, "119m"),
+            (7200, "2h"),
+            (172_799, "47h"),
+            (172_800, "2d"),
+            (40_000_000, "462d"),
+        ] {
+            assert_eq!(age(Duration::from_secs(seconds)), expected);
         }
     }
 }

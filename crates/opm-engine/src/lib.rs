@@ -12,6 +12,7 @@ pub mod diff;
 pub mod engine;
 pub mod failure;
 mod history;
+pub mod list;
 mod observe;
 pub mod ports;
 mod record;

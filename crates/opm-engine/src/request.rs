@@ -178,3 +178,12 @@ pub struct UnlockRequest {
     /// Its namespace.
     pub namespace: NamespaceName,
 }
+
+/// List releases.
+#[derive(Debug, Clone)]
+pub struct ListRequest {
+    /// Only in this namespace; none means in all.
+    pub namespace: Option<NamespaceName>,
+    /// The namespace to look into where neither all nor their names may be listed.
+    pub home: NamespaceName,
+}

@@ -1,14 +1,18 @@
 //! What a listing of releases shows, kept as an annotation so that no Secret data is read for it.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use super::fields::{Fields, parse};
 use super::{Body, Change, Record};
+use crate::ids::ReleaseId;
+use crate::labels;
 
 pub use crate::labels::SUMMARY as SUMMARY_ANNOTATION;
 
 /// One line of a listing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Summary {
     /// The release name.
     pub name: String,
@@ -18,6 +22,8 @@ pub struct Summary {
     pub release_id: String,
     /// The module's name, empty before the first change.
     pub module: String,
+    /// The module's path, empty before the first change.
+    pub path: String,
     /// The module's version; none for a local one.
     pub version: Option<String>,
     /// The current change.
@@ -43,6 +49,9 @@ impl Summary {
             module: current
                 .map(|change| change.module.name.clone())
                 .unwrap_or_default(),
+            path: current
+                .map(|change| change.module.path.clone())
+                .unwrap_or_default(),
             version: current.and_then(|change| change.module.version.clone()),
             change_id: current.map(|change| change.id.clone()),
             objects: current.map(objects).unwrap_or_default(),
@@ -62,6 +71,7 @@ impl Summary {
             "namespace": self.namespace,
             "releaseId": self.release_id,
             "module": self.module,
+            "path": self.path,
             "version": self.version,
             "changeId": self.change_id,
             "objects": self.objects,
@@ -81,12 +91,44 @@ impl Summary {
             namespace: fields.nonempty("namespace").ok()?,
             release_id: fields.nonempty("releaseId").ok()?,
             module: fields.text_or_empty("module").ok()?,
+            path: fields.text_or_empty("path").ok()?,
             version: fields.text("version").ok()?,
             change_id: fields.text("changeId").ok()?,
             objects: fields.number("objects").ok()?.unwrap_or_default(),
             pending: fields.number("pending").ok()?.unwrap_or_default(),
             kept: fields.number("kept").ok()?.unwrap_or_default(),
             last_transition_time: fields.text("lastTransitionTime").ok()?,
+        })
+    }
+}
+
+impl Summary {
+    /// What the name and the labels of a release's Secret say by themselves: which release it
+    /// is, and of which module. None if they name no release.
+    pub fn by_name(
+        secret: &str,
+        namespace: &str,
+        labelled: &BTreeMap<String, String>,
+    ) -> Option<Self> {
+        let label = |key: &str| labelled.get(key).cloned();
+        let named = secret
+            .strip_prefix("opm.")
+            .and_then(|rest| rest.split_once('.'))
+            .filter(|(name, id)| !name.is_empty() && id.parse::<ReleaseId>().is_ok());
+        let (name, release_id) = match named {
+            Some((name, id)) => (name.to_owned(), id.to_owned()),
+            // A Secret that somebody renamed is found by its labels, as apply finds it.
+            None => (
+                label(labels::RELEASE_NAME).unwrap_or_else(|| secret.to_owned()),
+                label(labels::RELEASE_ID)?,
+            ),
+        };
+        Some(Self {
+            name,
+            namespace: namespace.to_owned(),
+            release_id,
+            module: label(labels::MODULE_NAME).unwrap_or_default(),
+            ..Self::default()
         })
     }
 }
@@ -99,5 +141,45 @@ fn objects(change: &Change) -> u64 {
             .as_ref()
             .and_then(|held| held.objects)
             .unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_names_its_release_whatever_became_of_its_summary() {
+        let id = "ba7ef080-f6d7-5049-9ee5-a5e34cd652de";
+        let labelled = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+            pairs.iter().map(owned).collect()
+        };
+        let module = (labels::MODULE_NAME, "minecraft");
+        for (secret, given, expected) in [
+            (
+                format!("opm.web.{id}"),
+                labelled(&[module]),
+                Some(("web", "minecraft")),
+            ),
+            (format!("opm.web.{id}"), labelled(&[]), Some(("web", ""))),
+            (
+                "renamed".to_owned(),
+                labelled(&[(labels::RELEASE_ID, id), (labels::RELEASE_NAME, "web")]),
+                Some(("web", "")),
+            ),
+            (
+                "renamed".to_owned(),
+                labelled(&[(labels::RELEASE_ID, id)]),
+                Some(("renamed", "")),
+            ),
+            ("opm.web.nonsense".to_owned(), labelled(&[module]), None),
+            (format!("opm..{id}"), labelled(&[]), None),
+        ] {
+            let found = Summary::by_name(&secret, "games", &given);
+            let seen = found.as_ref().map(|s| (s.name.as_str(), s.module.as_str()));
+            assert_eq!(seen, expected, "{secret} {given:?}");
+            assert!(found.is_none_or(|s| s.release_id == id && s.namespace == "games"));
+        }
     }
 }

@@ -5,6 +5,7 @@ mod acting;
 mod seeing;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::ClusterRole;
@@ -101,7 +102,11 @@ impl World {
     /// access control.
     pub async fn user(&self, rights: &Rights) -> Option<User> {
         match &self.place {
-            Place::Real(test, _) => Some(test.user("somebody", rights).await),
+            Place::Real(test, _) => {
+                static USERS: AtomicUsize = AtomicUsize::new(0);
+                let name = format!("somebody-{}", USERS.fetch_add(1, Ordering::Relaxed));
+                Some(test.user(&name, rights).await)
+            }
             Place::Sandbox(_) => None,
         }
     }

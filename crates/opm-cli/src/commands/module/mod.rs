@@ -7,6 +7,7 @@ mod diff;
 mod forget;
 mod guard_args;
 mod init;
+mod list;
 mod out_dir;
 mod plan_args;
 mod prune;
@@ -30,6 +31,7 @@ pub(crate) enum Command {
     Apply(Box<apply::Args>),
     Diff(Box<diff::Args>),
     Delete(delete::Args),
+    List(list::Args),
     Prune(prune::Args),
     Forget(forget::Args),
     Unlock(unlock::Args),
@@ -43,6 +45,7 @@ pub(super) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exi
         Command::Apply(args) => apply::run(args, settings, ui),
         Command::Diff(args) => diff::run(args, settings, ui),
         Command::Delete(args) => delete::run(args, settings, ui),
+        Command::List(args) => list::run(args, settings, ui),
         Command::Prune(args) => prune::run(args, settings, ui),
         Command::Forget(args) => forget::run(args, settings, ui),
         Command::Unlock(args) => unlock::run(args, settings, ui),

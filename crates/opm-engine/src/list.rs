@@ -1,0 +1,195 @@
+//! `list`: all releases of a namespace, or of all of them, from the metadata of their Secrets.
+//!
+//! What a line shows is kept in an annotation, so no Secret's data is read for it. A Secret
+//! without that annotation (written by somebody who knows only RFC-0001) or with one that cannot
+//! be read is listed by its own name. One namespace that may not be looked into hides nothing
+//! but itself.
+
+use std::collections::BTreeMap;
+
+use futures::stream::{self, StreamExt};
+use opm_core::identity::GroupKind;
+use opm_core::labels;
+use opm_core::name::NamespaceName;
+use opm_core::record::{SUMMARY_ANNOTATION, Summary};
+use serde_json::{Map, Value};
+
+use crate::engine::Engine;
+use crate::failure::{Failure, FailureKind};
+use crate::observe::metadata;
+use crate::ports::{ApiError, Clock, Cluster, Detail, ErrorKind, SecretStore, Timestamp};
+use crate::request::ListRequest;
+
+/// How many namespaces are asked at a time.
+const CONCURRENT_NAMESPACES: usize = 16;
+
+/// One release of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// What the line shows.
+    pub summary: Summary,
+    /// Why the line shows so little, where it does.
+    pub mark: Option<&'static str>,
+}
+
+/// A place that could not be looked into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unseen {
+    /// The namespace; none for all that were not asked.
+    pub namespace: Option<String>,
+    /// Why not.
+    pub reason: String,
+}
+
+/// The releases that could be seen, and where there may be more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// The releases, by namespace and name.
+    pub releases: Vec<Listed>,
+    /// Where it was not permitted to look.
+    pub unseen: Vec<Unseen>,
+    /// The server's time, to tell ages by.
+    pub now: Timestamp,
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// Lists releases.
+    pub async fn list(&self, request: &ListRequest) -> Result<Listing, Failure> {
+        let (secrets, unseen) = match &request.namespace {
+            Some(namespace) => {
+                let found = self.inventory_secrets(Some(namespace.as_str())).await;
+                (found.map_err(|error| unlisted(&error))?, Vec::new())
+            }
+            None => self.everywhere(&request.home).await?,
+        };
+        let mut releases: Vec<Listed> = secrets.iter().filter_map(listed).collect();
+        releases.sort_by(|a, b| key(a).cmp(&key(b)));
+        let now = self.server_now();
+        Ok(Listing {
+            releases,
+            unseen,
+            now,
+        })
+    }
+
+    /// All namespaces at once; if that is not permitted, each that can be named.
+    async fn everywhere(
+        &self,
+        home: &NamespaceName,
+    ) -> Result<(Vec<Map<String, Value>>, Vec<Unseen>), Failure> {
+        let refused = match self.inventory_secrets(None).await {
+            Ok(found) => return Ok((found, Vec::new())),
+            Err(error) if error.kind == ErrorKind::Forbidden => error,
+            Err(error) => return Err(unlisted(&error)),
+        };
+        let mut unseen = Vec::new();
+        let namespaces = match self.namespaces().await {
+            Ok(names) => names,
+            Err(error) if error.kind == ErrorKind::Forbidden => {
+                unseen.push(Unseen {
+                    namespace: None,
+                    reason: error.to_string(),
+                });
+                vec![home.to_string()]
+            }
+            Err(error) => return Err(unlisted(&error)),
+        };
+        let asked = namespaces.len();
+        let lists: Vec<_> = stream::iter(namespaces)
+            .map(|name| async move { (self.inventory_secrets(Some(&name)).await, name) })
+            .buffer_unordered(CONCURRENT_NAMESPACES)
+            .collect()
+            .await;
+        let (mut found, mut seen) = (Vec::new(), 0);
+        for (list, name) in lists {
+            match list {
+                Ok(secrets) => {
+                    found.extend(secrets);
+                    seen += 1;
+                }
+                Err(error) if error.kind == ErrorKind::Unreachable => return Err(unlisted(&error)),
+                Err(error) => unseen.push(Unseen {
+                    namespace: Some(name),
+                    reason: error.to_string(),
+                }),
+            }
+        }
+        unseen.sort_by(|a, b| a.namespace.cmp(&b.namespace));
+        match seen {
+            0 => Err(nothing_seen(asked, &refused)),
+            _ => Ok((found, unseen)),
+        }
+    }
+
+    async fn inventory_secrets(
+        &self,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Map<String, Value>>, ApiError> {
+        let secrets = GroupKind::new("", "Secret");
+        let label = Some((labels::COMPONENT, labels::COMPONENT_INVENTORY));
+        self.cluster
+            .list(&secrets, namespace, label, Detail::Metadata)
+            .await
+    }
+
+    async fn namespaces(&self) -> Result<Vec<String>, ApiError> {
+        let kind = GroupKind::new("", "Namespace");
+        let found = self
+            .cluster
+            .list(&kind, None, None, Detail::Metadata)
+            .await?;
+        let names = found.iter().filter_map(|object| metadata(object, "name"));
+        Ok(names.map(str::to_owned).collect())
+    }
+}
+
+fn key(listed: &Listed) -> (&str, &str, &str) {
+    let summary = &listed.summary;
+    (&summary.namespace, &summary.name, &summary.release_id)
+}
+
+/// The line of one Secret. Where it lives is what the server says, not what it says of itself.
+fn listed(secret: &Map<String, Value>) -> Option<Listed> {
+    let namespace = metadata(secret, "namespace")?;
+    let texts = |field: &str| -> BTreeMap<String, String> {
+        let pairs = secret.get("metadata").and_then(|m| m.get(field));
+        let pairs = pairs.and_then(Value::as_object).into_iter().flatten();
+        pairs
+            .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+            .collect()
+    };
+    let annotations = texts("annotations");
+    let annotated = annotations.get(SUMMARY_ANNOTATION);
+    if let Some(summary) = annotated.and_then(|text| Summary::from_text(text)) {
+        let namespace = namespace.to_owned();
+        return Some(Listed {
+            summary: Summary {
+                namespace,
+                ..summary
+            },
+            mark: None,
+        });
+    }
+    Some(Listed {
+        summary: Summary::by_name(metadata(secret, "name")?, namespace, &texts("labels"))?,
+        mark: Some(match annotated {
+            Some(_) => "its summary cannot be read",
+            None => "it has no summary",
+        }),
+    })
+}
+
+fn unlisted(error: &ApiError) -> Failure {
+    Failure::before_writing("cannot list the releases' Secrets", error)
+}
+
+fn nothing_seen(asked: usize, error: &ApiError) -> Failure {
+    let message = match asked {
+        1 => format!("not permitted to look for releases: {error}"),
+        asked => {
+            format!("not permitted to look for releases in any of {asked} namespaces: {error}")
+        }
+    };
+    Failure::new(FailureKind::NotPermitted, message)
+        .hint("the right to list Secrets in a namespace shows the releases there; name it with -n")
+}
