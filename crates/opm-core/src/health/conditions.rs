@@ -1,7 +1,7 @@
 //! Kinds that tell how they are by conditions, custom resources above all.
 
-use super::Health;
 use super::fields::Fields;
+use super::{Health, State};
 
 pub(super) fn definition(fields: &Fields<'_>) -> Health {
     if let Some(names) = fields.condition("NamesAccepted")
@@ -15,24 +15,54 @@ pub(super) fn definition(fields: &Fields<'_>) -> Health {
     }
 }
 
-/// The conditions that controllers agree on most: `Stalled` for what will not mend itself,
-/// then `Ready` or `Available`. An object without any of them is ready.
+pub(super) fn api_service(fields: &Fields<'_>) -> Health {
+    match fields.condition("Available") {
+        Some(available) if available.is("True") => Health::ready(),
+        Some(available) => Health::degraded(available.words()),
+        None => Health::progressing("its controller has not seen it yet"),
+    }
+}
+
+/// When a condition says that something is not as it should be.
+enum Bad {
+    /// When it is true.
+    IfTrue,
+    /// When it is false; not known yet is nothing.
+    IfFalse,
+    /// Unless it is true.
+    UnlessTrue,
+}
+
+/// The conditions that controllers agree on, in the order in which they are asked: what will not
+/// mend itself, what is being worked on, and whether the object does what it is there for.
+const CONDITIONS: &[(&str, Bad, State)] = &[
+    ("Stalled", Bad::IfTrue, State::Failed),
+    ("Failed", Bad::IfTrue, State::Failed),
+    ("Reconciling", Bad::IfTrue, State::Progressing),
+    ("Degraded", Bad::IfTrue, State::Degraded),
+    ("Synced", Bad::IfFalse, State::Degraded),
+    ("Healthy", Bad::IfFalse, State::Degraded),
+    ("Ready", Bad::UnlessTrue, State::Progressing),
+    ("Available", Bad::UnlessTrue, State::Progressing),
+];
+
+/// An object without any of these conditions is ready. A condition about an earlier generation
+/// says nothing about this one.
 pub(super) fn generic(fields: &Fields<'_>) -> Health {
-    if let Some(stalled) = fields.condition("Stalled")
-        && stalled.is("True")
-    {
-        return Health::failed(stalled.words());
-    }
-    if let Some(reconciling) = fields.condition("Reconciling")
-        && reconciling.is("True")
-    {
-        return Health::progressing(reconciling.words());
-    }
-    for kind in ["Ready", "Available"] {
-        if let Some(condition) = fields.condition(kind)
-            && !condition.is("True")
-        {
-            return Health::progressing(condition.words());
+    for (kind, bad, state) in CONDITIONS {
+        let Some(condition) = fields.condition(kind) else {
+            continue;
+        };
+        if condition.is_about_the_past(fields.number("/metadata/generation")) {
+            return Health::progressing("its controller has not seen the latest change yet");
+        }
+        let bad = match bad {
+            Bad::IfTrue => condition.is("True"),
+            Bad::IfFalse => condition.is("False"),
+            Bad::UnlessTrue => !condition.is("True"),
+        };
+        if bad {
+            return Health::new(*state, condition.words_or(kind));
         }
     }
     Health::ready()

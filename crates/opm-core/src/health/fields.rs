@@ -74,6 +74,22 @@ impl Condition<'_> {
         self.text("reason")
     }
 
+    /// Whether it was written about an earlier generation of the object.
+    pub(super) fn is_about_the_past(&self, generation: Option<i64>) -> bool {
+        let observed = self.0.get("observedGeneration").and_then(Value::as_i64);
+        observed
+            .zip(generation)
+            .is_some_and(|(observed, now)| observed < now)
+    }
+
+    /// Reason and message, or the condition itself where there are neither.
+    pub(super) fn words_or(&self, kind: &str) -> String {
+        match self.words() {
+            words if words.is_empty() => format!("{kind} is {}", self.text("status")),
+            words => words,
+        }
+    }
+
     /// Reason and message, as far as there are any.
     pub(super) fn words(&self) -> String {
         match (self.text("reason"), self.text("message")) {

@@ -7,29 +7,47 @@
 mod conditions;
 mod fields;
 mod pod;
+mod rules;
+mod scaling;
 mod storage;
+mod traffic;
 mod workload;
 
 use std::fmt;
 
 use serde_json::{Map, Value};
 
-pub use pod::why_not_ready;
+pub use pod::{why_not_ready, with_pods};
+pub use rules::{says_nothing, takes_time};
 
 use fields::Fields;
 
-use crate::identity::GroupKind;
-use crate::scope;
-
-/// How an object is doing.
+/// How an object is doing, from best to worst: the worst of its parts is how a whole is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     /// It does what it is there for.
     Ready,
     /// It is on its way.
     Progressing,
+    /// It could not be looked at.
+    Unknown,
+    /// It is not, or no longer, doing all that it is there for, and may or may not mend itself.
+    Degraded,
     /// It will not become ready by waiting.
     Failed,
+}
+
+impl State {
+    /// The word that scripts see.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ready => "Ready",
+            Self::Progressing => "Progressing",
+            Self::Unknown => "Unknown",
+            Self::Degraded => "Degraded",
+            Self::Failed => "Failed",
+        }
+    }
 }
 
 /// How an object is doing, and what it is waiting for.
@@ -44,24 +62,37 @@ pub struct Health {
 impl Health {
     /// It is ready.
     pub fn ready() -> Self {
-        Self {
-            state: State::Ready,
-            message: String::new(),
-        }
+        Self::new(State::Ready, "")
+    }
+
+    /// It is ready, and there is something to say about it.
+    pub fn ready_with(message: impl Into<String>) -> Self {
+        Self::new(State::Ready, message)
     }
 
     /// It is on its way, waiting for something.
     pub fn progressing(message: impl Into<String>) -> Self {
-        Self {
-            state: State::Progressing,
-            message: message.into(),
-        }
+        Self::new(State::Progressing, message)
+    }
+
+    /// It could not be looked at.
+    pub fn unknown(message: impl Into<String>) -> Self {
+        Self::new(State::Unknown, message)
+    }
+
+    /// It does not do all that it should.
+    pub fn degraded(message: impl Into<String>) -> Self {
+        Self::new(State::Degraded, message)
     }
 
     /// It will not become ready.
     pub fn failed(message: impl Into<String>) -> Self {
+        Self::new(State::Failed, message)
+    }
+
+    pub(crate) fn new(state: State, message: impl Into<String>) -> Self {
         Self {
-            state: State::Failed,
+            state,
             message: message.into(),
         }
     }
@@ -77,6 +108,8 @@ impl fmt::Display for Health {
         let word = match self.state {
             State::Ready => "ready",
             State::Progressing => "in progress",
+            State::Unknown => "unknown",
+            State::Degraded => "degraded",
             State::Failed => "failed",
         };
         match self.message.as_str() {
@@ -90,40 +123,27 @@ impl fmt::Display for Health {
 pub fn of(object: &Map<String, Value>) -> Health {
     let fields = Fields(object);
     if fields.text("/metadata/deletionTimestamp").is_some() {
-        return Health::progressing("it is being deleted");
+        return Health::progressing(leaving(&fields));
     }
     if let Some(waiting) = unseen_generation(&fields) {
         return waiting;
     }
-    match (fields.group(), fields.kind()) {
-        ("apps", "Deployment") => workload::deployment(&fields),
-        ("apps", "StatefulSet") => workload::stateful_set(&fields),
-        ("apps", "DaemonSet") => workload::daemon_set(&fields),
-        ("apps", "ReplicaSet") => workload::replica_set(&fields),
-        ("batch", "Job") => workload::job(&fields),
-        ("", "Pod") => pod::pod(&fields),
-        ("", "PersistentVolumeClaim") => storage::claim(&fields),
-        ("", "Service") => storage::service(&fields),
-        ("", "Namespace") => storage::namespace(&fields),
-        ("apiextensions.k8s.io", "CustomResourceDefinition") => conditions::definition(&fields),
-        ("batch", "CronJob")
-        | ("networking.k8s.io", "Ingress" | "NetworkPolicy")
-        | ("autoscaling", "HorizontalPodAutoscaler")
-        | ("policy", "PodDisruptionBudget") => Health::ready(),
-        _ => conditions::generic(&fields),
-    }
+    rules::judge(&fields)
 }
 
-/// Whether objects of a kind can take time to become ready. Most built-in kinds are ready as
-/// soon as they exist.
-pub fn takes_time(kind: &GroupKind) -> bool {
-    match (kind.group.as_str(), kind.kind.as_str()) {
-        ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet")
-        | ("batch", "Job")
-        | ("", "Pod" | "PersistentVolumeClaim" | "Service" | "Namespace")
-        | ("apiextensions.k8s.io", "CustomResourceDefinition")
-        | ("apiregistration.k8s.io", "APIService") => true,
-        _ => scope::builtin(kind).is_none(),
+/// What an object waits for that is being deleted.
+fn leaving(fields: &Fields<'_>) -> String {
+    let held: Vec<&str> = fields
+        .list("/metadata/finalizers")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    match held.is_empty() {
+        true => "it is being deleted".to_owned(),
+        false => format!(
+            "it is being deleted; finalizers hold it: {}",
+            held.join(", ")
+        ),
     }
 }
 

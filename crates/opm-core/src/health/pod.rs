@@ -1,55 +1,94 @@
 //! Pods: how one is doing, and what a workload's pods say about why it is not ready.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Map, Value};
 
-use super::Health;
 use super::fields::Fields;
+use super::{Health, State};
+
+/// Why a container waits when it will hardly come up by itself.
+const TROUBLE: &[&str] = &[
+    "CrashLoopBackOff",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "ErrImageNeverPull",
+    "ErrImagePull",
+    "ImageInspectError",
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "RunContainerError",
+    "StartError",
+];
 
 pub(super) fn pod(fields: &Fields<'_>) -> Health {
+    let ready = fields
+        .condition("Ready")
+        .is_some_and(|ready| ready.is("True"));
     match fields.text("/status/phase") {
         Some("Succeeded") => return Health::ready(),
-        Some("Failed") => {
-            let reason = fields.text("/status/reason").unwrap_or("it failed");
-            return Health::failed(reason);
-        }
+        Some("Failed") => return Health::failed(why_it_failed(fields)),
+        _ if ready => return Health::ready(),
         _ => {}
     }
-    if fields
-        .condition("Ready")
-        .is_some_and(|ready| ready.is("True"))
-    {
-        return Health::ready();
+    match trouble(fields) {
+        Some(trouble) if trouble.lasting => Health::degraded(trouble.words),
+        Some(trouble) => Health::progressing(trouble.words),
+        None => Health::progressing(what_it_waits_for(fields)),
     }
-    Health::progressing(waiting(fields).unwrap_or_else(|| "it is not ready yet".to_owned()))
 }
 
-/// What the pods of a workload say about why it is not ready: each different reason once.
+/// How a workload is doing, given its pods: which of them keep it, and why. Pods that crash make
+/// of a workload on its way one that will hardly get there.
+pub fn with_pods(health: Health, pods: &[Map<String, Value>]) -> Health {
+    if health.is_ready() {
+        return health;
+    }
+    let stuck = pods
+        .iter()
+        .any(|object| pod(&Fields(object)).state >= State::Degraded);
+    let state = match health.state {
+        State::Progressing if stuck => State::Degraded,
+        state => state,
+    };
+    let message = match why_not_ready(pods) {
+        Some(why) => format!("{} ({why})", health.message),
+        None => health.message,
+    };
+    Health::new(state, message)
+}
+
+/// What the pods of a workload say about why it is not ready, the worst first.
 pub fn why_not_ready(pods: &[Map<String, Value>]) -> Option<String> {
-    let reasons: BTreeSet<String> = pods
+    let mut reasons: Vec<(State, String)> = pods
         .iter()
         .map(Fields)
-        .filter(|fields| !pod(fields).is_ready())
-        .filter_map(|fields| {
+        .map(|fields| (pod(&fields), fields))
+        .filter(|(health, _)| !health.is_ready())
+        .map(|(health, fields)| {
             let name = fields.text("/metadata/name").unwrap_or("?");
-            Some(format!("pod {name}: {}", waiting(&fields)?))
+            (health.state, format!("pod {name}: {}", health.message))
         })
         .collect();
+    reasons.sort_by(|(a, said), (b, other)| b.cmp(a).then_with(|| said.cmp(other)));
     if reasons.is_empty() {
         return None;
     }
-    let shown: Vec<&str> = reasons.iter().take(3).map(String::as_str).collect();
-    let rest = reasons.len() - shown.len();
-    let more = match rest {
+    let shown: Vec<&str> = reasons.iter().take(3).map(|(_, said)| &**said).collect();
+    let more = match reasons.len() - shown.len() {
         0 => String::new(),
         rest => format!("; and {rest} more pods"),
     };
     Some(format!("{}{more}", shown.join("; ")))
 }
 
+/// What keeps a pod.
+struct Trouble {
+    words: String,
+    /// Whether it will hardly pass by itself.
+    lasting: bool,
+}
+
 /// The first thing that keeps a pod: a container that waits or ended badly, else scheduling.
-fn waiting(fields: &Fields<'_>) -> Option<String> {
+fn trouble(fields: &Fields<'_>) -> Option<Trouble> {
     let statuses = ["/status/initContainerStatuses", "/status/containerStatuses"];
     let container = statuses
         .iter()
@@ -57,33 +96,63 @@ fn waiting(fields: &Fields<'_>) -> Option<String> {
         .find_map(container_trouble);
     container.or_else(|| {
         let scheduled = fields.condition("PodScheduled")?;
-        (!scheduled.is("True")).then(|| scheduled.words())
+        (!scheduled.is("True")).then(|| Trouble {
+            words: scheduled.words(),
+            lasting: false,
+        })
     })
 }
 
-fn container_trouble(status: &Value) -> Option<String> {
+fn why_it_failed(fields: &Fields<'_>) -> String {
+    let reason = fields.text("/status/reason").map(str::to_owned);
+    reason
+        .or_else(|| trouble(fields).map(|trouble| trouble.words))
+        .unwrap_or_else(|| "it failed".to_owned())
+}
+
+/// A pod that nothing is wrong with, and that is not ready all the same.
+fn what_it_waits_for(fields: &Fields<'_>) -> String {
+    let words = fields.condition("Ready").map(|ready| ready.words());
+    match (words, fields.text("/spec/nodeName")) {
+        (Some(words), _) if !words.is_empty() => words,
+        (_, Some(node)) if fields.text("/status/phase") == Some("Pending") => {
+            format!("its containers have not started yet on node {node}")
+        }
+        _ => "it is not ready yet".to_owned(),
+    }
+}
+
+fn container_trouble(status: &Value) -> Option<Trouble> {
     let name = status.get("name").and_then(Value::as_str).unwrap_or("?");
     let state = status.get("state")?;
-    let text = |state: &Value, field: &str| {
-        state
-            .get(field)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
     if let Some(waiting) = state.get("waiting") {
         let (reason, message) = (text(waiting, "reason"), text(waiting, "message"));
-        return Some(match (reason.as_str(), message.as_str()) {
+        let mut words = match (reason, message) {
+            ("", "") => format!("container {name} waits"),
             (reason, "") => format!("container {name} waits: {reason}"),
             (reason, message) => format!("container {name} waits: {reason}: {message}"),
-        });
+        };
+        let last = status
+            .get("lastState")
+            .and_then(|last| last.get("terminated"));
+        if let Some(ended) = last.and_then(bad_end) {
+            words = format!("{words}; it {ended}");
+        }
+        let lasting = TROUBLE.contains(&reason);
+        return Some(Trouble { words, lasting });
     }
-    let ended = state.get("terminated")?;
-    let code = ended.get("exitCode").and_then(Value::as_i64).unwrap_or(0);
-    (code != 0).then(|| {
-        format!(
-            "container {name} ended with code {code} ({})",
-            text(ended, "reason")
-        )
+    let ended = bad_end(state.get("terminated")?)?;
+    Some(Trouble {
+        words: format!("container {name} {ended}"),
+        lasting: true,
     })
+}
+
+fn bad_end(ended: &Value) -> Option<String> {
+    let code = ended.get("exitCode").and_then(Value::as_i64).unwrap_or(0);
+    (code != 0).then(|| format!("ended with code {code} ({})", text(ended, "reason")))
+}
+
+fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Claims, Services and Namespaces: kinds with a phase or an address of their own.
+//! Claims, volumes and Namespaces: kinds with a phase of their own.
 
 use super::Health;
 use super::fields::Fields;
@@ -11,13 +11,16 @@ pub(super) fn claim(fields: &Fields<'_>) -> Health {
     }
 }
 
-/// Only a load balancer has to be waited for; every other Service works as it stands.
-pub(super) fn service(fields: &Fields<'_>) -> Health {
-    let balanced = fields.text("/spec/type") == Some("LoadBalancer");
-    if balanced && fields.list("/status/loadBalancer/ingress").is_empty() {
-        return Health::progressing("its load balancer has no address yet");
+pub(super) fn volume(fields: &Fields<'_>) -> Health {
+    match fields.text("/status/phase") {
+        Some("Available" | "Bound") => Health::ready(),
+        Some("Released") => Health::degraded("its claim is gone, and it was not given back"),
+        Some("Failed") => {
+            let reason = fields.text("/status/message");
+            Health::failed(reason.unwrap_or("it could not be given back"))
+        }
+        _ => Health::progressing("it is not available yet"),
     }
-    Health::ready()
 }
 
 pub(super) fn namespace(fields: &Fields<'_>) -> Health {

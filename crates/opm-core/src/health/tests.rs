@@ -205,7 +205,8 @@ fn pods_say_why_a_workload_is_not_ready() {
         "c",
         json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}),
     );
-    assert_eq!(of(&pulling).state, State::Progressing);
+    assert_eq!(of(&pulling).state, State::Degraded);
+    assert_eq!(of(&unschedulable).state, State::Progressing);
     assert_eq!(why_not_ready(std::slice::from_ref(&fine)), None);
     assert_eq!(
         why_not_ready(&[pulling, unschedulable, fine]).as_deref(),

@@ -30,6 +30,9 @@ pub(super) fn deployment(fields: &Fields<'_>) -> Health {
     let updated = fields.count("/status/updatedReplicas");
     let total = fields.count("/status/replicas");
     let available = fields.count("/status/availableReplicas");
+    if let Some(refused) = replica_failure(fields) {
+        return refused;
+    }
     if fields.is_true("/spec/paused") && updated < wanted {
         return Health::progressing("its rollout is paused");
     }
@@ -40,9 +43,25 @@ pub(super) fn deployment(fields: &Fields<'_>) -> Health {
         return Health::progressing(format!("{} old pods are still there", total - updated));
     }
     if available < wanted {
-        return Health::progressing(format!("{available} of {wanted} pods are available"));
+        let message = format!("{available} of {wanted} pods are available");
+        let rolled_out = fields
+            .condition("Progressing")
+            .is_some_and(|progressing| progressing.reason() == "NewReplicaSetAvailable");
+        // It was there already, so this is not the way up.
+        return match rolled_out {
+            true => Health::degraded(message),
+            false => Health::progressing(message),
+        };
     }
     Health::ready()
+}
+
+/// Pods that cannot even be made: a quota, admission, a missing account.
+fn replica_failure(fields: &Fields<'_>) -> Option<Health> {
+    let failure = fields.condition("ReplicaFailure")?;
+    failure
+        .is("True")
+        .then(|| Health::degraded(failure.words()))
 }
 
 pub(super) fn stateful_set(fields: &Fields<'_>) -> Health {
@@ -89,6 +108,9 @@ pub(super) fn replica_set(fields: &Fields<'_>) -> Health {
     if unseen(fields) {
         return waiting_for_controller();
     }
+    if let Some(refused) = replica_failure(fields) {
+        return refused;
+    }
     let wanted = replicas(fields);
     let available = fields.count("/status/availableReplicas");
     if available < wanted {
@@ -116,4 +138,12 @@ pub(super) fn job(fields: &Fields<'_>) -> Health {
     let done = fields.count("/status/succeeded");
     let wanted = fields.number("/spec/completions").unwrap_or(1);
     Health::progressing(format!("{done} of {wanted} completions"))
+}
+
+/// A CronJob works as soon as it is there; how its Jobs fare is theirs to say.
+pub(super) fn cron_job(fields: &Fields<'_>) -> Health {
+    match fields.is_true("/spec/suspend") {
+        true => Health::ready_with("it is suspended"),
+        false => Health::ready(),
+    }
 }
