@@ -19,7 +19,7 @@ use crate::identity::GroupKind;
 pub use shown::Shown;
 pub use stated::stated;
 
-pub(crate) use place::{Step, holds_quantity};
+pub(crate) use place::{Step, holds_quantity, path};
 pub(crate) use quantity::same_quantity;
 pub(crate) use shown::{MASK, scrub};
 

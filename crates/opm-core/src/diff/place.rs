@@ -89,7 +89,7 @@ pub(crate) fn holds_quantity(trail: &[Step]) -> bool {
 }
 
 /// The path in words: `spec.containers[name="web"].args[0]`.
-pub(super) fn path(trail: &[Step]) -> String {
+pub(crate) fn path(trail: &[Step]) -> String {
     let mut text = String::new();
     for step in trail {
         // Writing into a String cannot fail.

@@ -1,0 +1,107 @@
+//! One object, judged.
+
+use serde_json::{Map, Value};
+
+use super::{Evidence, ObjectStatus, Sight, Standing};
+use crate::check::{Live, Ownership};
+use crate::drift::{self, FieldDrift};
+use crate::entry::Entry;
+use crate::health::{self, Health};
+
+/// How an object stands, given everything that is known about it.
+pub fn judge(entry: Entry, evidence: Evidence<'_>) -> ObjectStatus {
+    let (object, whole) = match evidence.sight {
+        Some(Sight::Present { object, whole }) => (object, *whole),
+        Some(Sight::Absent) if evidence.applied.is_some_and(removes_itself) => {
+            let health = Health::ready_with("it is complete, and has removed itself");
+            return status(entry, Standing::Completed, health);
+        }
+        Some(Sight::Absent) => {
+            return status(
+                entry,
+                Standing::Missing,
+                Health::degraded("it does not exist"),
+            );
+        }
+        Some(Sight::Hidden(why)) => {
+            return status(entry, Standing::Hidden, Health::unknown(why.as_str()));
+        }
+        None => {
+            let health = Health::unknown("nobody looked at it");
+            return status(entry, Standing::Hidden, health);
+        }
+    };
+    let live = Live::read(object, evidence.release);
+    let recorded = entry.uid.as_deref();
+    if let Ownership::Anothers(other) = Ownership::of(&live, recorded, evidence.release) {
+        let health = Health::ready_with(format!("it belongs to release {other} now"));
+        return status(entry, Standing::Transferred(other), health);
+    }
+    let mut health = health::of(object);
+    if let Some(pods) = evidence.pods {
+        health = health::with_pods(health, pods);
+    }
+    let drift = drifted(&entry, object, whole, &live, evidence);
+    ObjectStatus {
+        entry,
+        standing: Standing::There,
+        health,
+        drift,
+    }
+}
+
+/// Whether metadata alone cannot tell if an object has drifted.
+pub fn is_suspect(object: &Map<String, Value>, evidence: Evidence<'_>) -> bool {
+    let applied = evidence.applied;
+    applied.is_some_and(|applied| !drift::is_untouched(applied, object, evidence.release))
+}
+
+fn status(entry: Entry, standing: Standing, health: Health) -> ObjectStatus {
+    ObjectStatus {
+        entry,
+        standing,
+        health,
+        drift: Vec::new(),
+    }
+}
+
+fn drifted(
+    entry: &Entry,
+    object: &Map<String, Value>,
+    whole: bool,
+    live: &Live,
+    evidence: Evidence<'_>,
+) -> Vec<FieldDrift> {
+    let another = entry.uid.as_ref().is_some_and(|uid| *uid != live.uid);
+    // One that `opm` made anew is an apply that has not been recorded.
+    if another && !live.applied_by_opm {
+        return vec![FieldDrift {
+            field: "metadata.uid".to_owned(),
+            by: None,
+            at: created(object),
+        }];
+    }
+    match evidence.applied {
+        Some(applied) if whole => drift::fields(applied, object, evidence.release),
+        // Nobody can tell without the whole object, and nothing is claimed.
+        Some(_) => Vec::new(),
+        None => drift::written_since(object, evidence.release),
+    }
+}
+
+fn created(object: &Map<String, Value>) -> Option<String> {
+    let time = object.get("metadata")?.get("creationTimestamp")?.as_str()?;
+    Some(time.to_owned())
+}
+
+/// Whether an object removes itself when it is done: a Job with a time to live.
+fn removes_itself(applied: &Map<String, Value>) -> bool {
+    let job = applied.get("kind").and_then(Value::as_str) == Some("Job")
+        && applied
+            .get("apiVersion")
+            .and_then(Value::as_str)
+            .is_some_and(|version| version.starts_with("batch/"));
+    let spec = applied.get("spec");
+    let ttl = spec.and_then(|spec| spec.get("ttlSecondsAfterFinished"));
+    job && ttl.is_some_and(|ttl| !ttl.is_null())
+}

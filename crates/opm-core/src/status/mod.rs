@@ -1,0 +1,154 @@
+//! How a release stands: every object that it tracks, judged from what the record says, what
+//! was applied and what the cluster has.
+//!
+//! Nothing here looks at a cluster, and a look that failed is never absence: such an object is
+//! unknown.
+
+mod judge;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use crate::check::Release;
+use crate::drift::FieldDrift;
+use crate::entry::Entry;
+use crate::health::{Health, State};
+use crate::identity::Identity;
+use crate::ids::ReleaseId;
+
+pub use judge::{is_suspect, judge};
+
+/// What a look at one object found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Sight {
+    /// The server said, for this very object, that it is not there.
+    Absent,
+    /// It is there.
+    Present {
+        /// The object, or its metadata.
+        object: Map<String, Value>,
+        /// Whether it is the whole object.
+        whole: bool,
+    },
+    /// The look failed; why.
+    Hidden(String),
+}
+
+/// Everything that is known about one object.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// Whose object it should be.
+    pub release: &'a ReleaseId,
+    /// What was found; none if nobody looked.
+    pub sight: Option<&'a Sight>,
+    /// What was applied, if that was kept.
+    pub applied: Option<&'a Map<String, Value>>,
+    /// Its pods, if it is a workload that is not ready and they could be seen.
+    pub pods: Option<&'a [Map<String, Value>]>,
+}
+
+/// Whether an object is there, and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It is there.
+    There,
+    /// It is not there, and should be.
+    Missing,
+    /// A Job that is complete and has removed itself.
+    Completed,
+    /// Another release has taken it over.
+    Transferred(Release),
+    /// It could not be looked at.
+    Hidden,
+}
+
+/// How one object stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectStatus {
+    /// Which object.
+    pub entry: Entry,
+    /// Whether it is there.
+    pub standing: Standing,
+    /// How it is doing.
+    pub health: Health,
+    /// The fields that are no longer as they were applied.
+    pub drift: Vec<FieldDrift>,
+}
+
+impl ObjectStatus {
+    /// How it is doing, in the word that scripts see.
+    pub fn word(&self) -> &'static str {
+        match self.standing {
+            Standing::Missing => "Missing",
+            _ => self.health.state.word(),
+        }
+    }
+
+    /// Whether it is not as it was applied.
+    pub fn is_drifted(&self) -> bool {
+        !self.drift.is_empty()
+    }
+
+    /// Whether it is not as it was applied, or not there at all.
+    pub fn has_strayed(&self) -> bool {
+        self.is_drifted() || self.standing == Standing::Missing
+    }
+}
+
+/// The objects of one component.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComponentStatus {
+    /// Its name.
+    pub name: String,
+    /// How its objects are doing, all in all.
+    pub health: State,
+    /// Its objects, in apply order.
+    pub objects: Vec<ObjectStatus>,
+}
+
+/// Groups objects by component, in the order in which the components first appear. Objects that
+/// belong to another release by now are no part of this one.
+pub fn by_component(objects: Vec<ObjectStatus>) -> Vec<ComponentStatus> {
+    let mut components: Vec<ComponentStatus> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for object in objects {
+        if matches!(object.standing, Standing::Transferred(_)) {
+            continue;
+        }
+        let name = object.entry.component.clone();
+        let place = *places.entry(name.clone()).or_insert_with(|| {
+            components.push(ComponentStatus {
+                name,
+                health: State::Ready,
+                objects: Vec::new(),
+            });
+            components.len() - 1
+        });
+        let component = &mut components[place];
+        component.health = component.health.max(object.health.state);
+        component.objects.push(object);
+    }
+    components
+}
+
+/// How a release is doing: as its worst component.
+pub fn overall(components: &[ComponentStatus]) -> State {
+    let states = components.iter().map(|component| component.health);
+    states.max().unwrap_or(State::Ready)
+}
+
+/// Objects that carry the release's labels and that its record does not know, from those that
+/// were found by label: neither in the inventory nor pending nor kept.
+pub fn orphans(found: Vec<Entry>, known: &BTreeSet<&Identity>) -> Vec<Entry> {
+    let mut orphans: Vec<Entry> = found
+        .into_iter()
+        .filter(|entry| !known.contains(&entry.identity))
+        .collect();
+    orphans.sort_by(|a, b| a.identity.cmp(&b.identity));
+    orphans.dedup_by(|a, b| a.identity == b.identity);
+    orphans
+}
+
+#[cfg(test)]
+mod tests;
