@@ -41,6 +41,14 @@ impl System {
 /// minute.
 pub(crate) const LOCK_TTL: &str = "OPM_LOCK_TTL";
 
+/// How large a release's Secret may become before parts of it move into Secrets of their own: for
+/// tests, which cannot make everything large.
+pub(crate) const RECORD_LIMIT: &str = "OPM_RECORD_LIMIT";
+
+/// By how many seconds the wall clock of this machine is taken to be wrong: for tests, which
+/// cannot set it. Negative when it is behind.
+pub(crate) const CLOCK_SHIFT: &str = "OPM_CLOCK_SHIFT";
+
 /// The environment as it was when `opm` started.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment(BTreeMap<OsString, OsString>);

@@ -67,7 +67,7 @@ impl ClusterClient {
         Self {
             kube,
             settings: Settings::default(),
-            now: Arc::new(|| SystemClock.now()),
+            now: Arc::new(|| SystemClock::default().now()),
             state: Arc::default(),
         }
     }

@@ -11,9 +11,18 @@ use opm_engine::ports::{Clock, Instant, Timestamp};
 /// All of them in one process agree on the monotonic clock's origin, so that a deadline set
 /// through one holds for all.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct SystemClock;
+pub struct SystemClock {
+    /// In seconds.
+    wrong_by: i64,
+}
 
 impl SystemClock {
+    /// The clocks of a machine whose wall clock is wrong by so many seconds; negative when it is
+    /// behind. Nothing that others can see may depend on it.
+    pub fn wrong_by(seconds: i64) -> Self {
+        Self { wrong_by: seconds }
+    }
+
     /// Both clocks, as a [`opm_engine::ports::Gate`] wants them.
     pub fn now(&self) -> (Instant, Timestamp) {
         (self.monotonic(), self.wall())
@@ -23,11 +32,13 @@ impl SystemClock {
 impl Clock for SystemClock {
     fn wall(&self) -> Timestamp {
         // A clock before 1970 is as good as none; zero keeps deadlines in the past.
-        Timestamp(
-            SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or(Duration::ZERO),
-        )
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.unwrap_or(Duration::ZERO);
+        let shift = Duration::from_secs(self.wrong_by.unsigned_abs());
+        Timestamp(match self.wrong_by {
+            0.. => now + shift,
+            _ => now.saturating_sub(shift),
+        })
     }
 
     fn monotonic(&self) -> Instant {
@@ -46,10 +57,20 @@ mod tests {
 
     #[tokio::test]
     async fn both_clocks_move_on_and_share_an_origin() {
-        let before = SystemClock.now();
-        SystemClock.sleep(Duration::from_millis(20)).await;
-        let after = SystemClock.now();
+        let clock = SystemClock::default();
+        let before = clock.now();
+        clock.sleep(Duration::from_millis(20)).await;
+        let after = clock.now();
         assert!(after.0.0 >= before.0.0 + Duration::from_millis(20));
         assert!(after.1 > before.1);
+    }
+
+    #[test]
+    fn a_wall_clock_can_be_wrong_either_way() {
+        let (_, right) = SystemClock::default().now();
+        let (_, ahead) = SystemClock::wrong_by(600).now();
+        let (_, behind) = SystemClock::wrong_by(-600).now();
+        assert!(ahead.0 >= right.0 + Duration::from_secs(600));
+        assert!(behind.0 < right.0 - Duration::from_secs(500));
     }
 }

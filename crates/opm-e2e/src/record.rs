@@ -80,16 +80,45 @@ impl RecordSeen {
             .unwrap_or_default()
     }
 
-    /// The places of the ring that the changes name.
+    /// The places of the ring that the record names.
     pub fn places(&self) -> BTreeSet<String> {
-        let changes = self
-            .index()
-            .into_iter()
-            .map(|id| self.data[&id]["record"]["manifests"]["places"].clone());
-        let places = changes.flat_map(|places| places.as_array().cloned().unwrap_or_default());
-        places
-            .map(|place| place.as_str().unwrap().to_owned())
-            .collect()
+        let changes = self.index().into_iter().flat_map(|id| {
+            let record = self.data[&id]["record"].clone();
+            ["manifests", "values", "inventory", "applied"].map(|part| record[part].clone())
+        });
+        let beside = ["pending", "kept"].map(|key| self.key(key)["record"].clone());
+        let held = changes.chain(beside);
+        held.flat_map(|held| places(&held)).collect()
+    }
+
+    /// What lives in record Secrets of what a plan needs: the key it belongs to, the part, and
+    /// its places.
+    pub fn moved(&self) -> Vec<(String, &'static str, Vec<String>)> {
+        let current = self.index().into_iter().next();
+        let inventory = current.map(|id| (self.data[&id]["record"]["inventory"].clone(), id));
+        let inventory = inventory.map(|(held, id)| (id, "inventory", places(&held)));
+        let beside =
+            ["pending", "kept"].map(|key| (key.to_owned(), key, places(&self.key(key)["record"])));
+        let all = inventory.into_iter().chain(beside);
+        all.filter(|(_, _, places)| !places.is_empty()).collect()
+    }
+
+    /// Puts back what was fetched from record Secrets.
+    pub fn put_back(&mut self, key: &str, part: &str, payload: Value) {
+        let whole = self.data.get_mut(key).expect("the record has this key");
+        match part {
+            "inventory" => whole["inventory"] = payload,
+            _ => whole["objects"] = payload["objects"].clone(),
+        }
+    }
+
+    fn key(&self, key: &str) -> Value {
+        self.data.get(key).cloned().unwrap_or_default()
+    }
+
+    /// Its size, as the API server counts it.
+    pub fn bytes(&self) -> usize {
+        self.raw().iter().map(|(k, v)| k.len() + v.len()).sum()
     }
 
     /// Whether somebody holds the lock.
@@ -109,6 +138,12 @@ impl RecordSeen {
             .map(|entry| entry["result"].as_str().unwrap_or_default().to_owned())
             .collect()
     }
+}
+
+fn places(held: &Value) -> Vec<String> {
+    let places = held["places"].as_array().cloned().unwrap_or_default();
+    let text = |place: &Value| place.as_str().unwrap().to_owned();
+    places.iter().map(text).collect()
 }
 
 fn names(entries: &Value) -> BTreeSet<String> {

@@ -36,6 +36,8 @@ pub struct Settings {
     pub actor: Actor,
     /// How long locks are good for.
     pub timing: Timing,
+    /// How large the release's Secret may become before parts of it move into record Secrets.
+    pub record_limit: usize,
     /// The feature flags in force, by name. Recorded with each change.
     pub features: BTreeMap<String, bool>,
 }

@@ -12,6 +12,7 @@ use opm_core::identity::{Identity, ObjectSelector};
 use opm_core::plan::{PlanOptions, plan_prune_kept};
 use opm_core::protocol::{Applied, Opening, begin};
 use opm_core::record::Record;
+use opm_core::record::size::Records;
 
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
@@ -70,7 +71,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         let Ok(locked) = begin(loaded.record.clone(), opening, checked, run) else {
             return Ok(None);
         };
-        let holding = self.take_lock(release, Some(loaded), &locked).await?;
+        let holding = self
+            .take_lock(release, Some(loaded), &locked, Records::Used)
+            .await?;
         let applied = locked.finish(&HashMap::new()).ok();
         Ok(applied.zip(holding))
     }

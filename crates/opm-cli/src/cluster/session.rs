@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use opm_cluster::{ClusterClient, SystemClock};
 use opm_core::name::NamespaceName;
+use opm_core::record::size::MAX_RECORD_BYTES;
 use opm_engine::ports::Audience;
 use opm_engine::{Engine, Failure, Report, Settings as EngineSettings, Timing};
 use tokio::runtime::Builder;
@@ -40,20 +41,18 @@ impl Session {
         yes: bool,
     ) -> Result<Self, CliError> {
         let connection = connect(settings).await?;
+        let for_tests = &settings.for_tests;
+        let clock = SystemClock::wrong_by(for_tests.clock_shift.unwrap_or_default());
         let engine_settings = EngineSettings {
             actor: actor(settings.user.as_deref()),
-            timing: settings.lock_ttl.map_or_else(Timing::default, timing),
+            timing: for_tests.lock_ttl.map_or_else(Timing::default, timing),
+            record_limit: for_tests.record_limit.unwrap_or(MAX_RECORD_BYTES),
             features: settings.features.states(),
         };
-        let (cluster, secrets) = (connection.client.clone(), connection.client);
+        let client = connection.client.with_now(move || clock.now());
+        let (cluster, secrets) = (client.clone(), client);
         Ok(Self {
-            engine: Engine::new(
-                cluster,
-                secrets,
-                SystemClock,
-                interrupt.gate(),
-                engine_settings,
-            ),
+            engine: Engine::new(cluster, secrets, clock, interrupt.gate(), engine_settings),
             namespace: settings.namespace.clone().or(connection.namespace),
             server: connection.server,
             ui: *ui,

@@ -4,13 +4,13 @@
 //! plain values; where each came from is kept for `opm config view`.
 
 mod features;
+mod for_tests;
 mod key;
 mod layer;
 mod outside;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use opm_core::feature::{Defaults, FeatureName, FeatureSet, SANDBOX};
 use opm_core::name::NamespaceName;
@@ -19,11 +19,11 @@ use opm_render::CueSettings;
 use crate::args::GlobalArgs;
 use crate::config;
 use crate::directories;
-use crate::duration;
-use crate::env::{self, Environment};
+use crate::env::Environment;
 use crate::error::{CliError, ErrorKind};
 use crate::ui::{Color, Format, Verbosity};
 
+pub(crate) use for_tests::ForTests;
 pub(crate) use key::Key;
 pub(crate) use layer::{Layer, Origin, choice, namespace, verbosity};
 
@@ -53,8 +53,8 @@ pub(crate) struct Settings {
     pub(crate) sandbox_dir: Option<PathBuf>,
     /// Who is logged in here.
     pub(crate) user: Option<String>,
-    /// How long a lock is good for, if not as usual.
-    pub(crate) lock_ttl: Option<Duration>,
+    /// What only tests set.
+    pub(crate) for_tests: ForTests,
     /// The format of data, if one was asked for.
     pub(crate) output: Option<Format>,
     /// How much to say beside the data.
@@ -169,7 +169,7 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
         sandbox: sandbox.unwrap_or_default(),
         sandbox_dir: sandbox_dir.or_else(|| directories::sandbox(&given.env)),
         user: given.env.user(),
-        lock_ttl: lock_ttl(&given.env)?,
+        for_tests: ForTests::from_variables(&given.env)?,
         output: from.first(Key::Output, |layer| layer.output),
         verbosity: verbosity.unwrap_or_default(),
         color: color.unwrap_or_default(),
@@ -184,15 +184,6 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
         origins: from.origins,
         warnings: chosen.warnings,
     })
-}
-
-fn lock_ttl(env: &Environment) -> Result<Option<Duration>, CliError> {
-    let Some(given) = env.get(env::LOCK_TTL) else {
-        return Ok(None);
-    };
-    let parsed = duration::parse(&given.to_string_lossy());
-    let invalid = |why| CliError::new(ErrorKind::Config, format!("{}: {why}", env::LOCK_TTL));
-    parsed.map(Some).map_err(invalid)
 }
 
 /// The file that `--config` or its variable names.

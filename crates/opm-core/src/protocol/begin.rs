@@ -102,6 +102,19 @@ impl Locked {
         &self.record
     }
 
+    /// The lock without the intent, on top of the record as it is stored: for a run that has to
+    /// move parts of the record out before it can write its intent down, and may do so only
+    /// under the lock. Nothing may be touched on the strength of it.
+    pub fn claim(&self, stored: Option<Record>) -> Record {
+        let new = || Record::new(self.record.metadata.clone(), self.record.labels.clone());
+        let mut claim = stored.unwrap_or_else(new);
+        claim.lock.clone_from(&self.record.lock);
+        claim.log.clone_from(&self.record.log);
+        // Whoever finds nothing but the claim must wait as long as this run would have.
+        claim.pending.until.clone_from(&self.record.pending.until);
+        claim
+    }
+
     /// What to do.
     pub fn plan(&self) -> &CheckedPlan {
         &self.checked

@@ -215,6 +215,15 @@ impl Settled {
     }
 }
 
+impl Locked {
+    /// Gives a claim back whose intent was never written down: `claimed` is the record as it is
+    /// stored, and nothing was touched.
+    pub fn give_up(&self, mut claimed: Record, ended: &Ended) -> Record {
+        close(&mut claimed, &self.lock_id, self.started, ended);
+        claimed
+    }
+}
+
 impl Partial {
     /// Lets go of the lock and records nothing but that: what was pending stays pending.
     pub fn release(mut self, ended: &Ended, timing: &Timing) -> Record {

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use crate::digest::ObjectHash;
 use crate::entry::Entry;
 
 /// JSON fields that this version does not know, carried along unread.
@@ -128,6 +129,9 @@ pub struct Held {
     pub places: Vec<u8>,
     /// Its stored size, all places together.
     pub bytes: u64,
+    /// The hash of its content as it was before it was compressed; none in a record that does
+    /// not know it.
+    pub hash: Option<ObjectHash>,
 }
 
 /// Which record Secrets hold which parts of a change, and what had to go.

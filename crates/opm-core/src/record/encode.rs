@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Body, Change, Content, Extra, KIND, KeptObject, Lock, LogEntry, ModuleRef, Part, Pending,
-    PendingObject, Record, RecordRef, RecordedEntry, SUMMARY_ANNOTATION, SecretParts, Summary,
+    Body, Change, Content, Extra, Held, KIND, Kept, KeptObject, Lock, LogEntry, ModuleRef, Part,
+    Pending, PendingObject, Record, RecordRef, RecordedEntry, SUMMARY_ANNOTATION, SecretParts,
+    Summary,
 };
 use crate::digest::ObjectHash;
 use crate::entry::Entry;
@@ -31,9 +32,8 @@ pub fn encode(record: &Record) -> SecretParts {
     if record.pending != Pending::default() {
         put("pending", &pending(&record.pending));
     }
-    if !record.kept.objects.is_empty() || !record.kept.extra.0.is_empty() {
-        let objects: Value = record.kept.objects.iter().map(kept_object).collect();
-        put("kept", &with(&record.kept.extra, [("objects", objects)]));
+    if record.kept != Kept::default() {
+        put("kept", &kept(&record.kept));
     }
     if let Some(held) = &record.lock {
         put("lock", &lock(held));
@@ -176,10 +176,7 @@ fn entry(map: &mut Map<String, Value>, entry: &Entry) {
 fn record_ref(record: &RecordRef) -> Value {
     let mut map = record.extra.0.clone();
     for part in Part::ALL {
-        let held = record.parts.get(&part).map(|held| {
-            json!({ "places": place_list(held.places.iter().copied()), "bytes": held.bytes })
-        });
-        put(&mut map, part.word(), held.unwrap_or(Value::Null));
+        put(&mut map, part.word(), held(record.parts.get(&part)));
     }
     put(&mut map, "objects", json!(record.objects));
     put(&mut map, "note", json!(record.note));
@@ -196,8 +193,21 @@ fn record_ref(record: &RecordRef) -> Value {
     Value::Object(map)
 }
 
-fn place_list(places: impl Iterator<Item = u8>) -> Value {
-    places.map(|place| format!("{place:02}")).collect()
+/// Where something is that moved out.
+fn held(held: Option<&Held>) -> Value {
+    let Some(held) = held else {
+        return Value::Null;
+    };
+    let places: Value = held.places.iter().map(|p| format!("{p:02}")).collect();
+    let hash = held.hash.as_ref().map(ObjectHash::as_str);
+    with(
+        &Extra::default(),
+        [
+            ("places", places),
+            ("bytes", json!(held.bytes)),
+            ("hash", json!(hash)),
+        ],
+    )
 }
 
 /// The pending objects by themselves, as they move into a record Secret.
@@ -206,18 +216,12 @@ pub(super) fn pending(pending: &Pending) -> Value {
         .objects
         .here()
         .map(|all| all.iter().map(pending_object).collect());
-    let places = place_list(pending.places.iter().copied());
-    let places = if pending.places.is_empty() {
-        Value::Null
-    } else {
-        places
-    };
     let objects = objects.unwrap_or(Value::Null);
     with(
         &pending.extra,
         [
             ("objects", objects),
-            ("record", places),
+            ("record", held(pending.held.as_ref())),
             ("until", json!(pending.until)),
             ("count", json!(pending.count)),
         ],
@@ -241,6 +245,21 @@ fn pending_object(object: &PendingObject) -> Value {
         },
     );
     Value::Object(map)
+}
+
+fn kept(kept: &Kept) -> Value {
+    let objects = match kept.held {
+        Some(_) => Value::Null,
+        None => kept.objects.iter().map(kept_object).collect(),
+    };
+    with(
+        &kept.extra,
+        [
+            ("objects", objects),
+            ("record", held(kept.held.as_ref())),
+            ("count", json!(kept.count)),
+        ],
+    )
 }
 
 fn kept_object(object: &KeptObject) -> Value {
@@ -304,6 +323,12 @@ pub fn encode_inventory(body: &super::Inventory) -> Vec<u8> {
 /// The bytes of pending objects, for a record Secret.
 pub fn encode_pending(objects: &[PendingObject]) -> Vec<u8> {
     let objects: Value = objects.iter().map(pending_object).collect();
+    bytes(&json!({ "objects": objects }))
+}
+
+/// The bytes of kept objects, for a record Secret.
+pub fn encode_kept(objects: &[KeptObject]) -> Vec<u8> {
+    let objects: Value = objects.iter().map(kept_object).collect();
     bytes(&json!({ "objects": objects }))
 }
 

@@ -14,6 +14,7 @@ mod finding;
 pub mod history;
 mod lock;
 mod log;
+pub mod moved;
 mod pending;
 mod read;
 pub mod ring;
@@ -30,13 +31,13 @@ use crate::identity::Identity;
 pub use change::Values;
 pub use change::{Body, Change, Extra, Held, Inventory, ModuleRef, Part, RecordRef, RecordedEntry};
 pub use decode::{Decoded, RecordError, decode};
-pub use encode::{encode, encode_inventory, encode_lock, encode_pending};
+pub use encode::{encode, encode_inventory, encode_kept, encode_lock, encode_pending};
 pub use finding::{Finding, Problem};
 pub use lock::Lock;
 pub use log::{Counts, LogEntry, LogResult, MAX_LOG};
 pub use pending::{Kept, KeptObject, KeptWhy, Pending, PendingObject, PendingWhy};
-pub use read::{decode_inventory, decode_pending};
-pub use secret::{RECORD_TYPE, RELEASE_TYPE, SecretParts, record_labels, release_labels};
+pub use read::{decode_inventory, decode_kept, decode_pending};
+pub use secret::{RECORD_TYPE, RELEASE_TYPE, SecretParts, labels_beside, release_labels};
 pub use summary::{SUMMARY_ANNOTATION, Summary};
 
 /// The kind that RFC-0001 writes.
@@ -183,7 +184,9 @@ impl Record {
 
     /// Whether parts of what plans need have to be fetched from record Secrets first.
     pub fn needs_bodies(&self) -> bool {
-        self.api_version() == API_VERSION_MOVED || self.pending.objects == Body::InRecord
+        self.api_version() == API_VERSION_MOVED
+            || self.pending.objects == Body::InRecord
+            || self.kept.held.is_some()
     }
 }
 

@@ -1,9 +1,7 @@
 //! Objects outside the inventory that must not be forgotten: those that may exist (`pending`)
 //! and those that were left standing on purpose (`kept`).
 
-use std::collections::BTreeSet;
-
-use super::{Body, Extra};
+use super::{Body, Extra, Held};
 use crate::entry::Entry;
 
 /// Why an object is pending.
@@ -102,8 +100,8 @@ pub struct PendingObject {
 pub struct Pending {
     /// The objects, in the order in which they became pending.
     pub objects: Body<Vec<PendingObject>>,
-    /// The ring places that hold the objects when they are not here.
-    pub places: BTreeSet<u8>,
+    /// Where the objects are when they are not here.
+    pub held: Option<Held>,
     /// Until when requests of earlier runs may still land: before that, not finding an object
     /// does not mean that it is gone for good.
     pub until: Option<String>,
@@ -121,14 +119,12 @@ impl Default for Pending {
 
 impl From<Vec<PendingObject>> for Pending {
     fn from(objects: Vec<PendingObject>) -> Self {
-        let (places, until, count) = (BTreeSet::new(), None, None);
-        let extra = Extra::default();
         Self {
             objects: Body::Here(objects),
-            places,
-            until,
-            count,
-            extra,
+            held: None,
+            until: None,
+            count: None,
+            extra: Extra::default(),
         }
     }
 }
@@ -165,8 +161,12 @@ pub struct KeptObject {
 /// The kept objects. A set: no two have the same identity.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Kept {
-    /// The objects, in the order in which they were left.
+    /// The objects, in the order in which they were left; none when they are not here.
     pub objects: Vec<KeptObject>,
+    /// Where the objects are when they are not here.
+    pub held: Option<Held>,
+    /// How many they are, when they are not here.
+    pub count: Option<u64>,
     /// Fields that this version does not know.
     pub extra: Extra,
 }

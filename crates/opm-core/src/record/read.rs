@@ -157,6 +157,7 @@ fn held(mut fields: Fields<'_>) -> Read<Held> {
     Ok(Held {
         places,
         bytes: fields.number("bytes")?.unwrap_or_default(),
+        hash: fields.text("hash")?.and_then(|text| text.parse().ok()),
     })
 }
 
@@ -181,16 +182,14 @@ fn place(key: &str, value: &Value) -> Read<u8> {
 }
 
 pub(super) fn pending(mut fields: Fields<'_>) -> Read<Pending> {
-    let places = fields
-        .each("record", |key, value| place(key, &value))?
-        .unwrap_or_default();
+    let held = fields.nested("record", held)?;
     let objects = match fields.each("objects", pending_object)? {
-        None if !places.is_empty() => Body::InRecord,
+        None if held.is_some() => Body::InRecord,
         objects => Body::Here(objects.unwrap_or_default()),
     };
     Ok(Pending {
         objects,
-        places: places.into_iter().collect(),
+        held,
         until: fields.text("until")?,
         count: fields.number("count")?,
         extra: fields.rest(),
@@ -215,6 +214,8 @@ pub(super) fn kept(mut fields: Fields<'_>) -> Read<Kept> {
     let objects = fields.each("objects", kept_object)?.unwrap_or_default();
     Ok(Kept {
         objects,
+        held: fields.nested("record", held)?,
+        count: fields.number("count")?,
         extra: fields.rest(),
     })
 }
@@ -285,6 +286,12 @@ pub fn decode_inventory(bytes: &[u8]) -> Read<Inventory> {
 pub fn decode_pending(bytes: &[u8]) -> Read<Vec<PendingObject>> {
     let value = super::fields::parse("pending", bytes)?;
     Ok(pending(Fields::of("pending", value)?)?.objects().to_vec())
+}
+
+/// Reads kept objects that had moved into record Secrets.
+pub fn decode_kept(bytes: &[u8]) -> Read<Vec<KeptObject>> {
+    let value = super::fields::parse("kept", bytes)?;
+    Ok(kept(Fields::of("kept", value)?)?.objects)
 }
 
 impl RecordRef {

@@ -28,9 +28,11 @@ pub fn pieces(payload: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// Every place that a record names.
 pub fn named(record: &Record) -> BTreeSet<u8> {
     let changes = record.changes().filter_map(|change| change.record.as_ref());
+    let beside = [&record.pending.held, &record.kept.held];
+    let beside = beside.into_iter().flatten();
     changes
         .flat_map(|held| held.places())
-        .chain(record.pending.places.iter().copied())
+        .chain(beside.flat_map(|held| held.places.iter().copied()))
         .collect()
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::Record;
 use crate::labels::{self, Owner};
 
 /// The type of the release's Secret.
@@ -38,17 +39,27 @@ impl SecretParts {
     }
 }
 
+/// The labels of the Secrets that hold what does not fit into it: those of the release's own,
+/// as far as `opm` wrote them.
+pub fn labels_beside(record: &Record) -> BTreeMap<String, String> {
+    let metadata = &record.metadata;
+    let module = record.labels.get(labels::MODULE_NAME);
+    let mut all: BTreeMap<String, String> = [
+        (labels::MANAGED_BY, labels::MANAGED_BY_OPM),
+        (labels::MODULE_NAMESPACE, metadata.namespace.as_str()),
+        (labels::RELEASE_NAME, metadata.name.as_str()),
+        (labels::RELEASE_ID, metadata.release_id.as_str()),
+        (labels::COMPONENT, labels::COMPONENT_RECORD),
+    ]
+    .into_iter()
+    .map(|(label, value)| (label.to_owned(), value.to_owned()))
+    .collect();
+    all.extend(module.map(|module| (labels::MODULE_NAME.to_owned(), module.clone())));
+    all
+}
+
 /// The labels of the Secret that holds a release's record.
 pub fn release_labels(owner: &Owner) -> BTreeMap<String, String> {
-    labels(owner, labels::COMPONENT_INVENTORY)
-}
-
-/// The labels of the Secrets that hold what does not fit into it.
-pub fn record_labels(owner: &Owner) -> BTreeMap<String, String> {
-    labels(owner, labels::COMPONENT_RECORD)
-}
-
-fn labels(owner: &Owner, component: &str) -> BTreeMap<String, String> {
     let id = owner.id.to_string();
     [
         (labels::MANAGED_BY, labels::MANAGED_BY_OPM),
@@ -56,7 +67,7 @@ fn labels(owner: &Owner, component: &str) -> BTreeMap<String, String> {
         (labels::MODULE_NAMESPACE, owner.namespace.as_str()),
         (labels::RELEASE_NAME, owner.release.as_str()),
         (labels::RELEASE_ID, id.as_str()),
-        (labels::COMPONENT, component),
+        (labels::COMPONENT, labels::COMPONENT_INVENTORY),
     ]
     .into_iter()
     .map(|(label, value)| (label.to_owned(), value.to_owned()))

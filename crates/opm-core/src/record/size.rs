@@ -4,11 +4,18 @@
 //! slimmer record looks like. Compressing and writing the payloads is for the caller, who then
 //! says where each one went with [`Fitted::place`].
 
-use super::encode::{encode_inventory, encode_pending};
-use super::{Body, Change, Content, Held, Part, Record, RecordRef, encode};
+pub use super::moved::Owner;
+use super::moved::change_mut;
+use super::{
+    Body, Change, Content, Held, Part, Record, encode, encode_inventory, encode_kept,
+    encode_pending,
+};
 
 /// Past this, things move out of the release's Secret.
 pub const MAX_RECORD_BYTES: usize = 800_000;
+
+/// More than this the API server does not take: its limit is 1 MiB.
+pub const LARGEST_RECORD: usize = 1_000_000;
 
 /// Whether record Secrets may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,15 +24,6 @@ pub enum Records {
     Used,
     /// They were switched off: history has to get shorter instead.
     Off,
-}
-
-/// Whose part moves.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Owner {
-    /// A part of the change with this id.
-    Change(String, Part),
-    /// The pending objects.
-    Pending,
 }
 
 /// Something that moves into record Secrets.
@@ -51,9 +49,9 @@ pub struct Fitted {
     pub record: Record,
     /// What has to be stored in record Secrets first.
     pub moves: Vec<Moved>,
-    /// What people should know about it, in words.
+    /// What had to give way for good, in words.
     pub notes: Vec<String>,
-    /// Whether it still is too large: without records, one change alone can be.
+    /// Whether no Secret can hold it: without records, one change alone can be too large.
     pub too_large: bool,
 }
 
@@ -69,7 +67,7 @@ pub fn fit(record: Record, records: Records, limit: usize) -> Fitted {
         Records::Used => fitted.move_out(limit),
         Records::Off => fitted.shorten(limit),
     }
-    fitted.too_large = fitted.size() > limit;
+    fitted.too_large = fitted.size() > limit.max(LARGEST_RECORD);
     fitted
 }
 
@@ -78,33 +76,23 @@ impl Fitted {
         encode(&self.record).size()
     }
 
-    /// Says where a moved part went, and how large it is there.
-    pub fn place(&mut self, owner: &Owner, places: &[u8], bytes: u64) {
+    /// Says where a moved part went.
+    pub fn place(&mut self, owner: &Owner, held: Held) {
         match owner {
-            Owner::Pending => self.record.pending.places = places.iter().copied().collect(),
+            Owner::Pending => self.record.pending.held = Some(held),
+            Owner::Kept => self.record.kept.held = Some(held),
             Owner::Change(id, part) => {
                 if let Some(change) = change_mut(&mut self.record, id) {
-                    let held = Held {
-                        places: places.to_vec(),
-                        bytes,
-                    };
-                    change
-                        .record
-                        .get_or_insert_default()
-                        .parts
-                        .insert(*part, held);
+                    let parts = &mut change.record.get_or_insert_default().parts;
+                    parts.insert(*part, held);
                 }
             }
         }
     }
 
     fn move_out(&mut self, limit: usize) {
-        let older: Vec<String> = self
-            .record
-            .changes()
-            .skip(1)
-            .map(|c| c.id.clone())
-            .collect();
+        let older = self.record.changes().skip(1).map(|c| c.id.clone());
+        let older: Vec<String> = older.collect();
         // The oldest first: it is the least likely to be looked at.
         for id in older.iter().rev() {
             for part in [Part::Values, Part::Inventory] {
@@ -116,6 +104,9 @@ impl Fitted {
         }
         if self.size() > limit {
             self.move_pending();
+        }
+        if self.size() > limit {
+            self.move_kept();
         }
         let Some(current) = self.record.current().map(|change| change.id.clone()) else {
             return;
@@ -142,28 +133,20 @@ impl Fitted {
             Part::Manifests | Part::Applied => None,
         };
         // Saying where a part went takes about as much room as the smallest parts.
-        let Some(payload) = payload.filter(|payload| payload.len() > 64) else {
+        let Some(payload) = payload.filter(|payload| payload.len() > 100) else {
             return;
         };
+        let objects = change.entries().len() as u64;
         let held = change.record.get_or_insert_default();
         held.parts.insert(part, Held::default());
         match part {
             Part::Values => change.values = Body::InRecord,
             _ => {
-                held.objects = Some(
-                    change
-                        .inventory
-                        .here()
-                        .map_or(0, |i| i.entries.len() as u64),
-                );
+                held.objects = Some(objects);
                 change.inventory = Body::InRecord;
             }
         }
         let owner = Owner::Change(id.to_owned(), part);
-        self.notes.push(format!(
-            "{id}: the {} moved into record Secrets",
-            part.word()
-        ));
         self.moves.push(Moved { owner, payload });
     }
 
@@ -175,12 +158,22 @@ impl Fitted {
         let payload = encode_pending(pending.objects());
         pending.count = Some(pending.counted().count() as u64);
         pending.objects = Body::InRecord;
-        self.notes
-            .push("the pending objects moved into record Secrets".to_owned());
-        self.moves.push(Moved {
-            owner: Owner::Pending,
-            payload,
-        });
+        pending.held = Some(Held::default());
+        let owner = Owner::Pending;
+        self.moves.push(Moved { owner, payload });
+    }
+
+    fn move_kept(&mut self) {
+        let kept = &mut self.record.kept;
+        if kept.objects.is_empty() {
+            return;
+        }
+        let payload = encode_kept(&kept.objects);
+        kept.count = Some(kept.objects.len() as u64);
+        kept.objects = Vec::new();
+        kept.held = Some(Held::default());
+        let owner = Owner::Kept;
+        self.moves.push(Moved { owner, payload });
     }
 
     fn shorten(&mut self, limit: usize) {
@@ -221,55 +214,6 @@ impl Fitted {
             current.record.get_or_insert_default().note = Some(note.clone());
         }
         self.notes.push(note);
-    }
-}
-
-/// Drops the oldest manifests until the record Secrets hold no more than `limit` bytes; each
-/// change that loses its manifests says so. Returns the ids of those changes.
-pub fn limit_records(record: &mut Record, limit: u64) -> Vec<String> {
-    let total = |record: &Record| -> u64 {
-        record
-            .changes()
-            .filter_map(|change| change.record.as_ref())
-            .map(RecordRef::bytes)
-            .sum()
-    };
-    let ids: Vec<String> = record
-        .changes()
-        .skip(1)
-        .map(|change| change.id.clone())
-        .collect();
-    let mut lost = Vec::new();
-    for id in ids.iter().rev() {
-        if total(record) <= limit {
-            break;
-        }
-        let Some(held) = change_mut(record, id).and_then(|change| change.record.as_mut()) else {
-            continue;
-        };
-        if drop_manifests(held) {
-            lost.push(id.clone());
-        }
-    }
-    lost
-}
-
-fn drop_manifests(held: &mut RecordRef) -> bool {
-    if held.parts.remove(&Part::Manifests).is_none() {
-        return false;
-    }
-    held.dropped.insert(
-        Part::Manifests,
-        "the record Secrets had become too large".to_owned(),
-    );
-    true
-}
-
-fn change_mut<'a>(record: &'a mut Record, id: &str) -> Option<&'a mut Change> {
-    let slot = record.history.iter_mut().find(|slot| slot.id == id)?;
-    match &mut slot.content {
-        Content::Read(change) => Some(change),
-        Content::Damaged(_) | Content::Absent => None,
     }
 }
 

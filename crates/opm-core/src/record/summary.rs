@@ -59,7 +59,10 @@ impl Summary {
                 .pending
                 .count
                 .unwrap_or(record.pending.counted().count() as u64),
-            kept: record.kept.objects.len() as u64,
+            kept: record
+                .kept
+                .count
+                .unwrap_or(record.kept.objects.len() as u64),
             last_transition_time: record.metadata.last_transition_time.clone(),
         }
     }

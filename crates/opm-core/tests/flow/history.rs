@@ -74,6 +74,7 @@ fn dropped_changes_give_their_places_back() {
         let held = Held {
             places: vec![place as u8, 40 + place as u8],
             bytes: 5,
+            ..Held::default()
         };
         let parts = [(Part::Manifests, held)].into();
         change.record = Some(RecordRef {
@@ -123,7 +124,10 @@ fn payloads_are_split_and_put_together_again() {
 #[test]
 fn record_secrets_that_no_index_names_are_swept() {
     let mut record = new_record();
-    record.pending.places = BTreeSet::from([3]);
+    record.pending.held = Some(Held {
+        places: vec![3],
+        ..Held::default()
+    });
     assert_eq!(ring::sweep(&BTreeSet::from([1, 3, 9]), &record), [1, 9]);
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use opm_core::digest::ObjectHash;
 use opm_core::identity::Identity;
 use opm_core::plan::{ComponentOrder, Desired, DesiredObject, PlanOptions, plan, plan_delete};
 use opm_core::record::{
@@ -306,7 +307,7 @@ prop_compose! {
         hash in proptest::option::of("[a-z]{1,9}"),
     ) -> opm_core::entry::Entry {
         let DesiredObject { entry, .. } = object(name);
-        let hash = hash.map(|text| opm_core::digest::ObjectHash::of_bytes(text.as_bytes()));
+        let hash = hash.map(|text| ObjectHash::of_bytes(text.as_bytes()));
         opm_core::entry::Entry { component, uid, hash, ..entry }
     }
 }
@@ -357,7 +358,9 @@ prop_compose! {
             entries: entries.collect(), extra: Extra::default(),
         });
         let parts = places.into_iter()
-            .map(|(part, (places, bytes))| (part, Held { places, bytes: bytes.into() }));
+            .map(|(part, (places, bytes))| (part, Held {
+                hash: Some(ObjectHash::of_bytes(&places)), places, bytes: bytes.into(),
+            }));
         change.record = Some(RecordRef { parts: parts.collect(), ..RecordRef::default() });
         Slot { id, content: Content::Read(change) }
     }

@@ -1,9 +1,11 @@
 //! Keeping the Secret below its limit, in the order of what a plain reader misses least.
 
-use opm_core::record::size::{Fitted, Owner, Records, fit, limit_records};
+use opm_core::record::moved::{missing, put_back};
+use opm_core::record::room::{MAX_PLACES, give_way, make_room};
+use opm_core::record::size::{Fitted, Owner, Records, fit};
 use opm_core::record::{
     API_VERSION_MOVED, Body, Content, Held, Part, Record, RecordRef, SecretParts, Stored, Summary,
-    Values, decode, decode_inventory, decode_pending, encode,
+    Values, decode, encode, ring,
 };
 
 use crate::world::{World, id, object};
@@ -16,7 +18,16 @@ fn record(values: usize) -> Record {
     }
     world.broken.insert(id("SS/x"));
     world.apply(&["CM/c", "SS/x"]);
+    let kept = opm_core::record::KeptObject {
+        entry: opm_core::entry::Entry::new(id("SS/kept"), "v1", "app"),
+        why: opm_core::record::KeptWhy::NoPrune,
+        change: String::new(),
+        since: String::new(),
+        reason: None,
+        extra: opm_core::record::Extra::default(),
+    };
     let mut record = world.record().unwrap();
+    record.kept.objects.push(kept);
     for slot in &mut record.history {
         let Content::Read(change) = &mut slot.content else {
             panic!("must be readable")
@@ -34,7 +45,7 @@ fn owners(fitted: &Fitted) -> Vec<String> {
         .map(|slot| slot.id.as_str())
         .collect();
     let name = |owner: &Owner| match owner {
-        Owner::Pending => "pending".to_owned(),
+        Owner::Pending | Owner::Kept => owner.word().to_owned(),
         Owner::Change(change, part) => {
             let at = ids.iter().position(|id| id == change).unwrap();
             format!("{at} {}", part.word())
@@ -71,6 +82,7 @@ fn things_move_in_order_and_the_last_step_changes_the_api_version() {
             "1 values",
             "1 inventory",
             "pending",
+            "kept",
             "0 values",
             "0 inventory"
         ]
@@ -86,41 +98,49 @@ fn things_move_in_order_and_the_last_step_changes_the_api_version() {
     let one = fit(record(1000), Records::Used, size - 500);
     assert_eq!(owners(&one), ["2 values"]);
     assert!(!one.too_large && !one.record.needs_bodies());
-    assert_eq!(one.notes.len(), 1, "and it says so");
+    assert!(one.notes.is_empty(), "nothing had to give way for good");
 }
 
 #[test]
 fn what_moved_comes_back() {
     let before = record(1000);
     let mut fitted = fit(before.clone(), Records::Used, 0);
-    for (place, moved) in fitted.moves.clone().iter().enumerate() {
-        fitted.place(&moved.owner, &[place as u8], moved.payload.len() as u64);
+    let mut secrets = Vec::new();
+    for moved in std::mem::take(&mut fitted.moves) {
+        let held = Held {
+            places: vec![secrets.len() as u8],
+            bytes: moved.payload.len() as u64,
+            hash: Some(opm_core::digest::ObjectHash::of_bytes(&moved.payload)),
+        };
+        fitted.place(&moved.owner, held);
+        secrets.push(moved);
     }
     let Stored::Writable(stored) = decode(&written(&fitted.record)).unwrap().stored else {
         panic!("it can be written");
     };
     assert_eq!(stored, fitted.record);
-    for moved in &fitted.moves {
-        match &moved.owner {
-            Owner::Pending => {
-                assert_eq!(
-                    decode_pending(&moved.payload).unwrap(),
-                    before.pending.objects()
-                );
-            }
-            Owner::Change(change, Part::Inventory) => {
-                let inventory = &before.change(change).unwrap().inventory;
-                assert_eq!(
-                    Some(&decode_inventory(&moved.payload).unwrap()),
-                    inventory.here()
-                );
-            }
-            Owner::Change(_, _) => assert_eq!(moved.payload.len(), 1000),
-        }
-    }
+    assert_eq!(ring::named(&stored).len(), secrets.len());
     let (summary, full) = (Summary::of(&stored), Summary::of(&before));
     assert_eq!(summary, full, "a listing sees no difference");
     assert_eq!(Summary::from_text(&summary.to_text()), Some(summary));
+
+    // What a plan needs comes first, and is enough for one.
+    let mut whole = stored;
+    for (owner, held) in missing(&whole) {
+        let payload = &secrets[usize::from(held.places[0])].payload;
+        put_back(&mut whole, &owner, payload).unwrap();
+    }
+    assert!(!whole.needs_bodies() && missing(&whole).is_empty());
+    assert_eq!(whole.inventory(), before.inventory());
+    assert_eq!(
+        (&whole.pending, &whole.kept),
+        (&before.pending, &before.kept)
+    );
+    // The rest can come back too, and then everything is as it was.
+    for moved in &secrets {
+        put_back(&mut whole, &moved.owner, &moved.payload).unwrap();
+    }
+    assert_eq!(whole, before);
 }
 
 #[test]
@@ -159,7 +179,11 @@ fn without_records_history_gets_shorter_and_says_so() {
     );
     assert_eq!(fitted.notes, [note]);
 
-    let fitted = fit(record(1000), Records::Off, 0);
+    let mut large = record(1000);
+    large
+        .unknown
+        .insert("theirs".to_owned(), vec![0; 1_000_000]);
+    let fitted = fit(large, Records::Off, 0);
     assert_eq!(fitted.record.history.len(), 1, "the current change stays");
     assert!(fitted.too_large, "and nobody pretends that it fits");
     let current = fitted.record.current().unwrap();
@@ -178,16 +202,18 @@ fn without_records_history_gets_shorter_and_says_so() {
     );
 }
 
-#[test]
-fn past_the_limit_of_all_records_the_oldest_manifests_go() {
+/// Three changes whose manifests are this large and take so many places each; the newest first.
+fn with_manifests(bytes: u64, places: u8) -> Record {
     let mut record = record(10);
     for (at, slot) in record.history.iter_mut().enumerate() {
         let Content::Read(change) = &mut slot.content else {
             panic!("must be readable")
         };
+        let first = at as u8 * places;
         let held = Held {
-            places: vec![at as u8],
-            bytes: 4_000_000,
+            places: (first..first + places).collect(),
+            bytes,
+            ..Held::default()
         };
         let parts = [(Part::Manifests, held)].into();
         change.record = Some(RecordRef {
@@ -195,12 +221,62 @@ fn past_the_limit_of_all_records_the_oldest_manifests_go() {
             ..RecordRef::default()
         });
     }
-    let lost = limit_records(&mut record, 8_000_000);
-    assert_eq!(lost, [record.history[2].id.clone()]);
-    let oldest = record.change(&lost[0]).unwrap().record.clone().unwrap();
-    assert!(oldest.dropped.contains_key(&Part::Manifests) && oldest.parts.is_empty());
-    let lost = limit_records(&mut record, 0);
-    assert_eq!(lost.len(), 1, "never the current change's");
+    record
+}
+
+/// Of which changes the manifests are still there, and which say that they are not.
+fn with_and_without(record: &Record) -> (Vec<usize>, Vec<usize>) {
+    let of = |has: &dyn Fn(&RecordRef) -> bool| {
+        let changes = record.changes().enumerate();
+        changes
+            .filter(|(_, change)| change.record.as_ref().is_some_and(has))
+            .map(|(at, _)| at)
+            .collect()
+    };
+    (
+        of(&|held| held.parts.contains_key(&Part::Manifests)),
+        of(&|held| held.dropped.contains_key(&Part::Manifests)),
+    )
+}
+
+#[test]
+fn the_oldest_manifests_make_room_and_never_the_current_ones() {
+    const MB: u64 = 1_000_000;
+    for (bytes, places, pending, there, dropped) in [
+        (MB, 1, 0, vec![0, 1, 2], vec![]),
+        (4 * MB, 1, 0, vec![0, 1], vec![2]),
+        (5 * MB, 1, 0, vec![0], vec![1, 2]),
+        (9 * MB, 1, 0, vec![0], vec![1, 2]), // the current change keeps its own
+        (2 * MB, 1, 3 * MB, vec![0, 1], vec![2]), // pending counts as well
+        (10, 16, 0, vec![0, 1, 2], vec![]),
+        (10, 17, 0, vec![0, 1], vec![2]), // more than 48 places
+    ] {
+        let mut record = with_manifests(bytes, places);
+        record.pending.held = (pending > 0).then(|| Held {
+            bytes: pending,
+            ..Held::default()
+        });
+        make_room(&mut record);
+        let case = (bytes, places, pending);
+        assert_eq!(with_and_without(&record), (there, dropped), "{case:?}");
+        assert!(ring::named(&record).len() <= MAX_PLACES);
+    }
+}
+
+#[test]
+fn what_gives_way_first() {
+    let mut record = with_manifests(10, 1);
+    for (changes, there) in [
+        (3, vec![0, 1]),
+        (3, vec![0]),
+        (2, vec![0]), // now whole changes go
+        (1, vec![0]),
+    ] {
+        assert!(give_way(&mut record));
+        let (with, _) = with_and_without(&record);
+        assert_eq!((record.history.len(), with), (changes, there));
+    }
+    assert!(!give_way(&mut record), "the current change stays");
 }
 
 #[test]

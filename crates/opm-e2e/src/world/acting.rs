@@ -84,6 +84,19 @@ impl World {
         route.relay.count()
     }
 
+    /// Which requests of a run are about Secrets, by their number.
+    pub async fn secret_requests_of(&self, arguments: &[&str]) -> Vec<usize> {
+        let route = self.route().await;
+        self.opm_as(&route.kubeconfig, arguments).await.ok();
+        let requests = route.relay.requests();
+        let about = |seen: &opm_testkit::relay::Seen| seen.uri.contains("/secrets");
+        let numbered = requests.iter().enumerate();
+        numbered
+            .filter(|(_, seen)| about(seen))
+            .map(|(at, _)| at + 1)
+            .collect()
+    }
+
     /// Runs the binary and kills it right before or right after its nth request.
     pub async fn killed_at(&self, nth: usize, moment: Moment, arguments: &[&str]) -> Killed {
         let ran = self.disturbed_at(nth, Fault::Kill(moment), arguments).await;

@@ -72,6 +72,13 @@ impl World {
         world
     }
 
+    /// The same world, in which the binary always runs with this variable.
+    #[must_use]
+    pub fn with_env(mut self, name: &str, value: &str) -> Self {
+        self.opm = self.opm.env(name, value);
+        self
+    }
+
     /// A name that no other scenario uses, of a namespace or a cluster role that is removed when
     /// the scenario is over.
     pub fn name(&self, stem: &str) -> String {

@@ -40,7 +40,43 @@ impl World {
                 .starts_with(&format!("opm.{release}."))
         });
         assert!(items.len() < 2, "one record per release");
-        items.pop().map(RecordSeen::decode)
+        let record = items.pop().map(RecordSeen::decode)?;
+        Some(self.whole(record).await)
+    }
+
+    /// The same record with what lives in record Secrets in it.
+    async fn whole(&self, mut record: RecordSeen) -> RecordSeen {
+        let secrets = api::collection("Secret", Some(&self.ns));
+        let name = record.secret["metadata"]["name"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        for (key, part, places) in record.moved() {
+            let mut packed = Vec::new();
+            for place in places {
+                let path = format!("{secrets}/{name}.{place}");
+                let secret = self.api.get(&path).await;
+                let secret = secret.unwrap_or_else(|| panic!("{path}, named by {key}"));
+                let piece = secret["data"][part].as_str().expect("a piece of it");
+                packed.extend(STANDARD.decode(piece).unwrap());
+            }
+            let payload = zstd::decode_all(packed.as_slice()).unwrap();
+            record.put_back(&key, part, serde_json::from_slice(&payload).unwrap());
+        }
+        record
+    }
+
+    /// The sizes of all Secrets of a release's record, as the API server counts them.
+    pub async fn record_sizes(&self, release: &str) -> BTreeMap<String, usize> {
+        let path = api::collection("Secret", Some(&self.ns));
+        let list = self.api.get(&path).await.unwrap();
+        let stem = format!("opm.{release}.");
+        let secrets = list["items"].as_array().unwrap().iter();
+        secrets
+            .map(|secret| (secret["metadata"]["name"].as_str().unwrap(), secret))
+            .filter(|(name, _)| name.starts_with(&stem))
+            .map(|(name, secret)| (name.to_owned(), RecordSeen::decode(secret.clone()).bytes()))
+            .collect()
     }
 
     /// Removes the record behind the release's back.

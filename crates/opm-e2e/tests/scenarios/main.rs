@@ -12,6 +12,7 @@ mod edges;
 mod faults;
 mod features;
 mod kills;
+mod large;
 mod list;
 mod outcomes;
 mod ownership;

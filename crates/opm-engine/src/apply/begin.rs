@@ -13,8 +13,8 @@ use super::prepare::{Prepared, Scene};
 use super::send::{Refused, Sending};
 use super::{Apply, Release};
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApplyMode, ApplyObject, Clock, Cluster, ErrorKind, SecretStore, WriteOutcome};
-use crate::record::{Holding, Loaded, content, fitted, holder};
+use crate::ports::{ApplyMode, ApplyObject, Clock, Cluster, ErrorKind, SecretStore};
+use crate::record::{Holding, holder};
 
 /// What became of the attempt to begin.
 pub(super) enum Begun {
@@ -56,11 +56,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         let Ok(locked) = begin(record, opening, checked, run) else {
             return Ok(Begun::Lost);
         };
-        match self
+        let records = self.engine.records(self.request.record);
+        let taken = self
             .engine
-            .take_lock(release, loaded.as_ref(), &locked)
-            .await?
-        {
+            .take_lock(release, loaded.as_ref(), &locked, records);
+        match taken.await? {
             None => Ok(Begun::Lost),
             Some(holding) => {
                 if let Some(holder) = took_over {
@@ -121,50 +121,6 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                 Ok(())
             }
         }
-    }
-}
-
-impl<C: Cluster, S: SecretStore, K: Clock> crate::engine::Engine<C, S, K> {
-    /// Writes a record with this run's lock in it. None if somebody else was faster.
-    pub(crate) async fn take_lock(
-        &self,
-        release: &Release,
-        loaded: Option<&Loaded>,
-        locked: &Locked,
-    ) -> Result<Option<Holding>, Failure> {
-        let record = fitted(locked.record().clone())?.0;
-        let stored = loaded.map(|loaded| &loaded.stored);
-        let content = content(release, stored, &record);
-        let sent = self.now();
-        let written = match stored {
-            None => self.secrets.create(&content, &self.gate).await,
-            Some(stored) => {
-                let version = &stored.resource_version;
-                self.secrets.replace(&content, version, &self.gate).await
-            }
-        };
-        let name = &content.name;
-        let what = format!("cannot write the release's record, Secret/{name}");
-        let outcome = written.map_err(|error| {
-            let failure = Failure::before_writing(&what, &error);
-            match error.kind {
-                ErrorKind::NamespaceMissing => failure.hint("--create-namespace creates it"),
-                _ => failure,
-            }
-        })?;
-        let stored = match outcome {
-            WriteOutcome::Written(stored) => *stored,
-            WriteOutcome::Lost => {
-                // A repeated request may have met its own first attempt.
-                let now = self.secrets.get(&content.namespace, name).await;
-                let now = now.map_err(|error| Failure::before_writing(&what, &error))?;
-                match now.filter(|now| now.content.data == content.data) {
-                    Some(stored) => stored,
-                    None => return Ok(None),
-                }
-            }
-        };
-        Ok(Some(self.hold(release.clone(), stored, record, sent)))
     }
 }
 

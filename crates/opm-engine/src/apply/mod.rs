@@ -6,6 +6,7 @@
 //! lock.
 
 mod begin;
+mod keep;
 mod orphans;
 mod prepare;
 mod probe;

@@ -1,10 +1,8 @@
 //! Carrying out what was begun, and writing down how it ended.
 
-use opm_core::feature::declared::CHANGE_RECORDS;
 use opm_core::protocol::{Ended, NewChange, Partial, Settled};
-use opm_core::record::ring::named;
 use opm_core::record::room::make_room;
-use opm_core::record::{Extra, LogResult, ModuleRef, Part, Record, RecordRef, Values};
+use opm_core::record::{Extra, LogResult, ModuleRef, Record, RecordRef, Values};
 
 use super::Apply;
 use super::begin::InHand;
@@ -12,7 +10,7 @@ use super::prepare::Scene;
 use super::tell::standing;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{ApiError, Clock, Cluster, ErrorKind, SecretStore, Stopped};
-use crate::record::{Holding, RecordSecret, WriteError, fitted};
+use crate::record::{Holding, WriteError};
 use crate::report::{Outcome, Report};
 use crate::run::{failed, kept, pending};
 use crate::wait::Awaited;
@@ -73,59 +71,20 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         let ended = self
             .engine
             .ended(LogResult::Succeeded, None, &report.resources);
-        let beside = self.keep(&settled, &mut report).await;
-        let change = self.new_change(beside.manifests);
+        let beside = self.keep(holding, &mut report).await;
+        let change = self.new_change(beside.manifests.clone());
         let mut recorded = settled.record(change, self.request.max_history, &ended);
         make_room(&mut recorded.record);
-        let (record, notes) = match fitted(recorded.record) {
-            Ok(fitted) => fitted,
-            Err(failure) => return Err(failure.after(report)),
-        };
-        report.warnings.extend(notes);
-        report.pending = pending(&record);
-        report.kept = kept(&record);
-        match self.engine.write(holding, record.clone()).await {
+        report.pending = pending(&recorded.record);
+        report.kept = kept(&recorded.record);
+        match self.engine.write(holding, recorded.record).await {
             Ok(()) => {
                 self.tell_recorded();
-                self.sweep(&beside.existing, &record, &mut report).await;
+                report.warnings.extend(holding.take_notes().await);
+                self.sweep(&beside, holding, &mut report).await;
                 Ok(report)
             }
             Err(error) => Err(not_recorded(error).after(report)),
-        }
-    }
-
-    /// Keeps the manifests of this change, if they are to be kept, and looks which record
-    /// Secrets there are while the lock is held.
-    async fn keep(&self, settled: &Settled, report: &mut Report) -> Beside {
-        let wanted = self.request.record && self.engine.has(CHANGE_RECORDS.as_str());
-        if !wanted && named(settled.stored()).is_empty() {
-            return Beside::default();
-        }
-        let mut beside = Beside::default();
-        let stored = settled.stored();
-        match self.engine.record_secrets(&self.release(), stored).await {
-            Ok(existing) => beside.existing = existing,
-            Err(error) => report.warnings.push(unswept(&error)),
-        }
-        if wanted {
-            let candidate = &self.candidate;
-            let kept = self
-                .engine
-                .keep_manifests(candidate, stored, &beside.existing)
-                .await;
-            if let Some(why) = kept.dropped.get(&Part::Manifests) {
-                let warning = format!("the manifests of this change could not be kept: {why}");
-                report.warnings.push(warning);
-            }
-            beside.manifests = Some(kept);
-        }
-        beside
-    }
-
-    /// Removes the record Secrets that the record does not name any more.
-    async fn sweep(&self, existing: &[RecordSecret], record: &Record, report: &mut Report) {
-        if let Err(error) = self.engine.sweep(&self.release(), existing, record).await {
-            report.warnings.push(unswept(&error));
         }
     }
 
@@ -257,17 +216,6 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             ..self.report()
         }
     }
-}
-
-/// The manifests of a change, and the record Secrets that exist.
-#[derive(Default)]
-struct Beside {
-    manifests: Option<RecordRef>,
-    existing: Vec<RecordSecret>,
-}
-
-fn unswept(error: &ApiError) -> String {
-    format!("records of older changes could not be swept; the next apply tries again: {error}")
 }
 
 fn stopped_failure(stopped: Stopped, report: Report) -> Failure {

@@ -7,6 +7,7 @@ use opm_core::check::PruneStep;
 use opm_core::event::{Event, Wait};
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::protocol::{Applied, Conclusion, Locked, Partial, PruneOutcome, Resume};
+use opm_core::record::moved::missing;
 use opm_core::record::{LogResult, Record};
 use opm_core::time::Timestamp;
 
@@ -14,7 +15,7 @@ use super::remove::Gone;
 use super::{Delete, Source};
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{ApiError, Clock, Cluster, ErrorKind, SecretStore, Stopped};
-use crate::record::{Holding, WriteError};
+use crate::record::{Among, Holding, WriteError};
 use crate::removal::{Removed, Removing};
 use crate::report::Report;
 use crate::run::{failed, kept, pending};
@@ -186,13 +187,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         }
     }
 
-    /// Removes the manifests of all changes, then the record itself: as long as that is there,
-    /// a delete that was cut short can be done again.
+    /// Removes the record Secrets, then the record itself: as long as that is there, a delete
+    /// that was cut short can be done again.
     async fn remove_record(&self, holding: &Holding, report: &Report) -> Result<(), Failure> {
-        if let Err(error) = self.remove_manifests(holding).await {
-            let message =
-                format!("all objects are deleted, but not the manifests of changes: {error}");
-            return Err(Failure::new(FailureKind::Failed, message).after(report.clone()));
+        if let Err(error) = self.remove_record_secrets(holding).await {
+            let failure = Failure::new(
+                FailureKind::Failed,
+                "all objects are deleted, but not the release's records",
+            );
+            return Err(unwritten(error, failure.after(report.clone())));
         }
         match self.engine.remove(holding).await {
             Ok(()) => {
@@ -209,11 +212,26 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         }
     }
 
-    async fn remove_manifests(&self, holding: &Holding) -> Result<(), ApiError> {
+    /// A record whose parts are gone could not be read any more, so it stops naming them first:
+    /// there is nothing left that they could be needed for.
+    async fn remove_record_secrets(&self, holding: &Holding) -> Result<(), WriteError> {
         let record = holding.record().await;
-        let existing = self.engine.record_secrets(&self.release, &record).await?;
-        let nothing = Record::new(record.metadata, record.labels);
-        self.engine.sweep(&self.release, &existing, &nothing).await
+        let existing = self
+            .engine
+            .record_secrets(&self.release, &record, Among::All)
+            .await?;
+        let mut nothing = Record::new(record.metadata.clone(), record.labels.clone());
+        if !missing(&record).is_empty() {
+            nothing = Record {
+                history: Vec::new(),
+                pending: nothing.pending,
+                kept: nothing.kept,
+                ..record
+            };
+            self.engine.write(holding, nothing.clone()).await?;
+        }
+        let swept = self.engine.sweep(&self.release, &existing, &nothing);
+        Ok(swept.await?)
     }
 
     /// Lets go of the lock after the delete was cut short: nothing is forgotten.

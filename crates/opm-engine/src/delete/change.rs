@@ -11,7 +11,7 @@ use opm_core::record::{Change, LogResult, Values};
 use super::{Delete, Source};
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Clock, Cluster, SecretStore};
-use crate::record::{Holding, WriteError, fitted};
+use crate::record::{Holding, WriteError};
 use crate::report::Report;
 use crate::run::{kept, pending};
 
@@ -43,13 +43,12 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             .ended(LogResult::Succeeded, None, &report.resources);
         let recorded = settled.record(change, self.request.max_history, &ended);
         let unpruned = recorded.unpruned;
-        let (record, notes) = fitted(recorded.record).map_err(|f| f.after(report.clone()))?;
-        report.warnings.extend(notes);
+        let record = recorded.record;
         report.change_id = id.parse().ok();
         report.manifest_digest = Some(digest.to_string());
         report.pending = pending(&record);
         report.kept = kept(&record);
-        if let Err(error) = self.engine.write(holding, record).await {
+        if let Err(error) = self.engine.write_and_sweep(holding, record).await {
             let (kind, message) = match error {
                 WriteError::Lost => (
                     FailureKind::LockLost,
@@ -62,6 +61,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             };
             return Err(Failure::new(kind, message).after(report.clone()));
         }
+        report.warnings.extend(holding.take_notes().await);
         self.audience
             .events
             .emit(Event::Recorded { change: Some(id) });

@@ -17,6 +17,7 @@ use opm_core::name::ModuleName;
 use opm_core::plan::{Plan, PlanOptions, plan_delete, plan_delete_component};
 use opm_core::protocol::begin;
 use opm_core::record::Record;
+use opm_core::record::size::Records;
 
 use crate::apply::tell::{standing, transferred};
 use crate::engine::Engine;
@@ -96,7 +97,12 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 continue;
             };
             let taken = self
-                .take_lock(&delete.release, source.loaded.as_ref(), &locked)
+                .take_lock(
+                    &delete.release,
+                    source.loaded.as_ref(),
+                    &locked,
+                    Records::Used,
+                )
                 .await?;
             if let Some(holding) = taken {
                 audience.events.emit(Event::Begun);

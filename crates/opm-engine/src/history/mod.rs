@@ -16,7 +16,7 @@ use opm_core::record::{Change, Content, LogEntry, Part, Record};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Clock, Cluster, SecretStore};
-use crate::record::{Loaded, RecordSecret, held};
+use crate::record::{Among, Loaded, RecordSecret, held};
 use crate::report::Release;
 use crate::request::{HistoryRequest, ReleaseRef};
 use crate::upkeep::no_release;
@@ -67,7 +67,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     pub async fn history(&self, request: &HistoryRequest) -> Result<History, Failure> {
         let (release, loaded) = self.past(&request.release, &request.namespace).await?;
         let mut warnings = loaded.warnings;
-        let secrets = match self.record_secrets(&release, &loaded.record).await {
+        let secrets = match self
+            .record_secrets(&release, &loaded.record, Among::Named)
+            .await
+        {
             Ok(secrets) => Some(secrets),
             Err(error) => {
                 warnings.push(format!(

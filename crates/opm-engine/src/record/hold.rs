@@ -12,6 +12,7 @@ use std::time::Duration;
 use futures::future::{Either, select};
 use futures::lock::Mutex;
 use opm_core::protocol::{renewed, still_held};
+use opm_core::record::size::{Fitted, Records};
 use opm_core::record::{Record, encode_lock};
 
 use super::secret;
@@ -46,6 +47,8 @@ impl From<ApiError> for WriteError {
 /// A record whose lock this run holds.
 pub(crate) struct Holding {
     pub(crate) release: Release,
+    /// Whether what is too large may move into record Secrets.
+    records: Records,
     state: Mutex<State>,
     /// In front of writes of the record: an interrupt does not close it, because the lock has
     /// to be released then.
@@ -53,9 +56,19 @@ pub(crate) struct Holding {
 }
 
 impl Holding {
-    /// The record as it stands.
+    /// The record as it is stored: what was too large is not in it.
     pub(crate) async fn record(&self) -> Record {
         self.state.lock().await.record.clone()
+    }
+
+    /// One thing more that people should know.
+    pub(super) async fn note(&self, note: String) {
+        self.state.lock().await.notes.push(note);
+    }
+
+    /// What had to give way for good when the record was written, each once.
+    pub(crate) async fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut self.state.lock().await.notes)
     }
 }
 
@@ -63,6 +76,7 @@ struct State {
     stored: StoredSecret,
     record: Record,
     held: bool,
+    notes: Vec<String>,
 }
 
 impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
@@ -73,13 +87,16 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
         stored: StoredSecret,
         record: Record,
         sent: (Instant, Timestamp),
+        records: Records,
     ) -> Holding {
         let holding = Holding {
             release,
+            records,
             state: Mutex::new(State {
                 stored,
                 record,
                 held: true,
+                notes: Vec::new(),
             }),
             gate: Gate::default(),
         };
@@ -146,13 +163,21 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
         Ok(true)
     }
 
-    /// Writes the record. One without a lock releases it.
-    pub(crate) async fn write(
-        &self,
-        holding: &Holding,
-        mut record: Record,
-    ) -> Result<(), WriteError> {
+    /// Writes the record; what is too large moves out of it first. One without a lock releases
+    /// it.
+    pub(crate) async fn write(&self, holding: &Holding, record: Record) -> Result<(), WriteError> {
         let mut state = holding.state.lock().await;
+        let Holding {
+            release,
+            records,
+            gate,
+            ..
+        } = holding;
+        let slim = self.slim(release, record, &state.record, *records, gate);
+        let Fitted {
+            mut record, notes, ..
+        } = slim.await?;
+        state.notes.extend(notes);
         for _ in 0..ATTEMPTS {
             if record.lock.is_some() {
                 record.lock.clone_from(&state.record.lock);

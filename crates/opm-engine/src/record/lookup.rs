@@ -9,6 +9,7 @@ use opm_core::name::{NamespaceName, ReleaseName};
 use opm_core::record::Record;
 
 use super::secret;
+use super::spill::unreadable;
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{ErrorKind, SecretStore, StoredSecret};
@@ -17,23 +18,15 @@ use crate::request::ReleaseRef;
 
 const INVENTORY: (&str, &str) = (labels::COMPONENT, labels::COMPONENT_INVENTORY);
 
-/// A release's record as it was found.
+/// How often a record is read again that somebody writes meanwhile.
+const ATTEMPTS: usize = 5;
+
+/// A release's record as it was found, with everything in it that plans need.
 #[derive(Debug, Clone)]
 pub(crate) struct Loaded {
     pub(crate) stored: StoredSecret,
     pub(crate) record: Record,
     pub(crate) warnings: Vec<String>,
-}
-
-impl Loaded {
-    fn new(stored: StoredSecret) -> Result<Self, Failure> {
-        let (record, warnings) = secret::read(&stored)?;
-        Ok(Self {
-            stored,
-            record,
-            warnings,
-        })
-    }
 }
 
 impl<C, S: SecretStore, K> Engine<C, S, K> {
@@ -50,13 +43,16 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
             Failure::before_writing(&what, &error)
         })?;
         if let Some(stored) = direct {
-            return Ok((Some(Loaded::new(stored)?), Vec::new()));
+            return Ok((self.whole(release, stored).await?, Vec::new()));
         }
         let id = release.id.to_string();
         let labelled = [(labels::RELEASE_ID, id.as_str()), INVENTORY];
         match self.secrets.list(Some(namespace), &labelled).await {
             Ok(found) => {
-                let loaded = only(release, found)?.map(Loaded::new).transpose()?;
+                let loaded = match only(release, found)? {
+                    Some(stored) => self.whole(release, stored).await?,
+                    None => None,
+                };
                 Ok((loaded, Vec::new()))
             }
             Err(error) if error.kind == ErrorKind::Forbidden => {
@@ -71,6 +67,44 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
                 Err(Failure::before_writing(&what, &error))
             }
         }
+    }
+
+    /// The record in a Secret, with everything in it that plans need. Whoever writes the record
+    /// meanwhile may have removed what this reader is after, so a part that is not there counts
+    /// only if the record still names it.
+    async fn whole(
+        &self,
+        release: &Release,
+        mut stored: StoredSecret,
+    ) -> Result<Option<Loaded>, Failure> {
+        for _ in 0..ATTEMPTS {
+            let (record, warnings) = secret::read(&stored)?;
+            let error = match self.bodies(release, record).await {
+                Ok(record) => {
+                    return Ok(Some(Loaded {
+                        stored,
+                        record,
+                        warnings,
+                    }));
+                }
+                Err(error) => unreadable(release, &error),
+            };
+            let (namespace, name) = (&stored.content.namespace, &stored.content.name);
+            let now = self.secrets.get(namespace, name).await;
+            match now {
+                Ok(Some(now)) if now.resource_version != stored.resource_version => stored = now,
+                Ok(None) => return Ok(None),
+                _ => return Err(error),
+            }
+        }
+        Err(Failure::new(
+            FailureKind::LockLost,
+            format!(
+                "somebody else keeps writing the record of release {}",
+                release.name
+            ),
+        )
+        .hint("try again when the other run is done"))
     }
 
     /// Which release a command means. With a module, that follows from the names alone; else

@@ -6,16 +6,20 @@
 mod hold;
 mod lookup;
 mod manifests;
+mod payload;
 mod read_back;
+mod ring;
 mod secret;
+mod spill;
+mod take;
 mod turn;
 
 pub(crate) use hold::{Holding, WriteError};
 pub(crate) use lookup::Loaded;
-pub(crate) use manifests::RecordSecret;
 pub use read_back::ManifestsError;
 pub(crate) use read_back::held;
-pub(crate) use secret::{check_writable, content, fitted};
+pub(crate) use ring::{Among, RecordSecret, unswept};
+pub(crate) use secret::check_writable;
 pub(crate) use turn::{Turn, holder};
 
 #[cfg(test)]

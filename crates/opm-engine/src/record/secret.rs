@@ -1,6 +1,5 @@
 //! Between the Secret that the store hands out and the record that the codec reads.
 
-use opm_core::record::size::{MAX_RECORD_BYTES, Records, fit};
 use opm_core::record::{self, RELEASE_TYPE, Record, SecretParts, Stored};
 
 use crate::failure::{Failure, FailureKind};
@@ -56,7 +55,7 @@ pub(crate) fn check_writable(stored: &StoredSecret) -> Result<(), Failure> {
 }
 
 /// The Secret that a record becomes. One that was found under another name keeps it.
-pub(crate) fn content(
+pub(super) fn content(
     release: &Release,
     stored: Option<&StoredSecret>,
     record: &Record,
@@ -80,18 +79,5 @@ pub(crate) fn content(
         annotations,
         data,
         immutable: false,
-    }
-}
-
-/// The record in the size that a Secret can have, and what had to give way for that.
-pub(crate) fn fitted(record: Record) -> Result<(Record, Vec<String>), Failure> {
-    let fitted = fit(record, Records::Off, MAX_RECORD_BYTES);
-    match fitted.too_large {
-        false => Ok((fitted.record, fitted.notes)),
-        true => Err(Failure::new(
-            FailureKind::Refused,
-            "the release's record would become larger than a Secret may be",
-        )
-        .hint("split the module into several releases")),
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures::executor::block_on;
 use opm_core::event::Event;
 use opm_core::protocol::{Opening, Timing};
+use opm_core::record::size::Records;
 use opm_core::record::{Extra, Lock, Metadata, Record};
 
 use super::secret::content;
@@ -235,6 +236,7 @@ fn engine(store: &Store) -> Engine<(), Store, TestClock> {
     let settings = Settings {
         actor,
         timing: Timing::default(),
+        record_limit: opm_core::record::size::MAX_RECORD_BYTES,
         features: BTreeMap::new(),
     };
     let gate = Arc::new(Gate::default());
@@ -301,7 +303,7 @@ fn renewals_go_on_until_the_work_is_done() {
     let engine = engine(&store);
     let held = record(Some(lock("mine")));
     let stored = store.put(&content(&release(), None, &held), None);
-    let holding = engine.hold(release(), stored, held, engine.now());
+    let holding = engine.hold(release(), stored, held, engine.now(), Records::Used);
     let work = async {
         for _ in 0..100 {
             engine.clock.sleep(Duration::from_millis(500)).await;
@@ -318,7 +320,7 @@ fn without_renewal_the_gate_closes_and_nothing_is_written() {
     let engine = engine(&store);
     let held = record(Some(lock("mine")));
     let stored = store.put(&content(&release(), None, &held), None);
-    let holding = engine.hold(release(), stored, held, engine.now());
+    let holding = engine.hold(release(), stored, held, engine.now(), Records::Used);
     *store.silent.lock().unwrap() = true;
     block_on(engine.clock.sleep(Duration::from_secs(19)));
     assert_eq!(engine.gate.check(engine.now()), Ok(()));
@@ -337,7 +339,7 @@ fn edits_beside_the_lock_survive_and_a_lost_lock_stops_everything() {
     let held = record(Some(lock("mine")));
     let first = content(&release(), None, &held);
     let stored = store.put(&first, None);
-    let holding = engine.hold(release(), stored, held, engine.now());
+    let holding = engine.hold(release(), stored, held, engine.now(), Records::Used);
     let mut edited = first;
     edited
         .annotations

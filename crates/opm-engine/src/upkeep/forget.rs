@@ -36,7 +36,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             let mut record = settled.release(&self.ended(LogResult::Succeeded, None, &[]));
             let matches = |identity: &Identity| request.objects.iter().any(|s| s.matches(identity));
             let forgotten = record.forget(matches);
-            let report = Report {
+            let mut report = Report {
                 release: Some(release.clone()),
                 resources: forgotten.iter().map(outcome).collect(),
                 pending: pending(&record),
@@ -44,8 +44,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 warnings,
                 ..Report::default()
             };
-            return match self.write(&holding, record).await {
-                Ok(()) => Ok(report),
+            return match self.write_and_sweep(&holding, record).await {
+                Ok(()) => {
+                    report.warnings.extend(holding.take_notes().await);
+                    Ok(report)
+                }
                 Err(error) => Err(unwritten(error, report)),
             };
         }

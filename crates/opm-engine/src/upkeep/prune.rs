@@ -91,9 +91,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     ) -> Result<Report, Failure> {
         report.pending = pending(&record);
         report.kept = kept(&record);
-        if let Err(error) = self.write(holding, record).await {
+        if let Err(error) = self.write_and_sweep(holding, record).await {
             return Err(unwritten(error, report));
         }
+        report.warnings.extend(holding.take_notes().await);
         report.warnings.extend(self.cluster.take_warnings());
         if stopped == Some(Stopped::Interrupted) {
             let message = "interrupted; what was not deleted is not forgotten";

@@ -1,0 +1,123 @@
+//! Parts of a record that live in record Secrets: whose they are, where they are, and how they
+//! come back.
+//!
+//! A record in memory is whole: what a plan needs is in it. Only what is stored is slim. So
+//! whoever loads a record asks for what is [`missing`], fetches it, and puts it back with
+//! [`put_back`]; whoever writes one makes it fit anew ([`super::size::fit`]). That is how a
+//! record that shrinks comes back into its Secret.
+
+use super::{
+    Body, Change, Content, Finding, Held, Part, Problem, Record, RecordRef, Values,
+    decode_inventory, decode_kept, decode_pending,
+};
+
+/// Whose part moves.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Owner {
+    /// A part of the change with this id.
+    Change(String, Part),
+    /// The pending objects.
+    Pending,
+    /// The kept objects.
+    Kept,
+}
+
+impl Owner {
+    /// What it is called in a record Secret and in messages.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Change(_, part) => part.word(),
+            Self::Pending => "pending",
+            Self::Kept => "kept",
+        }
+    }
+}
+
+/// Where a record says that a part is.
+pub fn held<'a>(record: &'a Record, owner: &Owner) -> Option<&'a Held> {
+    match owner {
+        Owner::Change(id, part) => record.change(id)?.record.as_ref()?.parts.get(part),
+        Owner::Pending => record.pending.held.as_ref(),
+        Owner::Kept => record.kept.held.as_ref(),
+    }
+}
+
+/// What has to be fetched before anything can be planned: all of the current change, and the
+/// objects outside it.
+pub fn missing(record: &Record) -> Vec<(Owner, Held)> {
+    let current = record.current();
+    let mut owners: Vec<Owner> = current.map(missing_of).unwrap_or_default();
+    if record.pending.objects.moved() {
+        owners.push(Owner::Pending);
+    }
+    owners.extend(record.kept.held.is_some().then_some(Owner::Kept));
+    let found = |owner: Owner| held(record, &owner).cloned().map(|held| (owner, held));
+    owners.into_iter().filter_map(found).collect()
+}
+
+/// What of a change is not here; what was dropped for good is not among it.
+pub fn missing_of(change: &Change) -> Vec<Owner> {
+    let values = change.values.moved().then_some(Part::Values);
+    let inventory = change.inventory.moved().then_some(Part::Inventory);
+    values
+        .into_iter()
+        .chain(inventory)
+        .filter(|part| change.holds(*part))
+        .map(|part| Owner::Change(change.id.clone(), part))
+        .collect()
+}
+
+/// Puts a part back that was fetched. From then on the record says of it that it is here.
+pub fn put_back(record: &mut Record, owner: &Owner, payload: &[u8]) -> Result<(), Finding> {
+    match owner {
+        Owner::Pending => {
+            record.pending.objects = Body::Here(decode_pending(payload)?);
+            (record.pending.held, record.pending.count) = (None, None);
+        }
+        Owner::Kept => {
+            record.kept.objects = decode_kept(payload)?;
+            (record.kept.held, record.kept.count) = (None, None);
+        }
+        Owner::Change(id, part) => {
+            if let Some(change) = change_mut(record, id) {
+                put_back_part(change, *part, payload)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts a part back into one change, wherever that is.
+pub fn put_back_part(change: &mut Change, part: Part, payload: &[u8]) -> Result<(), Finding> {
+    match part {
+        Part::Values => change.values = Body::Here(Values(text(payload)?)),
+        Part::Inventory => change.inventory = Body::Here(decode_inventory(payload)?),
+        // These are never part of the release's own Secret.
+        Part::Manifests | Part::Applied => return Ok(()),
+    }
+    if let Some(held) = &mut change.record {
+        held.parts.remove(&part);
+        if part == Part::Inventory {
+            held.objects = None;
+        }
+    }
+    if change.record == Some(RecordRef::default()) {
+        change.record = None;
+    }
+    Ok(())
+}
+
+fn text(payload: &[u8]) -> Result<String, Finding> {
+    String::from_utf8(payload.to_vec()).map_err(|_| {
+        let (expected, found) = ("a text", "something else");
+        Finding::new("values", "", Problem::WrongType { expected, found })
+    })
+}
+
+pub(super) fn change_mut<'a>(record: &'a mut Record, id: &str) -> Option<&'a mut Change> {
+    let slot = record.history.iter_mut().find(|slot| slot.id == id)?;
+    match &mut slot.content {
+        Content::Read(change) => Some(change),
+        Content::Damaged(_) | Content::Absent => None,
+    }
+}

@@ -1,0 +1,171 @@
+//! One payload over places of the ring: compressed, split and written piece by piece; read back,
+//! put together and verified.
+//!
+//! What a payload means, and when the release's Secret names its places, is for the caller: it
+//! writes payloads *before* it writes a record that names them, and only while it holds the
+//! release's lock. Until then they are strays that the next run sweeps or writes over.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
+
+use opm_core::digest::ObjectHash;
+use opm_core::record::ring::{MAX_TOTAL_BYTES, allocate, pieces, places_needed};
+use opm_core::record::{Held, RECORD_TYPE};
+use thiserror::Error;
+
+use crate::engine::Engine;
+use crate::ports::{ApiError, ErrorKind, Gate, SecretContent, SecretStore, WriteOutcome};
+use crate::report::Release;
+
+/// Enough to make YAML small, and quick enough never to be noticed.
+const LEVEL: i32 = 3;
+
+/// More than any payload that was written here becomes.
+const LARGEST: u64 = 512 << 20;
+
+/// How often a piece is written anew when somebody else was at its place.
+const ATTEMPTS: usize = 5;
+
+/// Where payloads of a release go, and what their Secrets have in common.
+pub(crate) struct Beside<'a> {
+    pub(crate) release: &'a Release,
+    pub(crate) labels: BTreeMap<String, String>,
+    /// In front of every write.
+    pub(crate) gate: &'a Gate,
+}
+
+/// Why a payload could not be written or read.
+#[derive(Debug, Error)]
+pub(crate) enum PayloadError {
+    /// All places are taken.
+    #[error("there is no room for them")]
+    Full,
+    /// It is larger than all places together may be.
+    #[error("they are too large to be kept: {0} bytes")]
+    TooLarge(u64),
+    /// A Secret that should hold a piece of it is not there.
+    #[error("Secret/{0} is not there")]
+    Missing(String),
+    /// What is there is not what was written.
+    #[error("{0}")]
+    Damaged(String),
+    /// A request failed.
+    #[error("{0}")]
+    Api(#[from] ApiError),
+}
+
+impl<C, S: SecretStore, K> Engine<C, S, K> {
+    /// Writes a payload to places that are not `taken`, each piece under `key`, and says where
+    /// it is. `taken` must hold what the stored record names and what the next one will.
+    pub(crate) async fn write_payload(
+        &self,
+        beside: &Beside<'_>,
+        key: &str,
+        payload: &[u8],
+        taken: &BTreeSet<u8>,
+    ) -> Result<Held, PayloadError> {
+        let packed = zstd::encode_all(payload, LEVEL)
+            .map_err(|error| PayloadError::Damaged(error.to_string()))?;
+        let bytes = packed.len() as u64;
+        if bytes > MAX_TOTAL_BYTES {
+            return Err(PayloadError::TooLarge(bytes));
+        }
+        let places = allocate(places_needed(packed.len()), taken).ok_or(PayloadError::Full)?;
+        for (place, piece) in places.iter().zip(pieces(&packed)) {
+            self.write_piece(beside, *place, key, piece).await?;
+        }
+        Ok(Held {
+            places,
+            bytes,
+            hash: Some(ObjectHash::of_bytes(payload)),
+        })
+    }
+
+    /// Reads a payload back that was written under `key`. What comes back is what was written,
+    /// as far as the record has a hash of it; nothing else does.
+    pub(crate) async fn read_payload(
+        &self,
+        release: &Release,
+        key: &str,
+        held: &Held,
+    ) -> Result<Vec<u8>, PayloadError> {
+        let mut packed = Vec::new();
+        for place in &held.places {
+            let name = secret_name(release, *place);
+            let stored = self.secrets.get(release.namespace.as_str(), &name).await?;
+            let stored = stored.ok_or_else(|| PayloadError::Missing(name.clone()))?;
+            let Some(piece) = stored.content.data.get(key) else {
+                let why = format!("Secret/{name} has no {key} in it");
+                return Err(PayloadError::Damaged(why));
+            };
+            packed.extend_from_slice(piece);
+        }
+        let payload = unpacked(&packed).ok();
+        let intact = |payload: &Vec<u8>| {
+            let hash = held.hash.as_ref();
+            hash.is_none_or(|hash| *hash == ObjectHash::of_bytes(payload))
+        };
+        payload.filter(intact).ok_or_else(|| {
+            let names = held.places.iter().map(|place| secret_name(release, *place));
+            let names: Vec<String> = names.collect();
+            PayloadError::Damaged(format!(
+                "Secret/{} does not hold the {key} that were written there",
+                names.join(", Secret/")
+            ))
+        })
+    }
+
+    /// A Secret that is there already, and that no index names, is what a crashed run left, or
+    /// what another run has not swept yet.
+    async fn write_piece(
+        &self,
+        beside: &Beside<'_>,
+        place: u8,
+        key: &str,
+        piece: &[u8],
+    ) -> Result<(), ApiError> {
+        let content = SecretContent {
+            name: secret_name(beside.release, place),
+            namespace: beside.release.namespace.to_string(),
+            secret_type: RECORD_TYPE.to_owned(),
+            labels: beside.labels.clone(),
+            annotations: BTreeMap::new(),
+            data: BTreeMap::from([(key.to_owned(), piece.to_vec())]),
+            immutable: false,
+        };
+        for _ in 0..ATTEMPTS {
+            if let WriteOutcome::Written(_) = self.secrets.create(&content, beside.gate).await? {
+                return Ok(());
+            }
+            let left = self.secrets.get(&content.namespace, &content.name).await?;
+            let Some(left) = left else {
+                continue;
+            };
+            let version = left.resource_version;
+            let replaced = self.secrets.replace(&content, &version, beside.gate);
+            if let WriteOutcome::Written(_) = replaced.await? {
+                return Ok(());
+            }
+        }
+        Err(ApiError {
+            kind: ErrorKind::Stale,
+            status: None,
+            reason: String::new(),
+            message: format!("somebody else keeps writing Secret/{}", content.name),
+            causes: Vec::new(),
+        })
+    }
+}
+
+fn unpacked(packed: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut payload = Vec::new();
+    let decoder = zstd::Decoder::new(packed)?;
+    decoder.take(LARGEST).read_to_end(&mut payload)?;
+    Ok(payload)
+}
+
+/// The name of the Secret at a place of the ring.
+pub(crate) fn secret_name(release: &Release, place: u8) -> String {
+    let name = release.id.record_secret(&release.name, place);
+    name.unwrap_or_default()
+}

@@ -1,0 +1,198 @@
+//! The record Secrets of a release that exist, and removing those that nothing names.
+//!
+//! They are removed after the release's Secret has stopped naming them; what a crash leaves in
+//! between, the next run sweeps.
+
+use std::collections::BTreeSet;
+
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use opm_core::identity::GroupKind;
+use opm_core::ids::RECORD_SLOTS;
+use opm_core::labels;
+use opm_core::record::ring::named;
+use opm_core::record::{LogResult, Record};
+use serde_json::{Map, Value};
+
+use super::payload::secret_name;
+use super::{Holding, WriteError};
+use crate::engine::Engine;
+use crate::observe::metadata;
+use crate::ports::{ApiError, Clock, Cluster, Detail, ErrorKind, SecretStore};
+use crate::report::Release;
+
+/// How many Secrets are looked at at the same time by who may not list them.
+const AT_ONCE: usize = 16;
+
+/// A record Secret that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RecordSecret {
+    name: String,
+    uid: String,
+    resource_version: String,
+}
+
+impl RecordSecret {
+    /// What it is called.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Which record Secrets are of interest to who may not list them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Among {
+    /// Those that the record names, and all of them if the run before may have left others.
+    Named,
+    /// All that there can be.
+    All,
+}
+
+impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {
+    /// The record Secrets of a release that exist. Who may not list Secrets looks at them one by
+    /// one.
+    pub(crate) async fn record_secrets(
+        &self,
+        release: &Release,
+        record: &Record,
+        among: Among,
+    ) -> Result<Vec<RecordSecret>, ApiError> {
+        let id = release.id.to_string();
+        let secrets = GroupKind::new("", "Secret");
+        let label = Some((labels::RELEASE_ID, id.as_str()));
+        let namespace = release.namespace.as_str();
+        match self
+            .cluster
+            .list(&secrets, Some(namespace), label, Detail::Metadata)
+            .await
+        {
+            Ok(found) => Ok(found.iter().filter_map(record_secret).collect()),
+            Err(error) if error.kind == ErrorKind::Forbidden => {
+                self.one_by_one(release, record, among).await
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn one_by_one(
+        &self,
+        release: &Release,
+        record: &Record,
+        among: Among,
+    ) -> Result<Vec<RecordSecret>, ApiError> {
+        let named = named(record);
+        let all = among == Among::All || may_have_left_some(record);
+        let places = (0..RECORD_SLOTS).filter(|place| all || named.contains(place));
+        let looks = places.map(|place| {
+            let named = named.contains(&place);
+            self.record_secret_at(release, place, named)
+        });
+        let looks = stream::iter(looks).buffer_unordered(AT_ONCE);
+        let found: Vec<Option<RecordSecret>> = looks.try_collect().await?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// Rights may be narrower than the ring: a place that the record does not name, and that may
+    /// not be looked at, is not one that this user's runs have written.
+    async fn record_secret_at(
+        &self,
+        release: &Release,
+        place: u8,
+        named: bool,
+    ) -> Result<Option<RecordSecret>, ApiError> {
+        let name = secret_name(release, place);
+        let stored = match self.secrets.get(release.namespace.as_str(), &name).await {
+            Err(error) if error.kind == ErrorKind::Forbidden && !named => None,
+            looked => looked?,
+        };
+        Ok(stored.map(|stored| RecordSecret {
+            name,
+            uid: stored.uid,
+            resource_version: stored.resource_version,
+        }))
+    }
+
+    /// Writes a record, and removes what it names no longer. That this did not work is a note:
+    /// the next apply tries again.
+    pub(crate) async fn write_and_sweep(
+        &self,
+        holding: &Holding,
+        record: Record,
+    ) -> Result<(), WriteError>
+    where
+        K: Clock,
+    {
+        let before = holding.record().await;
+        let release = &holding.release;
+        let existing = match named(&before).is_empty() {
+            true => Ok(Vec::new()),
+            false => self.record_secrets(release, &before, Among::Named).await,
+        };
+        self.write(holding, record).await?;
+        let now = holding.record().await;
+        let swept = match existing {
+            Ok(existing) => self.sweep(release, &existing, &now).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = swept {
+            holding.note(unswept(&error)).await;
+        }
+        Ok(())
+    }
+
+    /// Removes those that the record, as it is stored now, does not name. One that was written
+    /// again meanwhile is somebody else's by now, and is left alone.
+    pub(crate) async fn sweep(
+        &self,
+        release: &Release,
+        existing: &[RecordSecret],
+        stored: &Record,
+    ) -> Result<(), ApiError> {
+        let named: BTreeSet<String> = named(stored)
+            .into_iter()
+            .map(|place| secret_name(release, place))
+            .collect();
+        for secret in existing
+            .iter()
+            .filter(|secret| !named.contains(&secret.name))
+        {
+            let RecordSecret {
+                name,
+                uid,
+                resource_version,
+            } = secret;
+            let version = Some(resource_version.as_str());
+            let namespace = release.namespace.as_str();
+            self.secrets
+                .remove(namespace, name, uid, version, &self.gate)
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+/// What is told about record Secrets that could not be removed.
+pub(crate) fn unswept(error: &ApiError) -> String {
+    format!("records of older changes could not be swept; the next apply tries again: {error}")
+}
+
+/// Whether the run before this one ended in a way that leaves record Secrets which nothing
+/// names.
+fn may_have_left_some(record: &Record) -> bool {
+    let before = record
+        .log
+        .iter()
+        .find(|entry| entry.result != LogResult::Started);
+    before.is_some_and(|entry| entry.result != LogResult::Succeeded)
+}
+
+fn record_secret(object: &Map<String, Value>) -> Option<RecordSecret> {
+    let labels = object.get("metadata")?.get("labels")?;
+    if labels.get(labels::COMPONENT)?.as_str()? != labels::COMPONENT_RECORD {
+        return None;
+    }
+    Some(RecordSecret {
+        name: metadata(object, "name")?.to_owned(),
+        uid: metadata(object, "uid")?.to_owned(),
+        resource_version: metadata(object, "resourceVersion")?.to_owned(),
+    })
+}
