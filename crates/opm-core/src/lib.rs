@@ -30,6 +30,7 @@ pub mod protocol;
 pub mod reach;
 pub mod record;
 pub mod rendered;
+pub mod repair;
 pub mod scope;
 pub mod status;
 pub mod time;

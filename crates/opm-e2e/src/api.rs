@@ -20,7 +20,28 @@ const KINDS: &[(&str, &str, &str, bool)] = &[
     ("Namespace", "/api/v1", "namespaces", false),
     ("Deployment", "/apis/apps/v1", "deployments", true),
     ("StatefulSet", "/apis/apps/v1", "statefulsets", true),
+    ("DaemonSet", "/apis/apps/v1", "daemonsets", true),
     ("Job", "/apis/batch/v1", "jobs", true),
+    ("CronJob", "/apis/batch/v1", "cronjobs", true),
+    (
+        "NetworkPolicy",
+        "/apis/networking.k8s.io/v1",
+        "networkpolicies",
+        true,
+    ),
+    (
+        "PodDisruptionBudget",
+        "/apis/policy/v1",
+        "poddisruptionbudgets",
+        true,
+    ),
+    ("Role", "/apis/rbac.authorization.k8s.io/v1", "roles", true),
+    (
+        "RoleBinding",
+        "/apis/rbac.authorization.k8s.io/v1",
+        "rolebindings",
+        true,
+    ),
     ("Ingress", "/apis/networking.k8s.io/v1", "ingresses", true),
     (
         "HorizontalPodAutoscaler",

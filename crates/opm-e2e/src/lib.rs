@@ -10,6 +10,7 @@
 )]
 
 pub mod api;
+mod canary;
 mod module;
 pub mod objects;
 mod ran;

@@ -75,6 +75,11 @@ impl Module {
         self
     }
 
+    /// All objects that it renders.
+    pub fn objects(&self) -> impl Iterator<Item = &Value> {
+        self.components.iter().flat_map(|c| &c.objects)
+    }
+
     /// Writes the module below `parent`, replacing what an earlier step wrote there.
     pub fn write(&self, parent: &Path) -> PathBuf {
         let dir = parent.join(&self.name);

@@ -7,10 +7,10 @@ pub fn config_map(name: &str, value: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"k": value}})
 }
 
-/// A Secret with one key.
+/// A Secret with one key, and a canary beside it: a value that no run may ever show.
 pub fn secret(name: &str, value: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name},
-        "stringData": {"password": value}})
+        "stringData": {"password": value, "canary": format!("a canary sings in {name}")}})
 }
 
 /// A headless Service.

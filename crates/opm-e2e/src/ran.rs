@@ -3,10 +3,32 @@
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::canary::Canaries;
+
 /// A run of the binary that is going on.
-pub struct Running(pub(crate) opm_testkit::Running);
+pub struct Running {
+    process: opm_testkit::Running,
+    arguments: Vec<String>,
+    canaries: Canaries,
+}
 
 impl Running {
+    pub(crate) fn new(
+        process: opm_testkit::Running,
+        arguments: &[&str],
+        canaries: &Canaries,
+    ) -> Self {
+        Self {
+            process,
+            arguments: arguments.iter().map(|a| (*a).to_owned()).collect(),
+            canaries: canaries.clone(),
+        }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
     /// As Ctrl-C does.
     pub fn interrupt(&self) {
         self.signal(Signal::INT);
@@ -14,13 +36,14 @@ impl Running {
 
     /// Sends any signal.
     pub fn signal(&self, signal: Signal) {
-        let pid = Pid::from_raw(self.0.pid().cast_signed()).unwrap();
+        let pid = Pid::from_raw(self.pid().cast_signed()).unwrap();
         kill_process(pid, signal).unwrap();
     }
 
     /// Waits for its end.
     pub async fn end(self) -> Ran {
-        Ran(self.0.finish().await)
+        let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+        Ran::checked(self.process.finish().await, &arguments, &self.canaries)
     }
 }
 
@@ -29,6 +52,13 @@ impl Running {
 pub struct Ran(pub(crate) opm_testkit::Ran);
 
 impl Ran {
+    /// No run shows what a Secret holds, unless that is what it was asked for.
+    pub(crate) fn checked(ran: opm_testkit::Ran, arguments: &[&str], canaries: &Canaries) -> Self {
+        let leaked = canaries.leaked(arguments, &[&ran.stdout, &ran.stderr]);
+        assert_eq!(leaked, None, "a Secret's value was shown\n{ran}");
+        Self(ran)
+    }
+
     /// Its exit code; −1 when a signal ended it.
     pub fn code(&self) -> i32 {
         self.0.code().unwrap_or(-1)
@@ -47,22 +77,45 @@ impl Ran {
         self.ends(0)
     }
 
+    /// What it wrote to standard output.
+    pub fn stdout(&self) -> &str {
+        &self.0.stdout
+    }
+
     /// The one JSON document on standard output.
     #[track_caller]
     pub fn json(&self) -> Value {
         self.0.json()
     }
 
-    /// What happened to `Kind/name`, if the report names it.
+    /// What the report says of `Kind/name`, if it names it.
     #[track_caller]
-    pub fn action(&self, spelled: &str) -> Option<String> {
+    pub fn resource(&self, spelled: &str) -> Option<Value> {
         let report = self.json();
         let resources = report["resources"].as_array().cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let found = resources
-            .iter()
-            .find(|r| format!("{}/{}", text(&r["kind"]), text(&r["name"])) == spelled);
-        found.map(|r| text(&r["action"]))
+        resources
+            .into_iter()
+            .find(|r| format!("{}/{}", text(&r["kind"]), text(&r["name"])) == spelled)
+    }
+
+    /// What happened to `Kind/name`, if the report names it.
+    #[track_caller]
+    pub fn action(&self, spelled: &str) -> Option<String> {
+        let resource = self.resource(spelled)?;
+        resource["action"].as_str().map(str::to_owned)
+    }
+
+    /// The fields of `Kind/name` that a difference names: path, before, after.
+    #[track_caller]
+    pub fn changes(&self, spelled: &str) -> Vec<(String, Value, Value)> {
+        let resource = self.resource(spelled).unwrap_or_default();
+        let changes = resource["changes"].as_array().cloned().unwrap_or_default();
+        let change = |c: &Value| {
+            let path = c["path"].as_str().unwrap_or_default().to_owned();
+            (path, c["before"].clone(), c["after"].clone())
+        };
+        changes.iter().map(change).collect()
     }
 
     /// Everything it wrote must not contain this.

@@ -50,11 +50,7 @@ impl RecordError {
 
 /// Reads the record in a Secret.
 pub fn decode(secret: &SecretParts) -> Result<Decoded, RecordError> {
-    let mut reader = Reader {
-        secret,
-        fatal: Vec::new(),
-        tolerated: Vec::new(),
-    };
+    let mut reader = Reader::new(secret);
     let record = reader.record();
     let Reader {
         fatal, tolerated, ..
@@ -84,30 +80,36 @@ pub fn decode(secret: &SecretParts) -> Result<Decoded, RecordError> {
 }
 
 /// Kind and apiVersion, which say whether this version may write the record.
-struct Head {
-    kind: String,
-    api_version: String,
+pub(super) struct Head {
+    pub(super) kind: String,
+    pub(super) api_version: String,
 }
 
 impl Head {
-    fn known(&self) -> bool {
+    pub(super) fn known(&self) -> bool {
         self.kind == KIND && [API_VERSION, API_VERSION_MOVED].contains(&self.api_version.as_str())
     }
 }
 
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     secret: &'a SecretParts,
-    fatal: Vec<Finding>,
-    tolerated: Vec<Finding>,
+    pub(super) fatal: Vec<Finding>,
+    pub(super) tolerated: Vec<Finding>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(secret: &'a SecretParts) -> Self {
+        Self {
+            secret,
+            fatal: Vec::new(),
+            tolerated: Vec::new(),
+        }
+    }
 }
 
 impl Reader<'_> {
     fn record(&mut self) -> Option<(Head, Record)> {
-        let read = self.part("metadata", metadata);
-        if read.is_none() && !self.secret.data.contains_key("metadata") {
-            self.fatal
-                .push(Finding::new("metadata", "", Problem::Missing));
-        }
+        let read = self.metadata();
         let history = self.history();
         let pending = self.part("pending", read::pending).unwrap_or_default();
         let kept = self.part("kept", read::kept).unwrap_or_default();
@@ -137,8 +139,17 @@ impl Reader<'_> {
         Some((head, record))
     }
 
+    pub(super) fn metadata(&mut self) -> Option<(Head, Metadata)> {
+        let read = self.part("metadata", metadata);
+        if read.is_none() && !self.secret.data.contains_key("metadata") {
+            self.fatal
+                .push(Finding::new("metadata", "", Problem::Missing));
+        }
+        read
+    }
+
     /// A part whose damage is fatal; absent is nothing.
-    fn part<T>(
+    pub(super) fn part<T>(
         &mut self,
         key: &'static str,
         read: impl FnOnce(Fields<'static>) -> Result<T, Finding>,
@@ -150,7 +161,7 @@ impl Reader<'_> {
         part.map_err(|finding| self.fatal.push(finding)).ok()
     }
 
-    fn log(&mut self) -> Vec<LogEntry> {
+    pub(super) fn log(&mut self) -> Vec<LogEntry> {
         let Some(bytes) = self.secret.data.get("log") else {
             return Vec::new();
         };
@@ -161,7 +172,7 @@ impl Reader<'_> {
         })
     }
 
-    fn history(&mut self) -> Vec<Slot> {
+    pub(super) fn history(&mut self) -> Vec<Slot> {
         let Some(bytes) = self.secret.data.get("index") else {
             self.fatal.push(Finding::new("index", "", Problem::Missing));
             return Vec::new();
@@ -212,7 +223,7 @@ impl Reader<'_> {
     }
 
     /// Pending and kept are sets; a second mention would be pruned twice or forgotten once.
-    fn one_of_each(&mut self, pending: &Pending, kept: &Kept) {
+    pub(super) fn one_of_each(&mut self, pending: &Pending, kept: &Kept) {
         let mut seen = BTreeSet::new();
         for (at, object) in pending.objects().iter().enumerate() {
             if !seen.insert(&object.entry.identity) {
@@ -231,7 +242,7 @@ impl Reader<'_> {
     }
 }
 
-fn pairs<V: Clone>(
+pub(super) fn pairs<V: Clone>(
     from: &BTreeMap<String, V>,
     wanted: impl Fn(&str) -> bool,
 ) -> BTreeMap<String, V> {
@@ -241,7 +252,7 @@ fn pairs<V: Clone>(
         .collect()
 }
 
-fn read_change(id: &str, bytes: &[u8], current: bool) -> Result<Change, Finding> {
+pub(super) fn read_change(id: &str, bytes: &[u8], current: bool) -> Result<Change, Finding> {
     let change = read::change(id, Fields::of(id, parse(id, bytes)?)?)?;
     if current && change.inventory == Body::InRecord && !change.holds(super::Part::Inventory) {
         return Err(Finding::new(id, "inventory", Problem::Missing));

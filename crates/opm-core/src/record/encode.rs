@@ -92,7 +92,7 @@ fn metadata(record: &Record) -> Value {
     )
 }
 
-fn change(change: &Change) -> Value {
+pub(super) fn change(change: &Change) -> Value {
     let values = change.values.here().map(|values| &values.0);
     with(
         &change.extra,

@@ -19,6 +19,7 @@ mod pending;
 mod read;
 pub mod ring;
 pub mod room;
+mod salvage;
 mod secret;
 pub mod size;
 mod summary;
@@ -37,6 +38,7 @@ pub use lock::Lock;
 pub use log::{Counts, LogEntry, LogResult, MAX_LOG};
 pub use pending::{Kept, KeptObject, KeptWhy, Pending, PendingObject, PendingWhy};
 pub use read::{decode_inventory, decode_kept, decode_pending};
+pub use salvage::{Salvaged, decode_change, encode_change, salvage};
 pub use secret::{RECORD_TYPE, RELEASE_TYPE, SecretParts, labels_beside, release_labels};
 pub use summary::{SUMMARY_ANNOTATION, Summary};
 
@@ -137,6 +139,17 @@ impl Record {
         match self.current().map(|change| &change.inventory) {
             Some(Body::Here(inventory)) => &inventory.entries,
             _ => &[],
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn current_inventory_mut(&mut self) -> Option<&mut Vec<RecordedEntry>> {
+        match self.history.first_mut().map(|slot| &mut slot.content) {
+            Some(Content::Read(change)) => match &mut change.inventory {
+                Body::Here(inventory) => Some(&mut inventory.entries),
+                Body::InRecord => None,
+            },
+            _ => None,
         }
     }
 

@@ -40,13 +40,15 @@ impl World {
         let opm = variables
             .iter()
             .fold(self.opm.clone(), |opm, (name, value)| opm.env(name, value));
-        Ran(opm.run(arguments).await)
+        let ran = opm.run(arguments).await;
+        Ran::checked(ran, arguments, &self.canaries)
     }
 
     /// Runs the binary as somebody else.
     pub async fn opm_as(&self, kubeconfig: &Path, arguments: &[&str]) -> Ran {
         let target = Target::Kubeconfig(kubeconfig.to_owned());
-        Ran(self.opm.clone().against(target).run(arguments).await)
+        let ran = self.opm.clone().against(target).run(arguments).await;
+        Ran::checked(ran, arguments, &self.canaries)
     }
 
     /// Applies a module; the answer is JSON.
@@ -61,20 +63,35 @@ impl World {
         module: &Module,
         flags: &[&str],
     ) -> Ran {
-        let dir = module.write(self.dir.path()).display().to_string();
+        let dir = self.write(module);
         self.opm_with(variables, &apply_arguments(&dir, flags))
             .await
     }
 
+    /// Shows what applying a module would do; the answer is JSON.
+    pub async fn diff(&self, module: &Module, flags: &[&str]) -> Ran {
+        let dir = self.write(module);
+        let arguments = [&["mod", "diff", dir.as_str(), "-o", "json"], flags].concat();
+        self.opm(&arguments).await
+    }
+
     /// Applies a module as somebody with other rights.
     pub async fn apply_as(&self, kubeconfig: &Path, module: &Module, flags: &[&str]) -> Ran {
-        let dir = module.write(self.dir.path()).display().to_string();
+        let dir = self.write(module);
         self.opm_as(kubeconfig, &apply_arguments(&dir, flags)).await
     }
 
     /// Writes a module, and says where.
     pub fn write(&self, module: &Module) -> String {
+        for object in module.objects() {
+            self.canaries.learn(object);
+        }
         module.write(self.dir.path()).display().to_string()
+    }
+
+    /// A value that no run may show, though no module of the scenario has it.
+    pub fn hide(&self, value: &str) {
+        self.canaries.add(value);
     }
 
     /// How many requests a run sends.
@@ -113,8 +130,9 @@ impl World {
         route.relay.on(When::nth(nth), fault);
         let target = Target::Kubeconfig(route.kubeconfig.clone());
         let running = self.opm.clone().against(target).start(arguments);
+        let running = Running::new(running, arguments, &self.canaries);
         route.relay.aim_at(running.pid());
-        Ran(running.finish().await)
+        running.end().await
     }
 
     /// A relay in front of the API server, and a kubeconfig that leads through it.
@@ -146,8 +164,9 @@ impl World {
 
     /// Starts an apply and leaves it running.
     pub fn start_apply(&self, module: &Module, flags: &[&str]) -> Running {
-        let dir = module.write(self.dir.path()).display().to_string();
-        Running(self.opm.start(apply_arguments(&dir, flags)))
+        let dir = self.write(module);
+        let arguments = apply_arguments(&dir, flags);
+        Running::new(self.opm.start(&arguments), &arguments, &self.canaries)
     }
 
     /// Deletes a release by name; the answer is JSON.

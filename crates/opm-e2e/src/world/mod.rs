@@ -14,6 +14,7 @@ use opm_testkit::{ControlPlane, Leftover, Opm, Rights, Rule, Target, TestNamespa
 use tempfile::TempDir;
 
 use crate::api::Api;
+use crate::canary::Canaries;
 use crate::objects;
 
 pub use acting::Killed;
@@ -35,6 +36,7 @@ pub struct World {
     place: Place,
     opm: Opm,
     dir: TempDir,
+    canaries: Canaries,
 }
 
 impl World {
@@ -51,6 +53,7 @@ impl World {
             place: Place::Real(Box::new(test), user),
             opm,
             dir,
+            canaries: Canaries::default(),
         }
     }
 
@@ -67,6 +70,7 @@ impl World {
             place: Place::Sandbox(sandbox),
             opm,
             dir,
+            canaries: Canaries::default(),
         };
         world.api.create("", &objects::namespace(&world.ns)).await;
         world

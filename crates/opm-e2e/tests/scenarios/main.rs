@@ -8,6 +8,8 @@
 )]
 
 mod change_records;
+mod diff;
+mod diff_then_apply;
 mod edges;
 mod faults;
 mod features;

@@ -1,0 +1,111 @@
+//! The history of a repaired record: which changes there are, and which one is current.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::{Evidence, RecoveredChange, Source};
+use crate::record::{Change, Content, Salvaged, Slot};
+
+/// The changes, newest first.
+#[derive(Debug, Clone)]
+pub(super) struct History {
+    pub(super) slots: Vec<(Change, Source)>,
+    /// What the index names and nothing has.
+    pub(super) lost: Vec<String>,
+    /// Whether the current change is known for certain, and its inventory with it.
+    pub(super) intact: bool,
+}
+
+impl History {
+    pub(super) fn of(evidence: &Evidence) -> Self {
+        let nothing = Salvaged::default();
+        let salvaged = evidence.salvaged.as_ref().unwrap_or(&nothing);
+        let kept: BTreeMap<&str, &Change> = evidence
+            .kept_changes
+            .iter()
+            .map(|change| (change.id.as_str(), change))
+            .collect();
+        match &salvaged.index {
+            Some(ids) => Self::by_index(ids, salvaged, &kept),
+            None => Self::by_age(salvaged, &kept),
+        }
+    }
+
+    fn by_index(ids: &[String], salvaged: &Salvaged, kept: &BTreeMap<&str, &Change>) -> Self {
+        let (mut slots, mut lost) = (Vec::new(), Vec::new());
+        for id in ids {
+            match (salvaged.changes.get(id), kept.get(id.as_str())) {
+                (Some(change), _) => slots.push((change.clone(), Source::Secret)),
+                (None, Some(change)) => slots.push(((*change).clone(), Source::Records)),
+                (None, None) => lost.push(id.clone()),
+            }
+        }
+        let current = ids.first();
+        let intact = current.is_none_or(|id| salvaged.changes.contains_key(id));
+        Self {
+            slots,
+            lost,
+            intact,
+        }
+    }
+
+    /// Without an index, the changes say themselves which one was current: only its objects have
+    /// uids. Else the newest comes first, and a change before the one that it followed.
+    fn by_age(salvaged: &Salvaged, kept: &BTreeMap<&str, &Change>) -> Self {
+        let own = salvaged.changes.values();
+        let mut slots: Vec<(Change, Source)> = own
+            .map(|change| (change.clone(), Source::Secret))
+            .chain(
+                kept.values()
+                    .filter(|change| !salvaged.changes.contains_key(&change.id))
+                    .map(|change| ((*change).clone(), Source::Records)),
+            )
+            .collect();
+        slots.sort_by(|(a, _), (b, _)| {
+            let newest = |change: &Change| Reverse((has_lives(change), change.timestamp.clone()));
+            newest(a)
+                .cmp(&newest(b))
+                .then_with(|| follows(b, a).cmp(&follows(a, b)))
+                .then_with(|| a.id.cmp(&b.id))
+        });
+        let intact = slots.first().is_some_and(|(change, _)| has_lives(change));
+        Self {
+            slots,
+            lost: Vec::new(),
+            intact,
+        }
+    }
+
+    pub(super) fn told(&self) -> Vec<RecoveredChange> {
+        self.slots
+            .iter()
+            .map(|(change, source)| RecoveredChange {
+                id: change.id.clone(),
+                source: *source,
+                objects: change.entries().len(),
+            })
+            .collect()
+    }
+
+    pub(super) fn into_slots(self) -> Vec<Slot> {
+        self.slots
+            .into_iter()
+            .map(|(change, _)| Slot {
+                id: change.id.clone(),
+                content: Content::Read(Box::new(change)),
+            })
+            .collect()
+    }
+}
+
+/// Uids describe living objects: only the current change has them.
+fn has_lives(change: &Change) -> bool {
+    change
+        .entries()
+        .iter()
+        .any(|recorded| recorded.entry.uid.is_some())
+}
+
+fn follows(change: &Change, other: &Change) -> bool {
+    change.parent.as_deref() == Some(other.id.as_str())
+}

@@ -1,0 +1,355 @@
+//! A record that was lost or damaged, put together again: from what can still be read of it, from
+//! the changes that its record Secrets keep, and from the objects that carry its labels.
+//!
+//! What can be read stays as it is. What cannot is replaced by what is certain: an object that
+//! is in the cluster under this release's labels belongs to it, and nothing else does. Nothing
+//! here looks at a cluster or writes.
+
+mod history;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::entry::Entry;
+use crate::identity::Identity;
+use crate::labels::Owner;
+use crate::record::{
+    Body, Change, Extra, Finding, Kept, KeptObject, KeptWhy, Metadata, Pending, PendingObject,
+    PendingWhy, Record, Salvaged, release_labels,
+};
+use crate::time::Timestamp;
+
+use history::History;
+
+/// Everything that is known of a release whose record may be damaged.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    /// Whose record it is.
+    pub owner: Owner,
+    /// What can be read of its Secret; none if there is no Secret.
+    pub salvaged: Option<Salvaged>,
+    /// The changes that record Secrets keep, each verified by its digest and its id.
+    pub kept_changes: Vec<Change>,
+    /// The objects that carry the release's labels and were applied by it, with their uids.
+    pub labelled: Vec<Entry>,
+    /// The server's time.
+    pub now: Timestamp,
+}
+
+/// What a look at an object found that a recovered change names and that carries no label of the
+/// release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// It is not there.
+    Absent,
+    /// It is there, and is not this release's.
+    Foreign,
+    /// Nobody could tell.
+    Unknown,
+}
+
+/// Where a change comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// It was readable in the release's Secret.
+    Secret,
+    /// A record Secret had kept it.
+    Records,
+}
+
+/// A change of the repaired history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecoveredChange {
+    /// Its id.
+    pub id: String,
+    /// Where it comes from.
+    pub source: Source,
+    /// How many objects its inventory names.
+    pub objects: usize,
+}
+
+/// How an object found by its labels is remembered from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// As an object of the current change.
+    Inventory,
+    /// As pending: the next apply keeps it if it renders it, and removes it if not.
+    Pending,
+    /// As kept: left standing until somebody says otherwise.
+    Kept,
+}
+
+/// An object that the record did not know, or not for certain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TakenObject {
+    /// Which object.
+    pub entry: Entry,
+    /// How it is remembered.
+    pub taken: Taken,
+}
+
+/// A repaired record, and what was done to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Repaired {
+    /// The record to write.
+    pub record: Record,
+    /// What was wrong, key by key.
+    pub findings: Vec<Finding>,
+    /// The changes of its history, newest first.
+    pub changes: Vec<RecoveredChange>,
+    /// Changes that the index names and that nothing can bring back.
+    pub lost: Vec<String>,
+    /// Objects that it knows from now on.
+    pub taken: Vec<TakenObject>,
+    /// Objects that a recovered change names and that are not this release's: left out.
+    pub foreign: Vec<Identity>,
+    /// Whether anything is different from what is stored.
+    pub changed: bool,
+}
+
+/// A record on its way: what is left is to look at objects that carry no label.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    evidence: Evidence,
+    history: History,
+    doubtful: Vec<Entry>,
+}
+
+/// Whether the record Secrets have to be read: only if the release's Secret does not have
+/// everything that it names.
+pub fn needs_records(salvaged: Option<&Salvaged>) -> bool {
+    let Some(salvaged) = salvaged else {
+        return true;
+    };
+    match &salvaged.index {
+        None => true,
+        Some(ids) => ids.iter().any(|id| !salvaged.changes.contains_key(id)),
+    }
+}
+
+/// Puts the history together, and says which objects have to be looked at.
+pub fn draft(evidence: Evidence) -> Draft {
+    let history = History::of(&evidence);
+    let labelled: BTreeSet<&Identity> = evidence.labelled.iter().map(|e| &e.identity).collect();
+    let doubtful = match (history.intact, history.slots.first()) {
+        (false, Some((current, _))) => {
+            let entries = current.entries().iter().map(|recorded| &recorded.entry);
+            let doubtful = entries.filter(|entry| !labelled.contains(&entry.identity));
+            doubtful.cloned().collect()
+        }
+        _ => Vec::new(),
+    };
+    Draft {
+        history,
+        doubtful,
+        evidence,
+    }
+}
+
+impl Draft {
+    /// Objects of the recovered current change that carry no label of the release.
+    pub fn doubtful(&self) -> impl Iterator<Item = &Identity> {
+        self.doubtful.iter().map(|entry| &entry.identity)
+    }
+
+    /// The repaired record, given what was found of the doubtful objects.
+    pub fn settle(self, looks: &HashMap<Identity, Look>) -> Repaired {
+        let Self {
+            evidence, history, ..
+        } = self;
+        let salvaged = evidence.salvaged.clone().unwrap_or_default();
+        let stored = evidence.salvaged.is_some();
+        let mut record = Record::new(
+            metadata(&evidence, &history),
+            labels(&evidence.owner, &salvaged),
+        );
+        record.pending = salvaged.pending.clone().unwrap_or_default();
+        record.kept = salvaged.kept.clone().unwrap_or_default();
+        record.lock = salvaged.lock.clone();
+        record.log = salvaged.log.clone();
+        record.unknown = salvaged.unknown.clone();
+        record.annotations = salvaged.annotations.clone();
+        let intact = history.intact;
+        let (changes, lost) = (history.told(), history.lost.clone());
+        record.history = history.into_slots();
+
+        let mut taking = Taking::new(&evidence, &mut record);
+        if !intact {
+            taking.confirm(looks);
+        }
+        taking.outside(kept_alone_is_lost(&salvaged, stored));
+        let (taken, foreign) = (taking.taken, taking.foreign);
+        let relabelled = record.labels != salvaged.labels;
+        let findings = salvaged.findings;
+        let changed = !stored || !findings.is_empty() || !taken.is_empty() || !intact || relabelled;
+        Repaired {
+            record,
+            findings,
+            changes,
+            lost,
+            taken,
+            foreign,
+            changed,
+        }
+    }
+}
+
+/// Whether what was kept is the only thing that is not known: then what the rest of the record
+/// does not name was left standing on purpose.
+fn kept_alone_is_lost(salvaged: &Salvaged, stored: bool) -> bool {
+    stored && salvaged.kept.is_none() && salvaged.pending.is_some() && salvaged.index.is_some()
+}
+
+fn metadata(evidence: &Evidence, history: &History) -> Metadata {
+    let owner = &evidence.owner;
+    let salvaged = evidence.salvaged.as_ref();
+    let before = salvaged.and_then(|salvaged| salvaged.metadata.clone());
+    let newest = history.slots.first().map(|(change, _)| &change.timestamp);
+    let newest = newest.filter(|time| !time.is_empty()).cloned();
+    Metadata {
+        name: owner.release.to_string(),
+        namespace: owner.namespace.to_string(),
+        release_id: owner.id.to_string(),
+        last_transition_time: before
+            .as_ref()
+            .and_then(|before| before.last_transition_time.clone())
+            .or(newest),
+        extra: before.map(|before| before.extra).unwrap_or_default(),
+    }
+}
+
+/// What the Secret is labelled with, and everything that it has to be labelled with.
+fn labels(owner: &Owner, salvaged: &Salvaged) -> BTreeMap<String, String> {
+    let mut labels = salvaged.labels.clone();
+    labels.extend(release_labels(owner));
+    labels
+}
+
+/// Takes found objects into a record.
+struct Taking<'a> {
+    evidence: &'a Evidence,
+    record: &'a mut Record,
+    taken: Vec<TakenObject>,
+    foreign: Vec<Identity>,
+}
+
+impl<'a> Taking<'a> {
+    fn new(evidence: &'a Evidence, record: &'a mut Record) -> Self {
+        Self {
+            evidence,
+            record,
+            taken: Vec::new(),
+            foreign: Vec::new(),
+        }
+    }
+
+    /// The inventory of a recovered current change: only what is certainly this release's stays.
+    fn confirm(&mut self, looks: &HashMap<Identity, Look>) {
+        let found: HashMap<&Identity, &Entry> = self
+            .evidence
+            .labelled
+            .iter()
+            .map(|entry| (&entry.identity, entry))
+            .collect();
+        let outside = outside(&self.record.pending, &self.record.kept);
+        let Some(inventory) = self.record.current_inventory_mut() else {
+            return;
+        };
+        let (mut unknown, mut foreign, mut taken) = (Vec::new(), Vec::new(), Vec::new());
+        inventory.retain_mut(|recorded| {
+            let entry = &mut recorded.entry;
+            // What was left behind later on was no longer part of the release.
+            if outside.contains(&entry.identity) {
+                return false;
+            }
+            if let Some(live) = found.get(&entry.identity) {
+                entry.uid = live.uid.clone();
+                taken.push(entry.clone());
+                return true;
+            }
+            match looks.get(&entry.identity) {
+                // A Job that is done and gone must not run again.
+                Some(Look::Absent) => entry.identity.group_kind.is("batch", "Job"),
+                Some(Look::Foreign) => {
+                    foreign.push(entry.identity.clone());
+                    false
+                }
+                Some(Look::Unknown) | None => {
+                    unknown.push(entry.clone());
+                    false
+                }
+            }
+        });
+        self.foreign = foreign;
+        for entry in taken {
+            let taken = Taken::Inventory;
+            self.taken.push(TakenObject { entry, taken });
+        }
+        for entry in unknown {
+            self.pending(entry);
+        }
+    }
+
+    /// Labelled objects that the record does not know.
+    fn outside(&mut self, as_kept: bool) {
+        let mut known: BTreeSet<Identity> = outside(&self.record.pending, &self.record.kept);
+        let inventory = self.record.inventory().iter();
+        known.extend(inventory.map(|recorded| recorded.entry.identity.clone()));
+        for entry in &self.evidence.labelled {
+            if known.insert(entry.identity.clone()) {
+                match as_kept {
+                    true => self.kept(entry.clone()),
+                    false => self.pending(entry.clone()),
+                }
+            }
+        }
+    }
+
+    fn pending(&mut self, entry: Entry) {
+        let entry = Entry {
+            hash: None,
+            ..entry
+        };
+        let object = PendingObject {
+            entry: entry.clone(),
+            why: PendingWhy::Repair,
+            change: self.change(),
+            since: self.evidence.now.to_string(),
+            reason: Some("found by its labels".to_owned()),
+            late: false,
+            extra: Extra::default(),
+        };
+        if let Body::Here(objects) = &mut self.record.pending.objects {
+            objects.push(object);
+            let taken = Taken::Pending;
+            self.taken.push(TakenObject { entry, taken });
+        }
+    }
+
+    fn kept(&mut self, entry: Entry) {
+        let object = KeptObject {
+            entry: entry.clone(),
+            why: KeptWhy::NoPrune,
+            change: self.change(),
+            since: self.evidence.now.to_string(),
+            reason: Some("found by its labels; what was kept could not be read".to_owned()),
+            extra: Extra::default(),
+        };
+        self.record.kept.objects.push(object);
+        let taken = Taken::Kept;
+        self.taken.push(TakenObject { entry, taken });
+    }
+
+    fn change(&self) -> String {
+        let current = self.record.current();
+        current.map(|change| change.id.clone()).unwrap_or_default()
+    }
+}
+
+fn outside(pending: &Pending, kept: &Kept) -> BTreeSet<Identity> {
+    let pending = pending.objects().iter().map(|object| &object.entry);
+    let kept = kept.objects.iter().map(|object| &object.entry);
+    pending
+        .chain(kept)
+        .map(|entry| entry.identity.clone())
+        .collect()
+}
