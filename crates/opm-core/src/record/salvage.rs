@@ -75,7 +75,7 @@ pub fn salvage(secret: &SecretParts) -> Salvaged {
         .map(|slot| slot.id.as_str())
         .chain(["metadata", "index", "pending", "kept", "lock", "log"])
         .collect();
-    let unknown = |key: &str| !known.contains(key) && !(broken_index && is_change(key));
+    let read = |key: &str| known.contains(key) || (broken_index && is_change(key));
     let foreign = metadata.as_ref().filter(|(head, _)| !head.known());
     Salvaged {
         foreign: foreign.map(|(head, _)| (head.kind.clone(), head.api_version.clone())),
@@ -87,7 +87,7 @@ pub fn salvage(secret: &SecretParts) -> Salvaged {
         lock_damaged: lock.is_none() && secret.data.contains_key("lock"),
         lock,
         log,
-        unknown: pairs(&secret.data, unknown),
+        unknown: pairs(&secret.data, |key| !read(key)),
         labels: secret.labels.clone(),
         annotations: pairs(&secret.annotations, |name| name != SUMMARY_ANNOTATION),
         findings: reader.fatal.into_iter().chain(reader.tolerated).collect(),

@@ -9,7 +9,6 @@
 
 mod change_records;
 mod diff;
-mod diff_then_apply;
 mod edges;
 mod faults;
 mod features;
