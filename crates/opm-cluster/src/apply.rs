@@ -48,6 +48,9 @@ impl ClusterClient {
         let body = create_body(request.object);
         let call = place.apply(&request.identity.name, &body, &options(request))?;
         let done = self.exchange(&call, Sending::writing(self, gate)).await;
+        if done.may_still_land && !request.dry_run {
+            gate.note_unanswered();
+        }
         let error = match done.result {
             Ok(answer) => return sent(&answer, request),
             Err(error) => error,

@@ -214,6 +214,7 @@ mod tests {
         let says = |kind, message: &str, in_doubt| Exchange {
             result: Err(local_error(kind, message.to_owned())),
             in_doubt,
+            may_still_land: in_doubt,
         };
         let uid = "the UID in the precondition (A) does not match the UID in record (B)";
         let version = "the ResourceVersion in the precondition (1) does not match";

@@ -64,6 +64,18 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// Whether the request may still be carried out after it failed: nobody said that it was
+    /// done with.
+    pub(crate) fn may_still_land(self) -> bool {
+        match self {
+            Self::NoAnswer => true,
+            Self::Status { status, .. } => status == 504,
+            Self::NotConnected | Self::Permanent => false,
+        }
+    }
+}
+
 /// How far a request has come.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Progress {
@@ -222,5 +234,9 @@ mod tests {
         assert!(status(500, true, None).in_doubt());
         assert!(!status(429, true, None).in_doubt());
         assert!(!Failure::NotConnected.in_doubt());
+        assert!(Failure::NoAnswer.may_still_land());
+        assert!(status(504, true, None).may_still_land());
+        assert!(!status(503, true, None).may_still_land());
+        assert!(!Failure::NotConnected.may_still_land());
     }
 }

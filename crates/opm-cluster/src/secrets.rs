@@ -60,8 +60,12 @@ impl SecretStore for ClusterClient {
         let call = place.apply(&content.name, &create_body(&to_object(content)), &options)?;
         let wrote = |stored: &StoredSecret| stored.content == *content;
         let at = (content.namespace.as_str(), content.name.as_str());
-        self.write(&call, Sending::writing(self, gate), at, wrote)
-            .await
+        let created = self.write(&call, Sending::writing(self, gate), at, wrote);
+        let (outcome, may_still_land) = created.await;
+        if may_still_land {
+            gate.note_unanswered();
+        }
+        outcome
     }
 
     async fn replace(
@@ -75,8 +79,9 @@ impl SecretStore for ClusterClient {
         let call = place.replace(&content.name, &body, RECORD_MANAGER)?;
         let wrote = |stored: &StoredSecret| stored.content == *content;
         let at = (content.namespace.as_str(), content.name.as_str());
-        self.write(&call, Sending::writing(self, gate), at, wrote)
-            .await
+        let sending = Sending::writing(self, gate);
+        // Bound to a version, it does nothing when it lands late.
+        self.write(&call, sending, at, wrote).await.0
     }
 
     async fn write_lock(
@@ -103,6 +108,7 @@ impl SecretStore for ClusterClient {
         };
         self.write(&call, sending, (at.namespace, at.name), wrote)
             .await
+            .0
     }
 
     async fn remove(
@@ -133,16 +139,32 @@ impl ClusterClient {
         }
     }
 
-    /// Sends a write that is bound to a version. A 409 after an attempt that was not answered
-    /// may be our own write's doing: what is there decides, by `wrote`.
+    /// Sends a write, and says whether it may still land.
     async fn write(
         &self,
         call: &Call,
         sending: Sending<'_>,
+        at: (&str, &str),
+        wrote: impl Fn(&StoredSecret) -> bool + Send,
+    ) -> (Result<WriteOutcome, ApiError>, bool) {
+        let done = self.exchange(call, sending).await;
+        let may_still_land = done.may_still_land;
+        let outcome = self.wrote(done, sending, at, wrote).await;
+        (outcome, may_still_land)
+    }
+
+    /// What became of a write that is bound to a version. A 409 after an attempt that was not
+    /// answered may be our own write's doing: what is there decides, by `wrote`.
+    async fn wrote(
+        &self,
+        done: Exchange,
+        sending: Sending<'_>,
         (namespace, name): (&str, &str),
         wrote: impl Fn(&StoredSecret) -> bool + Send,
     ) -> Result<WriteOutcome, ApiError> {
-        let Exchange { result, in_doubt } = self.exchange(call, sending).await;
+        let Exchange {
+            result, in_doubt, ..
+        } = done;
         let error = match result {
             Ok(answer) => return self.stored(&answer).map(written),
             Err(error) => error,

@@ -40,6 +40,8 @@ pub(crate) struct Exchange {
     /// Whether an earlier attempt may have been carried out although it was not answered: what
     /// the last answer says may then be our own doing.
     pub(crate) in_doubt: bool,
+    /// Whether an attempt may still be carried out, whatever the last answer says.
+    pub(crate) may_still_land: bool,
 }
 
 /// How a request is sent.
@@ -105,23 +107,32 @@ impl ClusterClient {
     /// Sends a request until it is answered for good. The last cause is what is reported.
     pub(crate) async fn exchange(&self, call: &Call, sending: Sending<'_>) -> Exchange {
         let begun = tokio::time::Instant::now();
-        let mut in_doubt = false;
+        let (mut in_doubt, mut may_still_land) = (false, false);
         let mut attempts = 0;
         // "Stopped" means that nothing was sent. When something was, its cause is the answer.
         let mut doubtful: Option<ApiError> = None;
         loop {
             if let Err(stopped) = self.pass(sending.gate) {
                 let result = Err(doubtful.unwrap_or_else(|| ApiError::stopped(stopped)));
-                return Exchange { result, in_doubt };
+                return Exchange {
+                    result,
+                    in_doubt,
+                    may_still_land,
+                };
             }
             attempts += 1;
             let broken = match self.attempt(call, sending).await {
                 Ok(answer) => {
                     let result = Ok(answer);
-                    return Exchange { result, in_doubt };
+                    return Exchange {
+                        result,
+                        in_doubt,
+                        may_still_land,
+                    };
                 }
                 Err(broken) => broken,
             };
+            may_still_land |= broken.failure.may_still_land();
             let progress = Progress {
                 attempts,
                 elapsed: begun.elapsed(),
@@ -129,7 +140,11 @@ impl ClusterClient {
             };
             let Some(wait) = sending.retry.next(broken.failure, progress, random()) else {
                 let result = Err(broken.error);
-                return Exchange { result, in_doubt };
+                return Exchange {
+                    result,
+                    in_doubt,
+                    may_still_land,
+                };
             };
             if broken.failure.in_doubt() {
                 in_doubt = true;

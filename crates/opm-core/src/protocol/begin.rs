@@ -125,6 +125,12 @@ impl Locked {
         &self.lock_id
     }
 
+    /// Says that an attempt which was not answered, and was made again, may still land until
+    /// then: it could bring back an object that a later run has deleted by then.
+    pub fn may_land_until(&mut self, until: Timestamp) {
+        hold_until(&mut self.record, until);
+    }
+
     /// Judges what became of the apply: everything was applied, or not.
     ///
     /// An object without an outcome counts as sent with its answer lost.

@@ -108,12 +108,6 @@ impl Applied {
         &self.locked.checked
     }
 
-    /// Says that an attempt which was not answered, and was made again, may still land until
-    /// then: it could bring back an object that a later run has deleted by then.
-    pub fn may_land_until(&mut self, until: Timestamp) {
-        hold_until(&mut self.locked.record, until);
-    }
-
     /// Gives up before pruning or recording, because somebody interrupted the run.
     pub fn stop(self) -> Partial {
         self.into_partial(true)

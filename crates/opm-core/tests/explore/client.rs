@@ -28,6 +28,10 @@ pub(crate) enum Phase {
         opening: Opening,
         checked: CheckedPlan,
     },
+    /// The lock is claimed, the intent is not written down yet.
+    Claimed {
+        locked: Locked,
+    },
     Applying {
         locked: Locked,
         answers: HashMap<Identity, SendOutcome>,
@@ -53,6 +57,10 @@ pub(crate) struct Client {
     pub(crate) renewed: u64,
     /// Whether nobody else's request has landed since it loaded.
     pub(crate) undisturbed: bool,
+    /// Whether it sent a request again that was not answered, and the first may still land.
+    pub(crate) in_doubt: bool,
+    /// Until when it said so.
+    pub(crate) doubt_until: Option<Timestamp>,
 }
 
 /// What a step came to, beside the next state.
@@ -72,6 +80,8 @@ impl Client {
             version: None,
             renewed: 0,
             undisturbed: true,
+            in_doubt: false,
+            doubt_until: None,
         }
     }
 
@@ -82,7 +92,10 @@ impl Client {
     pub(crate) fn holds(&self) -> bool {
         matches!(
             *self.phase,
-            Phase::Applying { .. } | Phase::Pruning { .. } | Phase::Resting { .. }
+            Phase::Claimed { .. }
+                | Phase::Applying { .. }
+                | Phase::Pruning { .. }
+                | Phase::Resting { .. }
         )
     }
 
@@ -130,7 +143,7 @@ impl State {
             run,
             version,
             renewed,
-            undisturbed: true,
+            ..Client::idle()
         };
         Some(self)
     }
@@ -145,6 +158,7 @@ impl State {
                 opening,
                 checked,
             } => self.begin(at, stored.as_deref(), opening, checked),
+            Phase::Claimed { locked } => self.intend(at, locked),
             Phase::Applying { locked, answers } => self.finish(at, locked, answers),
             Phase::Pruning { applied, answers } => self.settle(at, applied, answers),
             Phase::Resting { resume, until } => self.go_on(at, resume, *until),
@@ -216,20 +230,39 @@ impl State {
         let version = client.version;
         let record = stored.cloned().unwrap_or_else(new_record);
         let locked = begin(record, opening.clone(), checked.clone(), run).unwrap();
-        let Some(version) = self.write(version, locked.record()) else {
+        let first = match self.budget.claims {
+            true => locked.claim(stored.cloned()),
+            false => locked.record().clone(),
+        };
+        let Some(version) = self.write(version, &first) else {
             self.clients[at] = Client::idle();
             return Ok((self, Note::Nothing));
         };
         self.clients[at].version = Some(version);
         self.clients[at].renewed = self.now;
         let took_over = matches!(opening, Opening::TakeOver(_));
-        self.send(at, locked)?;
+        match self.budget.claims {
+            true => self.clients[at].phase = Rc::new(Phase::Claimed { locked }),
+            false => self.send(at, locked)?,
+        }
         let note = if took_over {
             Note::TookOver
         } else {
             Note::Nothing
         };
         Ok((self, note))
+    }
+
+    /// Writes the intent down under a lock that was claimed before.
+    fn intend(mut self, at: usize, locked: &Locked) -> Result<(Self, Note), String> {
+        if !self.write_as(at, locked.record())? {
+            self.clients[at] = Client::idle();
+            return Ok((self, Note::Nothing));
+        }
+        self.clients[at].version = self.secret.as_ref().map(|secret| secret.version);
+        self.clients[at].renewed = self.now;
+        self.send(at, locked.clone())?;
+        Ok((self, Note::Nothing))
     }
 
     /// Sends at once: a crash before it is the same as requests that never land. An update is
@@ -268,7 +301,13 @@ impl State {
         locked: &Locked,
         answers: &HashMap<Identity, SendOutcome>,
     ) -> Result<(Self, Note), String> {
-        match locked.clone().finish(answers) {
+        let mut locked = locked.clone();
+        if self.clients[at].in_doubt {
+            let until = self.time() + timing().request;
+            locked.may_land_until(until);
+            self.clients[at].doubt_until = Some(until);
+        }
+        match locked.finish(answers) {
             Ok(applied) => self.prune(at, applied),
             Err(partial) => {
                 let record = partial.release(&self.ended(LogResult::Failed), &timing());

@@ -72,7 +72,7 @@ impl Key<'_> {
         for client in pair {
             self.client(client);
         }
-        let budget = (state.runs, state.losses, state.strangers);
+        let budget = (state.runs, state.losses, state.retries, state.strangers);
         let _ = write!(self.text, "{budget:?}");
     }
 
@@ -191,11 +191,13 @@ impl Key<'_> {
         let age = (self.state.now - client.renewed).min(9);
         let _ = write!(
             self.text,
-            "{:?}{}{}{age}",
+            "{:?}{}{}{}{age}",
             client.task,
             client.version == current,
-            client.undisturbed
+            client.undisturbed,
+            client.in_doubt
         );
+        self.until(client.doubt_until);
         self.name(&format!("run-{}", client.run));
         match &*client.phase {
             Phase::Idle => {}
@@ -207,6 +209,11 @@ impl Key<'_> {
                 self.put("checked");
                 self.stored(stored.as_deref(), opening);
                 self.checked(checked);
+            }
+            Phase::Claimed { locked } => {
+                self.put("claimed");
+                self.record(locked.record());
+                self.checked(locked.plan());
             }
             Phase::Applying { locked, answers } => {
                 self.put("applying");

@@ -69,6 +69,41 @@ fn answers_that_are_lost() {
     );
 }
 
+/// A request that was not answered is sent again, is answered then, and lands once more when a
+/// later run has deleted what it made.
+#[test]
+fn requests_that_are_sent_again() {
+    let budget = Budget {
+        retries: 1,
+        ..Budget::default()
+    };
+    explore("sent again", budget);
+    let budget = Budget {
+        retries: 1,
+        tasks: vec![Task::Wide, Task::Delete],
+        ..Budget::default()
+    };
+    explore("sent again, and deleted", budget);
+}
+
+/// Records whose parts have to move before the intent can be written down.
+#[test]
+fn locks_that_are_claimed_before_the_intent() {
+    let budget = Budget {
+        runs: 3,
+        claims: true,
+        ..Budget::default()
+    };
+    explore("claims", budget);
+    let budget = Budget {
+        runs: 3,
+        claims: true,
+        tasks: vec![Task::Wide, Task::Delete],
+        ..Budget::default()
+    };
+    explore("claims and deletes", budget);
+}
+
 #[test]
 fn a_stranger_with_objects_of_the_same_names() {
     explore(
@@ -106,6 +141,7 @@ fn deeper() {
         strangers: 1,
         tasks: all,
         renewals: true,
+        ..Budget::default()
     };
     explore("everything, twice", budget);
     let budget = Budget {
@@ -113,6 +149,12 @@ fn deeper() {
         ..Budget::default()
     };
     explore("crashes, four times", budget);
+    let budget = Budget {
+        runs: 3,
+        retries: 1,
+        ..Budget::default()
+    };
+    explore("sent again, three times", budget);
 }
 
 fn limit() -> usize {

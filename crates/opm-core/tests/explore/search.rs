@@ -101,6 +101,7 @@ fn successors(state: &State) -> Next {
     for flight in 0..state.flights.len() {
         land(state, flight, &mut next);
         give_up(state, flight, &mut next);
+        send_again(state, flight, &mut next);
     }
     strangers(state, &mut next);
     if let Some(ticked) = tick(state) {
@@ -133,7 +134,8 @@ fn resting(state: &State, client: &Client) -> bool {
 fn step_name(client: &Client) -> &'static str {
     match &*client.phase {
         Phase::Idle => "nothing",
-        Phase::Checked { .. } => "begin and send",
+        Phase::Checked { .. } => "begin",
+        Phase::Claimed { .. } => "write the intent down and send",
         Phase::Applying { .. } => "finish, then prune or release",
         Phase::Pruning { .. } => "settle and record",
         Phase::Resting { .. } => "look again",
@@ -186,10 +188,10 @@ fn land(state: &State, flight: usize, next: &mut Next) {
             );
             lost
         });
-        let outcome = if done {
-            SendOutcome::Done { uid }
-        } else {
-            SendOutcome::Failed
+        let outcome = match own_creation(&landed, &flight) {
+            Some(uid) => SendOutcome::Done { uid: Some(uid) },
+            None if done => SendOutcome::Done { uid },
+            None => SendOutcome::Failed,
         };
         let present = landed.objects.contains_key(&flight.identity);
         let pruned = match done || !present {
@@ -229,6 +231,39 @@ fn give_up(state: &State, flight: usize, next: &mut Next) {
         flight.run, flight.identity.name
     );
     next.push((name, Ok((given_up, Note::Nothing))));
+}
+
+/// A client that waits for an answer sends its request once more; the first may still land.
+fn send_again(state: &State, flight: usize, next: &mut Next) {
+    let flight = &state.flights[flight];
+    let waits = |client: &Client| client.run == flight.run && client.waits();
+    let at = state.clients.iter().position(waits);
+    let (Some(at), Request::Create) = (at, &flight.request) else {
+        return;
+    };
+    if state.retries == 0 {
+        return;
+    }
+    let mut again = state.clone();
+    again.retries -= 1;
+    again.clients[at].in_doubt = true;
+    again.flights.push(Flight {
+        sent: again.now,
+        ..flight.clone()
+    });
+    let name = format!("run {}: {} is sent again", flight.run, flight.identity.name);
+    next.push((name, Ok((again, Note::Nothing))));
+}
+
+/// Whether an object that stands in the way of a repeated create is that very create's.
+fn own_creation(state: &State, flight: &Flight) -> Option<String> {
+    let sender = state
+        .clients
+        .iter()
+        .find(|client| client.run == flight.run)?;
+    let object = state.objects.get(&flight.identity)?;
+    let own = sender.in_doubt && !object.strangers && flight.request == Request::Create;
+    own.then(|| object.uid.clone())
 }
 
 fn failed(why: &str) -> PruneOutcome {
@@ -352,7 +387,7 @@ fn tick(state: &State) -> Option<State> {
 fn progress(state: &State, proven: &mut HashSet<u128>) -> Result<(), String> {
     let mut quiet = state.clone();
     quiet.clients = [Client::idle(), Client::idle()];
-    (quiet.losses, quiet.strangers, quiet.runs) = (0, 0, 0);
+    (quiet.losses, quiet.retries, quiet.strangers, quiet.runs) = (0, 0, 0, 0);
     if !proven.insert(key(&quiet)) {
         return Ok(());
     }

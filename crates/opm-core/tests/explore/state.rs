@@ -54,6 +54,10 @@ pub(crate) struct Budget {
     pub(crate) runs: u8,
     /// Answers that never arrive although the request landed.
     pub(crate) losses: u8,
+    /// Requests that are sent once more because they were not answered in time.
+    pub(crate) retries: u8,
+    /// Whether the lock is claimed first, and the intent written down in a second write.
+    pub(crate) claims: bool,
     /// Objects of the same names that a stranger creates.
     pub(crate) strangers: u8,
     pub(crate) tasks: Vec<Task>,
@@ -67,6 +71,8 @@ impl Default for Budget {
         Self {
             runs: 2,
             losses: 0,
+            retries: 0,
+            claims: false,
             strangers: 0,
             tasks,
             renewals: false,
@@ -116,6 +122,7 @@ pub(crate) struct State {
     pub(crate) budget: Rc<Budget>,
     pub(crate) runs: u8,
     pub(crate) losses: u8,
+    pub(crate) retries: u8,
     pub(crate) strangers: u8,
     /// Makes uids, versions and run numbers.
     pub(crate) next: u32,
@@ -131,6 +138,7 @@ impl State {
             flights: Vec::new(),
             runs: budget.runs,
             losses: budget.losses,
+            retries: budget.retries,
             strangers: budget.strangers,
             budget: Rc::new(budget),
             next: 0,

@@ -237,10 +237,10 @@ fn an_attempt_that_was_made_again_may_bring_an_object_back() {
     let mut world = World::default();
     let planned = plan(&desired(&["CM/ghost"]), None, PlanOptions::default()).unwrap();
     let checked = world.check(planned, &Flags::default()).unwrap();
-    let locked = world.begin(None, checked, "apply", None);
+    let mut locked = world.begin(None, checked, "apply", None);
     let sent = world.send(&locked);
-    let mut applied = locked.finish(&sent).expect("everything applies");
-    applied.may_land_until(world.now + Duration::from_secs(60));
+    locked.may_land_until(world.now + Duration::from_secs(60));
+    let applied = locked.finish(&sent).expect("everything applies");
     let settled = applied.settle(&HashMap::new(), world.now);
     let ended = world.ended(LogResult::Succeeded);
     let recorded = settled.record(change_of(&desired(&["CM/ghost"])), 10, &ended);

@@ -19,7 +19,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// Applies, prunes and records, while the lock is renewed; then waits, if asked to.
     pub(super) async fn carry_out(&self, in_hand: InHand) -> Result<Report, Failure> {
         let InHand {
-            locked,
+            mut locked,
             holding,
             scene,
         } = in_hand;
@@ -27,6 +27,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         let work = async {
             let sent = self.apply_all(locked.plan(), &scene).await;
             let mut report = self.report_so_far(&scene, sent.outcomes);
+            if self.engine.gate.has_unanswered() {
+                let request = self.engine.settings.timing.request;
+                locked.may_land_until(self.engine.server_now() + request);
+            }
             let applied = match locked.finish(&sent.results) {
                 Ok(applied) => applied,
                 Err(partial) => {

@@ -1,5 +1,6 @@
 //! The gate in front of every request that writes: closed once the user interrupts, and once
-//! this run can no longer be certain that it holds the release's lock.
+//! this run can no longer be certain that it holds the release's lock. It remembers whether
+//! something that passed it was never answered.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -24,6 +25,7 @@ pub struct Gate {
     interrupted: AtomicBool,
     monotonic_deadline: AtomicU64,
     wall_deadline: AtomicU64,
+    unanswered: AtomicBool,
 }
 
 impl Default for Gate {
@@ -32,6 +34,7 @@ impl Default for Gate {
             interrupted: AtomicBool::new(false),
             monotonic_deadline: AtomicU64::new(u64::MAX),
             wall_deadline: AtomicU64::new(u64::MAX),
+            unanswered: AtomicBool::new(false),
         }
     }
 }
@@ -65,6 +68,17 @@ impl Gate {
     pub fn no_lock(&self) {
         self.monotonic_deadline.store(u64::MAX, Ordering::Release);
         self.wall_deadline.store(u64::MAX, Ordering::Release);
+    }
+
+    /// Says that something was to be created by a request that was sent and not answered. It was
+    /// made again, or given up; either way the first attempt may still land.
+    pub fn note_unanswered(&self) {
+        self.unanswered.store(true, Ordering::Release);
+    }
+
+    /// Whether something that passed this gate may still land although nobody waits for it.
+    pub fn has_unanswered(&self) -> bool {
+        self.unanswered.load(Ordering::Acquire)
     }
 
     /// To be asked before every attempt of every writing request.
