@@ -17,6 +17,7 @@ mod json;
 mod kubeconfig;
 mod list;
 mod look;
+mod part;
 mod ports;
 mod proxy;
 mod redact;

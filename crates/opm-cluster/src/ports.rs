@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use opm_core::identity::{GroupKind, Identity};
 use opm_engine::ports::{
-    ApiError, ApplyObject, Cluster, DeleteObject, Deleted, Detail, Found, Gate, Sent, ServedKinds,
-    WatchEvent,
+    ApiError, ApplyObject, Cluster, DeleteObject, Deleted, Detail, Found, Gate, PartObject, Sent,
+    ServedKinds, WatchEvent,
 };
 use serde_json::{Map, Value};
 
@@ -49,6 +49,10 @@ impl Cluster for ClusterClient {
 
     async fn delete(&self, request: DeleteObject<'_>, gate: &Gate) -> Result<Deleted, ApiError> {
         self.delete_one(&request, gate).await
+    }
+
+    async fn part(&self, request: PartObject<'_>, gate: &Gate) -> Result<(), ApiError> {
+        self.part_one(&request, gate).await
     }
 
     async fn watch(

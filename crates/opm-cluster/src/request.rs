@@ -10,6 +10,7 @@ use opm_engine::ports::{ApiError, Detail, ErrorKind};
 use serde_json::{Value, json};
 
 const JSON: &str = "application/json";
+const MERGE: &str = "application/merge-patch+json";
 const APPLY: &str = "application/apply-patch+yaml";
 // The plain form behind is for servers of other groups that know no other.
 const METADATA: &str =
@@ -146,6 +147,19 @@ impl Place<'_> {
         Ok(self
             .call(Method::PATCH, target, JSON)
             .with_body(APPLY, body))
+    }
+
+    /// A merge patch.
+    pub(crate) fn merge(&self, name: &str, body: &Value, dry_run: bool) -> Result<Call, ApiError> {
+        let mut query = Query::default();
+        query.add("fieldManager", "opm");
+        if dry_run {
+            query.add("dryRun", "All");
+        }
+        let target = query.onto(format!("{}/{}", self.collection()?, segment(name)?));
+        Ok(self
+            .call(Method::PATCH, target, JSON)
+            .with_body(MERGE, body))
     }
 
     /// A full PUT of `body`.

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::identity::{GroupKind, Identity};
+use crate::labels::FIELD_MANAGER;
 
 /// Whether an object is an autoscaler of replicas.
 pub fn is_autoscaler(group_kind: &GroupKind) -> bool {
@@ -48,15 +49,30 @@ fn target(autoscaler: &Map<String, Value>) -> Option<Identity> {
     ))
 }
 
+/// Whether the number of replicas of a live object was applied by `opm`. Not rendering it any
+/// more would then reset it.
+pub fn applied_replicas(live: &Map<String, Value>) -> bool {
+    let entries = live
+        .get("metadata")
+        .and_then(|metadata| metadata.get("managedFields"))
+        .and_then(Value::as_array);
+    entries.into_iter().flatten().any(|entry| {
+        entry["manager"] == FIELD_MANAGER
+            && entry["operation"] == "Apply"
+            && entry.pointer("/fieldsV1/f:spec/f:replicas").is_some()
+    })
+}
+
 /// The object as it is sent: with the replicas that are live. None if that changes nothing.
 pub fn with_live_replicas(
     object: &Map<String, Value>,
     live: &Map<String, Value>,
 ) -> Option<Map<String, Value>> {
-    let (rendered, live) = (replicas(object)?, replicas(live)?);
-    if rendered == live {
+    let (rendered, number) = (replicas(object), replicas(live)?);
+    if rendered == Some(number) || (rendered.is_none() && !applied_replicas(live)) {
         return None;
     }
+    let live = number;
     let mut sent = object.clone();
     sent.get_mut("spec")?
         .as_object_mut()?
@@ -108,5 +124,18 @@ mod tests {
         assert_eq!(with_live_replicas(&with(json!(2)), &with(json!(2))), None);
         assert_eq!(with_live_replicas(&without, &with(json!(7))), None);
         assert_eq!(with_live_replicas(&with(json!(2)), &without), None);
+        // Not rendered any more, and nobody but us has set it: left out, it would be reset.
+        for (manager, operation, kept) in [
+            ("opm", "Apply", true),
+            ("opm", "Update", false),
+            ("kube-controller-manager", "Update", false),
+        ] {
+            let mut live = with(json!(7));
+            let entries = json!([{"manager": manager, "operation": operation,
+                "fieldsV1": {"f:spec": {"f:replicas": {}}}}]);
+            live.insert("metadata".to_owned(), json!({ "managedFields": entries }));
+            let sent = with_live_replicas(&without, &live);
+            assert_eq!(sent, kept.then(|| with(json!(7))), "{manager} {operation}");
+        }
     }
 }

@@ -25,7 +25,8 @@ pub const RELEASE_ID: &str = "module-release.opmodel.dev/uuid";
 /// The name of the component.
 pub const COMPONENT_NAME: &str = "component.opmodel.dev/name";
 
-const OWN: [&str; 6] = [
+/// The labels of an object that belongs to one release alone.
+pub(crate) const OWN: [&str; 6] = [
     MANAGED_BY,
     MODULE_NAME,
     MODULE_NAMESPACE,

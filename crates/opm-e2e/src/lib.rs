@@ -20,7 +20,7 @@ mod world;
 
 pub use module::Module;
 pub use opm_testkit::relay::{Fault, Moment};
-pub use opm_testkit::{Rights, full};
+pub use opm_testkit::{Rights, Writes, full};
 pub use ran::{Ran, Running};
 pub use record::RecordSeen;
 pub use run::{note, on_real, on_sandbox};

@@ -47,6 +47,13 @@ impl Module {
         self
     }
 
+    /// With another path.
+    #[must_use]
+    pub fn path(mut self, path: &str) -> Self {
+        self.path = Some(path.to_owned());
+        self
+    }
+
     /// With one more component.
     #[must_use]
     pub fn component(self, name: &str, objects: &[Value]) -> Self {

@@ -87,6 +87,34 @@ pub fn never_ready(mut workload: Value) -> Value {
     workload
 }
 
+/// The same object, shared between all releases that apply it.
+pub fn shared(object: Value) -> Value {
+    annotated(object, "opmodel.dev/shared", "true")
+}
+
+/// The same Job, whose pods fail.
+pub fn failing(mut job: Value) -> Value {
+    job["spec"]["backoffLimit"] = json!(0);
+    job["spec"]["template"]["metadata"]["annotations"]["testkit.opmodel.dev/fate"] = json!("fail");
+    annotated(job, "sandbox.opmodel.dev/simulate", "fail")
+}
+
+/// The same workload, whose pods mount a claim.
+pub fn mounting(mut workload: Value, claim: &str) -> Value {
+    workload["spec"]["template"]["spec"]["volumes"] =
+        json!([{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]);
+    workload
+}
+
+/// An autoscaler of a Deployment that never gets to see a metric.
+pub fn autoscaler(name: &str, deployment: &str) -> Value {
+    json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": name},
+        "spec": {"minReplicas": 1, "maxReplicas": 9,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment},
+            "metrics": [{"type": "Resource", "resource": {"name": "cpu",
+                "target": {"type": "Utilization", "averageUtilization": 80}}}]}})
+}
+
 /// The same object in another namespace than the release's.
 pub fn in_namespace(mut object: Value, namespace: &str) -> Value {
     object["metadata"]["namespace"] = json!(namespace);

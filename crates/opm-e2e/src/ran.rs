@@ -118,6 +118,17 @@ impl Ran {
         changes.iter().map(change).collect()
     }
 
+    /// It must have done this to `Kind/name`.
+    #[track_caller]
+    pub fn did(self, action: &str, spelled: &str) -> Self {
+        assert_eq!(
+            self.action(spelled).as_deref(),
+            Some(action),
+            "{spelled}: {self}"
+        );
+        self
+    }
+
     /// Everything it wrote must not contain this.
     #[track_caller]
     pub fn never_says(self, secret: &str) -> Self {

@@ -80,6 +80,16 @@ impl RecordSeen {
             .unwrap_or_default()
     }
 
+    /// Why an object is pending, if it is.
+    pub fn pending_why(&self, spelled: &str) -> Option<String> {
+        why(self.data.get("pending")?, spelled)
+    }
+
+    /// Why an object is kept, if it is.
+    pub fn kept_why(&self, spelled: &str) -> Option<String> {
+        why(self.data.get("kept")?, spelled)
+    }
+
     /// The places of the ring that the record names.
     pub fn places(&self) -> BTreeSet<String> {
         let changes = self.index().into_iter().flat_map(|id| {
@@ -148,12 +158,16 @@ fn places(held: &Value) -> Vec<String> {
 
 fn names(entries: &Value) -> BTreeSet<String> {
     let entries = entries.as_array().cloned().unwrap_or_default();
-    let name = |e: &Value| {
-        format!(
-            "{}/{}",
-            e["kind"].as_str().unwrap(),
-            e["name"].as_str().unwrap()
-        )
-    };
     entries.iter().map(name).collect()
+}
+
+fn name(entry: &Value) -> String {
+    let text = |key: &str| entry[key].as_str().unwrap();
+    format!("{}/{}", text("kind"), text("name"))
+}
+
+fn why(set: &Value, spelled: &str) -> Option<String> {
+    let mut objects = set["objects"].as_array()?.iter();
+    let object = objects.find(|object| name(object) == spelled)?;
+    Some(object["why"].as_str()?.to_owned())
 }

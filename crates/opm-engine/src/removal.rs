@@ -4,20 +4,22 @@
 //! waits for finalizers here. What could not be removed is reported, and stays known.
 
 use futures::stream::{self, StreamExt};
-use opm_core::check::{PruneHow, PruneStep};
+use opm_core::check::{Live, PruneHow, PruneStep, SharedNow, part_with, shared_now};
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
-use opm_core::labels;
 use opm_core::protocol::PruneOutcome;
 use opm_core::weight::weight;
 use serde_json::{Map, Value, json};
 
 use crate::engine::Engine;
 use crate::ports::{
-    ApiError, ApplyMode, ApplyObject, Cluster, DeleteObject, Deleted, ErrorKind, Propagation,
+    ApiError, Cluster, DeleteObject, Deleted, Detail, ErrorKind, Found, PartObject, Propagation,
     Stopped,
 };
 use crate::report::{Action, Outcome};
+
+/// How often a shared object that moved on is looked at again.
+const LOOKS: usize = 5;
 
 /// What became of one object that was to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,9 +106,10 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
     }
 
     async fn remove_one(&self, step: &PruneStep, removing: Removing<'_>) -> Removed {
-        let removed = match step.how {
-            PruneHow::Delete => self.delete_one(step, removing).await,
-            PruneHow::LeaveShared => self.leave_shared(step, removing).await,
+        // A version was asked for where another release could join or leave meanwhile.
+        let removed = match step.resource_version {
+            Some(_) => self.remove_shared(step, removing).await,
+            None => self.delete_one(step, None, removing).await,
         };
         match removed {
             Ok(removed) => removed,
@@ -114,11 +117,6 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
                 ErrorKind::Stopped(stopped) => Removed::Stopped(stopped),
                 ErrorKind::NotFound | ErrorKind::NamespaceMissing | ErrorKind::KindNotServed => {
                     Removed::Gone { lingering: false }
-                }
-                // Only where a version was asked for does a conflict mean that somebody joined;
-                // otherwise it says nothing about whose the object is.
-                ErrorKind::Stale if step.resource_version.is_some() => {
-                    Removed::NotMine(error.to_string())
                 }
                 _ => Removed::Failed(error.to_string()),
             },
@@ -128,12 +126,13 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
     async fn delete_one(
         &self,
         step: &PruneStep,
+        resource_version: Option<&str>,
         removing: Removing<'_>,
     ) -> Result<Removed, ApiError> {
         let request = DeleteObject {
             identity: &step.entry.identity,
             uid: &step.uid,
-            resource_version: step.resource_version.as_deref(),
+            resource_version,
             propagation: Propagation::Background,
             dry_run: removing.dry_run,
         };
@@ -143,32 +142,108 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
         })
     }
 
-    /// Applies nothing but the identity, which takes this release's label and fields off and
-    /// leaves what the others hold.
-    async fn leave_shared(
+    /// Other releases may join and leave a shared object at any moment, so each attempt looks,
+    /// decides, and acts on exactly what it saw.
+    async fn remove_shared(
         &self,
         step: &PruneStep,
         removing: Removing<'_>,
     ) -> Result<Removed, ApiError> {
-        let identity = &step.entry.identity;
-        let object = identity_only(identity, &step.entry.version);
-        let request = ApplyObject {
-            identity,
-            version: &step.entry.version,
-            object: &object,
-            mode: ApplyMode::Update {
-                uid: step.uid.clone(),
-            },
-            field_manager: &labels::shared_field_manager(removing.release),
-            force: false,
-            dry_run: removing.dry_run,
-        };
-        self.cluster.apply(request, &self.gate).await?;
+        for _ in 0..LOOKS {
+            let Some(object) = self.look_once(&step.entry.identity).await? else {
+                return Ok(Removed::Gone { lingering: false });
+            };
+            let live = Live::read(&object, removing.release);
+            let done = match shared_now(&live, step, removing.release) {
+                SharedNow::LetGo => return Ok(Removed::Gone { lingering: false }),
+                SharedNow::NotMine => {
+                    let reason = "it carries no label of this release any more";
+                    return Ok(Removed::NotMine(reason.to_owned()));
+                }
+                SharedNow::Guarded => {
+                    let reason =
+                        "the other releases have let go of it meanwhile, and it is guarded";
+                    return Ok(Removed::Failed(reason.to_owned()));
+                }
+                SharedNow::Delete => {
+                    let version = Some(live.resource_version.as_str());
+                    self.delete_one(step, version, removing).await
+                }
+                SharedNow::Leave => {
+                    let uid = step.entry.uid.as_deref();
+                    self.part_seen(&step.entry.identity, uid, &object, removing)
+                        .await
+                }
+            };
+            match done {
+                Err(error) if error.kind == ErrorKind::Stale => {}
+                done => return done,
+            }
+        }
+        let reason = "it keeps changing while it is being removed";
+        Ok(Removed::Failed(reason.to_owned()))
+    }
+
+    async fn part_seen(
+        &self,
+        identity: &Identity,
+        recorded_uid: Option<&str>,
+        object: &Map<String, Value>,
+        removing: Removing<'_>,
+    ) -> Result<Removed, ApiError> {
+        if let Some(parting) = part_with(object, recorded_uid, removing.release) {
+            let request = PartObject {
+                identity,
+                parting: &parting,
+                dry_run: removing.dry_run,
+            };
+            self.cluster.part(request, &self.gate).await?;
+        }
         Ok(Removed::Gone { lingering: false })
+    }
+
+    /// Takes this release's labels and field manager off an object, if it is this release's, and
+    /// leaves it standing.
+    pub(crate) async fn part_from(
+        &self,
+        identity: &Identity,
+        recorded_uid: Option<&str>,
+        release: &ReleaseId,
+    ) -> Result<(), ApiError> {
+        let removing = Removing {
+            release,
+            concurrency: 1,
+            dry_run: false,
+        };
+        let mut last = None;
+        for _ in 0..LOOKS {
+            let Some(object) = self.look_once(identity).await? else {
+                return Ok(());
+            };
+            match self
+                .part_seen(identity, recorded_uid, &object, removing)
+                .await
+            {
+                Err(error) if error.kind == ErrorKind::Stale => last = Some(error),
+                done => return done.map(drop),
+            }
+        }
+        last.map_or(Ok(()), Err)
+    }
+
+    async fn look_once(&self, identity: &Identity) -> Result<Option<Map<String, Value>>, ApiError> {
+        let wanted = [identity.clone()];
+        let mut looks = self.cluster.look(&wanted, Detail::Metadata).await;
+        match looks.remove(identity) {
+            Some(Found::Present(object)) => Ok(Some(object)),
+            Some(Found::Failed(error)) => Err(error),
+            Some(Found::Absent) | None => Ok(None),
+        }
     }
 }
 
-fn identity_only(identity: &Identity, version: &str) -> Map<String, Value> {
+/// An object with nothing in it: applying it gives up everything that a field manager holds.
+pub(crate) fn identity_only(identity: &Identity, version: &str) -> Map<String, Value> {
     let api_version = match identity.group() {
         "" => version.to_owned(),
         group => format!("{group}/{version}"),

@@ -1,7 +1,8 @@
 //! How each rendered object is to be sent, or why it must not be.
 
 use super::{
-    ApplyStep, CheckedPhase, Checking, How, Intent, Live, Observed, Ownership, Refusal, Seen, Why,
+    ApplyStep, CheckedPhase, Checking, How, Intent, Live, Observed, Ownership, Refusal, Release,
+    Seen, Why,
 };
 use crate::plan::{Known, Plan, Planned};
 use crate::record::PendingWhy;
@@ -25,8 +26,13 @@ pub(super) fn phases(
                         why,
                     });
                 }
-                let (entry, shared) = (entry.clone(), planned.object.shared);
-                Some(ApplyStep { entry, shared, how })
+                Some(ApplyStep {
+                    entry: entry.clone(),
+                    shared: planned.object.shared,
+                    shared_with: sharing(planned, seen, checking),
+                    same: planned.same_hash,
+                    how,
+                })
             }
             Err(why) => {
                 refusals.push(Refusal {
@@ -47,6 +53,17 @@ pub(super) fn phases(
     });
     let phases = phases.collect();
     (phases, intents)
+}
+
+/// The other releases that share an object already.
+fn sharing(planned: &Planned, seen: Option<&Seen>, checking: &Checking<'_>) -> Vec<Release> {
+    let Some(Seen::Present(live)) = seen else {
+        return Vec::new();
+    };
+    match Ownership::of(live, planned.recorded_uid.as_deref(), &checking.release) {
+        Ownership::Shared { others, .. } => others,
+        _ => Vec::new(),
+    }
 }
 
 fn decide(planned: &Planned, seen: Option<&Seen>, checking: &Checking<'_>) -> Result<How, Why> {
@@ -70,6 +87,9 @@ fn completed(planned: &Planned) -> bool {
 }
 
 fn existing(planned: &Planned, live: &Live, checking: &Checking<'_>) -> Result<How, Why> {
+    if live.is_record {
+        return Err(Why::Record);
+    }
     let uid = live.uid.clone();
     match Ownership::of(live, planned.recorded_uid.as_deref(), &checking.release) {
         Ownership::Mine => Ok(How::Update { uid }),

@@ -6,7 +6,10 @@ use serde_json::{Map, Value};
 
 use crate::identity::Identity;
 use crate::ids::ReleaseId;
-use crate::labels::{FIELD_MANAGER, OwnerLabels, PRUNE, shared_field_manager};
+use crate::labels::{
+    COMPONENT, COMPONENT_INVENTORY, COMPONENT_RECORD, FIELD_MANAGER, OwnerLabels, PRUNE,
+    shared_field_manager,
+};
 
 /// What a look at one object found. A look that failed is never absence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +46,8 @@ pub struct Live {
     pub helm: Option<String>,
     /// Whether another object owns it.
     pub owned: bool,
+    /// Whether it is a record of a release, of whichever one: nobody's to apply or prune.
+    pub is_record: bool,
 }
 
 impl Live {
@@ -57,6 +62,7 @@ impl Live {
                 .to_owned()
         };
         let annotation = |name: &str| field("annotations")?.get(name)?.as_str();
+        let component = || field("labels")?.get(COMPONENT)?.as_str();
         let owners = field("ownerReferences").and_then(Value::as_array);
         Self {
             uid: text("uid"),
@@ -70,6 +76,8 @@ impl Live {
                 format!("{namespace}/{name}")
             }),
             owned: owners.is_some_and(|owners| !owners.is_empty()),
+            is_record: component()
+                .is_some_and(|word| [COMPONENT_INVENTORY, COMPONENT_RECORD].contains(&word)),
         }
     }
 }

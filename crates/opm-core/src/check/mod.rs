@@ -6,14 +6,18 @@
 mod apply;
 mod live;
 mod ownership;
+mod parting;
 mod refusal;
 mod stale;
+mod unchanged;
 
 use std::collections::HashMap;
 
 pub use live::{Live, Observed, Seen};
 pub use ownership::{Ownership, Release, counts_as_discovered};
+pub use parting::{Parting, SharedNow, former_manager, part_with, shared_now};
 pub use refusal::{Refusal, RefusalKind, Refusals, Why, against_recreating};
+pub use unchanged::{is_unchanged, would_be_unchanged};
 
 use crate::entry::Entry;
 use crate::identity::{Identity, ObjectSelector};
@@ -95,8 +99,25 @@ pub struct ApplyStep {
     pub entry: Entry,
     /// Whether it is shared between releases.
     pub shared: bool,
+    /// The other releases that have it already.
+    pub shared_with: Vec<Release>,
+    /// Whether it is rendered as it was when it was applied last.
+    pub same: bool,
     /// How to send it.
     pub how: How,
+}
+
+impl ApplyStep {
+    /// Whether fields that others manage are brought to what is rendered. So it is with what this
+    /// release has for itself, and with what is adopted by name; where other releases or people
+    /// have a part in an object, a conflict has to be settled first.
+    pub fn forces(&self, adopt: &Adopt) -> bool {
+        match self.how {
+            How::Update { .. } => self.shared_with.is_empty(),
+            How::Adopt { .. } => matches!(adopt, Adopt::Named(_)),
+            How::Create | How::Take { .. } | How::Join { .. } | How::Completed => false,
+        }
+    }
 }
 
 /// Components that are applied together; the next phase waits until this one is ready.
@@ -249,14 +270,16 @@ impl Preview {
 
 /// Checks a plan against what is there.
 pub fn check(
-    plan: Plan,
+    mut plan: Plan,
     observed: &Observed,
     checking: &Checking<'_>,
 ) -> Result<CheckedPlan, Refusals> {
-    let (preview, intents) = judge(&plan, observed, checking);
+    let (mut preview, intents) = judge(&plan, observed, checking);
     if !preview.refusals.is_empty() {
         return Err(Refusals(preview.refusals));
     }
+    let lost = stale::remaining(&mut plan, observed, checking);
+    preview.stale.transferred.extend(lost);
     let Plan {
         purpose,
         options,

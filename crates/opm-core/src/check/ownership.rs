@@ -8,13 +8,13 @@
 //! | none | as recorded | no | nobody's |
 //! | none | different, or not recorded | any | nobody's |
 //!
-//! An object with `shared.` labels belongs to all releases that these name.
+//! An object with `shared.` labels belongs to all releases that these name. A release's record
+//! carries the release's labels and is nobody's all the same: no plan may change or delete it.
 
 use std::fmt;
 
 use super::Live;
 use crate::ids::ReleaseId;
-use crate::labels::{COMPONENT_INVENTORY, COMPONENT_RECORD};
 
 /// Another release, as an object's labels name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +60,9 @@ pub enum Ownership {
 impl Ownership {
     /// Reads the table for a live object, given the uid that the record has for it.
     pub fn of(live: &Live, recorded_uid: Option<&str>, release: &ReleaseId) -> Self {
+        if live.is_record {
+            return Self::Nobodys;
+        }
         let mine = release.to_string();
         match live.owner.id.as_deref() {
             Some(id) if id == mine => return Self::Mine,
@@ -95,8 +98,6 @@ impl Ownership {
 
 /// Whether an object that was found by this release's label is one that `opm` applied. Endpoints
 /// and EndpointSlices inherit a Service's labels, and the record's own Secrets carry them too.
-pub fn counts_as_discovered(live: &Live, component_label: Option<&str>) -> bool {
-    let is_record = component_label
-        .is_some_and(|label| [COMPONENT_INVENTORY, COMPONENT_RECORD].contains(&label));
-    live.applied_by_opm && !is_record
+pub fn counts_as_discovered(live: &Live) -> bool {
+    live.applied_by_opm && !live.is_record
 }

@@ -19,6 +19,8 @@ pub enum Why {
     Anothers(Release),
     /// Other releases share it, and this one renders it for itself alone.
     SharedByOthers(Vec<Release>),
+    /// It is the record of a release.
+    Record,
     /// The server did not permit a look at it.
     Forbidden(String),
     /// The server could not be asked about it.
@@ -103,6 +105,7 @@ impl Refusal {
             Why::SharedByOthers(releases) => {
                 format!("{resource} is shared by release {}", list(releases))
             }
+            Why::Record => format!("{resource} is the record of a release"),
             Why::Forbidden(cause) => format!("{resource} may not be read: {cause}"),
             Why::Unreachable(cause) => format!("{resource} could not be read: {cause}"),
             Why::Occupied(objects) => {
@@ -133,6 +136,7 @@ impl Refusal {
             Why::SharedByOthers(_) => {
                 "Annotate it with opmodel.dev/shared: \"true\" to share it".into()
             }
+            Why::Record => "Give the rendered object another name".into(),
             Why::Forbidden(_) => "Ask for the right to get and list it".into(),
             Why::Unreachable(_) => "Try again when the API server answers for it".into(),
             Why::Occupied(_) => format!("Remove them first, or go on without {}", self.flag()),

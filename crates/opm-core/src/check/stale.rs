@@ -6,6 +6,7 @@ use super::{
     Checking, Gone, Keep, Live, Observed, Ownership, PruneHow, PruneStep, Refusal, Release, Seen,
     StaleDecisions, Transferred, Unsettled, Why,
 };
+use crate::entry::Entry;
 use crate::identity::Identity;
 use crate::plan::{
     Guard, Occupant, Occupants, Origin, Plan, Purpose, Stale, ignored_in_namespace, lives_in,
@@ -63,20 +64,17 @@ fn present(
     decisions: &mut StaleDecisions,
 ) {
     let Stale { entry, origin } = stale.clone();
-    let ownership = Ownership::of(live, entry.uid.as_deref(), &checking.release);
-    let shared_with = match ownership {
+    if let Some(to) = somebody_else(&entry, live, checking) {
+        return decisions.transferred.push(Transferred { entry, to });
+    }
+    let shared_with = match Ownership::of(live, entry.uid.as_deref(), &checking.release) {
         Ownership::Mine => Vec::new(),
-        Ownership::Shared { mine: true, others } => others,
-        Ownership::Anothers(to) => return decisions.transferred.push(Transferred { entry, to }),
-        Ownership::Shared {
-            mine: false,
-            others,
-        } => {
-            let to = others.into_iter().next().unwrap_or_else(nobody);
-            return decisions.transferred.push(Transferred { entry, to });
-        }
-        Ownership::Nobodys => {
-            let reason = "it carries no label of this release".to_owned();
+        Ownership::Shared { others, .. } => others,
+        Ownership::Nobodys | Ownership::Anothers(_) => {
+            let reason = match live.is_record {
+                true => "it is the record of a release".to_owned(),
+                false => "it carries no label of this release".to_owned(),
+            };
             return decisions.keep.push(Keep {
                 entry,
                 why: KeptWhy::NotMine,
@@ -104,14 +102,6 @@ fn present(
             PruneHow::LeaveShared
         },
     });
-}
-
-fn nobody() -> Release {
-    Release {
-        id: String::new(),
-        name: None,
-        namespace: None,
-    }
 }
 
 /// Why an object of this release is left standing, if it is.
@@ -224,7 +214,8 @@ fn staying<'a>(
         )
 }
 
-/// What of the kept objects is still there and still this release's business.
+/// What of the kept objects is still there and still this release's business, and what of them
+/// belongs to others by now.
 pub(super) fn carried(
     plan: &Plan,
     observed: &Observed,
@@ -232,17 +223,55 @@ pub(super) fn carried(
 ) -> (Vec<KeptObject>, Vec<Transferred>) {
     let (mut carried, mut let_go) = (Vec::new(), Vec::new());
     for kept in &plan.carried {
-        let entry = kept.entry.clone();
+        let entry = &kept.entry;
         match observed.get(&entry.identity) {
             Some(Seen::Absent) => {}
-            Some(Seen::Present(live)) => {
-                match Ownership::of(live, entry.uid.as_deref(), &checking.release) {
-                    Ownership::Anothers(to) => let_go.push(Transferred { entry, to }),
-                    _ => carried.push(kept.clone()),
-                }
-            }
-            Some(Seen::Forbidden(_) | Seen::Unreachable(_)) | None => carried.push(kept.clone()),
+            seen => match transferred_to(entry, seen, checking) {
+                Some(to) => let_go.push(Transferred {
+                    entry: entry.clone(),
+                    to,
+                }),
+                None => carried.push(kept.clone()),
+            },
         }
     }
     (carried, let_go)
+}
+
+/// What stays in the inventory without being applied, and what of it belongs to others by now.
+pub(super) fn remaining(
+    plan: &mut Plan,
+    observed: &Observed,
+    checking: &Checking<'_>,
+) -> Vec<Transferred> {
+    let mut let_go = Vec::new();
+    plan.remaining.retain(|recorded| {
+        let entry = &recorded.entry;
+        let to = transferred_to(entry, observed.get(&entry.identity), checking);
+        let_go.extend(to.clone().map(|to| Transferred {
+            entry: entry.clone(),
+            to,
+        }));
+        to.is_none()
+    });
+    let_go
+}
+
+/// Who has an object by now, if it is certain that it is somebody else.
+fn transferred_to(entry: &Entry, seen: Option<&Seen>, checking: &Checking<'_>) -> Option<Release> {
+    match seen {
+        Some(Seen::Present(live)) => somebody_else(entry, live, checking),
+        _ => None,
+    }
+}
+
+fn somebody_else(entry: &Entry, live: &Live, checking: &Checking<'_>) -> Option<Release> {
+    match Ownership::of(live, entry.uid.as_deref(), &checking.release) {
+        Ownership::Anothers(to) => Some(to),
+        Ownership::Shared {
+            mine: false,
+            others,
+        } => others.into_iter().next(),
+        Ownership::Mine | Ownership::Shared { mine: true, .. } | Ownership::Nobodys => None,
+    }
 }

@@ -4,6 +4,7 @@
 //! objects are stale, and in which order those go. What may really be done to each of them is
 //! for the [`check`](crate::check) to say, which turns a plan into a checked one.
 
+mod claims;
 mod components;
 mod delete;
 mod guard;
@@ -14,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 use thiserror::Error;
 
+pub use claims::{Claim, Contested, claims, contested, runs_pods};
 pub use components::{ComponentOrder, stages};
 pub use delete::{plan_delete, plan_delete_component, plan_prune_kept};
 pub use guard::{Guard, GuardFlags, Occupant, Occupants, ignored_in_namespace, lives_in};
@@ -233,13 +235,16 @@ impl Plan {
             .flat_map(|step| &step.objects)
     }
 
-    /// Every object that the check has to see.
+    /// Every object that the check has to see. What stays in the inventory is looked at only
+    /// where something goes: a run that touches no object needs no right to see any.
     pub fn to_observe(&self) -> impl Iterator<Item = &Entry> {
         let applies = self.applies().map(|planned| &planned.object.entry);
         let stale = self.stale.iter().map(|stale| &stale.entry);
+        let remaining = self.remaining.iter().map(|recorded| &recorded.entry);
         applies
             .chain(stale)
             .chain(self.carried.iter().map(|kept| &kept.entry))
+            .chain(remaining.filter(|_| !self.stale.is_empty()))
     }
 
     /// Stale Namespaces and CustomResourceDefinitions whose flag was given: the check has to know

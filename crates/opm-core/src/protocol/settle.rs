@@ -1,6 +1,6 @@
 //! From what became of the requests to what the record has to say about every object.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::Locked;
@@ -171,6 +171,13 @@ impl Applied {
             record.pending.objects = Body::Here(pending);
             record.pending.until = rest_until.map(|until| until.to_string());
             record.kept.objects = kept;
+        }
+        // What belongs to others now is let go of, also where no new inventory is recorded.
+        if matches!(checked.purpose, Purpose::Delete | Purpose::PruneKept) {
+            let transferred = &checked.stale.transferred;
+            let let_go: HashSet<&Identity> =
+                transferred.iter().map(|one| &one.entry.identity).collect();
+            record.forget(|identity| let_go.contains(identity));
         }
         let inventory = inventory(&checked, &record, &uids);
         Settled {

@@ -49,17 +49,23 @@ fn edge_2_a_change_id_collision_overwrites() {
 
 #[test]
 fn edge_3_the_record_is_no_workload() {
-    use opm_core::check::{Live, counts_as_discovered};
+    use opm_core::check::{Live, Ownership, counts_as_discovered};
     let live = Live {
         applied_by_opm: true,
         ..Live::default()
     };
-    assert!(counts_as_discovered(&live, None));
-    assert!(!counts_as_discovered(&live, Some("inventory")));
-    assert!(!counts_as_discovered(&live, Some("record")));
-    let inherited = Live::default();
+    assert!(counts_as_discovered(&live));
+    for word in ["inventory", "record"] {
+        let secret = serde_json::json!({"metadata": {"labels": {"opmodel.dev/component": word,
+            "module-release.opmodel.dev/uuid": crate::world::release().to_string()},
+            "managedFields": [{"manager": "opm", "operation": "Apply"}]}});
+        let record = Live::read(secret.as_object().unwrap(), &crate::world::release());
+        assert!(!counts_as_discovered(&record), "{word}");
+        let whose = Ownership::of(&record, None, &crate::world::release());
+        assert_eq!(whose, Ownership::Nobodys, "not even its own release's");
+    }
     assert!(
-        !counts_as_discovered(&inherited, None),
+        !counts_as_discovered(&Live::default()),
         "labels alone prove nothing"
     );
 }

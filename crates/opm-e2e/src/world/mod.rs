@@ -135,6 +135,17 @@ impl World {
         }
     }
 
+    /// Makes the server change these writes. Nothing on a cluster that has no admission.
+    pub async fn mutate(&self, writes: &Writes, expression: &str) -> Option<Denied<'_>> {
+        match &self.place {
+            Place::Real(test, _) => {
+                let rule = test.mutate(writes, expression).await;
+                Some(Denied { test, rule })
+            }
+            Place::Sandbox(_) => None,
+        }
+    }
+
     /// How many requests `opm` sends while a future runs, by verb and resource. Nothing on a
     /// cluster that does not count.
     pub async fn requests_during<T>(

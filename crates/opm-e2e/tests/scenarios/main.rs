@@ -20,3 +20,4 @@ mod ownership;
 mod record;
 mod rfc;
 mod rfc_unsolved;
+mod transfer;

@@ -6,6 +6,8 @@
 //! lock.
 
 mod begin;
+mod claims;
+mod conflicts;
 mod keep;
 mod orphans;
 mod prepare;

@@ -8,7 +8,6 @@ use std::collections::HashSet;
 
 use opm_core::feature::declared::LABEL_ORPHAN_PRUNING;
 use opm_core::identity::Identity;
-use opm_core::labels;
 use opm_core::record::{Body, Record};
 
 use super::Apply;
@@ -26,13 +25,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         if !self.engine.has(LABEL_ORPHAN_PRUNING.as_str()) {
             return Ok(());
         }
-        let owner = &self.candidate.owner;
-        let id = owner.id.to_string();
-        let label = (labels::RELEASE_ID, id.as_str());
-        let found = self
-            .engine
-            .labelled(label, owner.namespace.as_str(), served)
-            .await?;
+        let found = self.engine.labelled(&self.release(), served).await?;
         let since = self.engine.server_now().to_string();
         let orphans = found.as_pending(&since);
         warnings.extend(found.warnings);

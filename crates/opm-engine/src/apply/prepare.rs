@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use opm_core::candidate::{Candidate, Selection};
-use opm_core::check::{CheckedPlan, Checking, Observed, Refusals, Seen, Why, check};
+use opm_core::check::{CheckedPlan, Checking, Observed, PruneStep, Refusals, Seen, Why, check};
 use opm_core::event::Wait;
 use opm_core::identity::Identity;
 use opm_core::plan::{Occupants, Plan, PlanOptions, plan};
@@ -134,7 +134,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                 return Err(failure.clone().and(Failure::refused(&refusals)).into());
             }
         };
-        let (scene, loaded, record) = self.scene(surveyed, own_namespace, served).await;
+        let going = &checked.stale.prune;
+        let scene = self.scene(surveyed, own_namespace, going, served).await;
+        let (scene, loaded, record) = scene;
+        self.without_conflicts(&checked, &scene).await?;
+        self.without_contested_claims(&checked, &scene).await?;
         Ok(Prepared {
             checked,
             scene,
@@ -189,6 +193,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         &self,
         surveyed: Surveyed,
         own_namespace: OwnNamespace,
+        going: &[PruneStep],
         served: &ServedKinds,
     ) -> (Scene, Option<Loaded>, Record) {
         let Surveyed {
@@ -202,7 +207,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         warnings.extend(self.candidate.warnings.iter().map(ToString::to_string));
         let instead = self
             .engine
-            .autoscaled(&self.candidate, served, &mut warnings)
+            .autoscaled(&self.candidate, &live, going, served, &mut warnings)
             .await;
         for identity in instead.keys() {
             warnings.push(format!(

@@ -154,7 +154,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                 "it was deleted to be recreated, and is not gone yet: {why}"
             )));
         }
-        let sent = self.send_once(sending, ApplyMode::CreateOnly).await?;
+        let sent = self
+            .send_once(sending, ApplyMode::CreateOnly, false)
+            .await?;
         Ok(Taken {
             uid: metadata(&sent.object, "uid").map(str::to_owned),
             action: Action::Recreated,

@@ -89,7 +89,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         let blocked = [surveyed.reached.clone().err(), unwritable];
         let own_namespace = surveyed.reached.clone().unwrap_or(OwnNamespace::Exists);
         let entries = named(&surveyed);
-        let (scene, loaded, _) = self.scene(surveyed, own_namespace, served).await;
+        let going = &preview.stale.prune;
+        let scene = self.scene(surveyed, own_namespace, going, served).await;
+        let (scene, loaded, _) = scene;
 
         self.announce(preview.applies(), &preview.stale);
         let mut rehearsed = Rehearsed::default();

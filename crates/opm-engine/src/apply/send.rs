@@ -4,10 +4,11 @@
 //! what is there is sent with its uid. When the cluster has moved on since the look, the object
 //! is looked at once more and the same ownership table decides again.
 
-use opm_core::check::{Adopt, ApplyStep, How, Live, Ownership};
-use opm_core::diff::diff;
-use opm_core::identity::{GroupKind, Identity};
-use opm_core::labels::{self, OwnerLabels};
+use opm_core::check::{
+    ApplyStep, How, Live, Ownership, former_manager, is_unchanged, would_be_unchanged,
+};
+use opm_core::identity::Identity;
+use opm_core::labels;
 use serde_json::{Map, Value};
 
 use super::Apply;
@@ -16,6 +17,7 @@ use crate::ports::{
     ApiError, ApplyMode, ApplyObject, Clock, Cluster, Detail, ErrorKind, Found, SecretStore,
     Stopped,
 };
+use crate::removal::identity_only;
 use crate::report::Action;
 
 /// How often an object that moved on is looked at again.
@@ -79,16 +81,12 @@ impl From<ApiError> for Refused {
 }
 
 /// Each field with its manager; a release that shares the object is named as such.
-fn conflict(error: &ApiError, seen: Option<&Map<String, Value>>) -> String {
-    let sharing = seen.map(|seen| OwnerLabels::read(seen).shared);
-    let sharing = sharing.unwrap_or_default();
+pub(super) fn conflict(error: &ApiError, step: &ApplyStep) -> String {
     let named = |manager: &str| {
         let id = manager.strip_prefix("opm-");
-        let release = sharing
-            .iter()
-            .find(|(shared, _)| Some(shared.as_str()) == id);
-        match release {
-            Some((id, name)) => format!("release {name} (id {id})"),
+        let mut sharing = step.shared_with.iter();
+        match sharing.find(|release| Some(release.id.as_str()) == id) {
+            Some(release) => format!("release {release}"),
             None => format!("{manager:?}"),
         }
     };
@@ -118,8 +116,12 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             | How::Join { uid } => ApplyMode::Update { uid: uid.clone() },
         };
         for _ in 0..LOOKS {
-            match self.send_once(sending, mode.clone()).await {
-                Ok(sent) => return Ok(self.taken(sending, &sent.object, sent.created)),
+            let dry_run = self.request.dry_run;
+            match self.send_once(sending, mode.clone(), dry_run).await {
+                Ok(sent) => {
+                    self.shed(sending, &sent.object).await?;
+                    return Ok(self.taken(sending, &sent.object, sent.created));
+                }
                 Err(error) if self.request.dry_run && comes_along(&error) => {
                     return Ok(Taken {
                         uid: None,
@@ -134,7 +136,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                     return self.perhaps_recreate(sending, error).await;
                 }
                 Err(error) if error.kind == ErrorKind::FieldConflict => {
-                    return Err(Refused::because(conflict(&error, sending.seen)));
+                    return Err(Refused::because(conflict(&error, sending.step)));
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -148,6 +150,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         &self,
         sending: Sending<'_>,
         mode: ApplyMode,
+        dry_run: bool,
     ) -> Result<crate::ports::Sent, ApiError> {
         let shared = labels::shared_field_manager(&self.candidate.owner.id);
         let request = ApplyObject {
@@ -160,29 +163,52 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                 false => labels::FIELD_MANAGER,
             },
             force: self.forces(sending.step),
-            dry_run: self.request.dry_run,
+            dry_run,
         };
         self.engine.cluster.apply(request, &self.engine.gate).await
     }
 
-    /// What the release has, and what is adopted by name, is brought to what is rendered; what
-    /// others have a part in only with the flag.
-    fn forces(&self, step: &ApplyStep) -> bool {
-        let by_name = matches!(self.request.adopt, Adopt::Named(_));
-        let own = match step.how {
-            How::Update { .. } => !step.shared,
-            How::Adopt { .. } => by_name,
-            _ => false,
+    pub(super) fn forces(&self, step: &ApplyStep) -> bool {
+        self.request.force_conflicts || step.forces(&self.request.adopt)
+    }
+
+    /// An object that became shared, or ceased to be, changed hands between this release's two
+    /// field managers: what the former one still holds goes.
+    async fn shed(&self, sending: Sending<'_>, live: &Map<String, Value>) -> Result<(), Refused> {
+        let step = sending.step;
+        let release = &self.candidate.owner.id;
+        let former = match step.how {
+            How::Join { .. } | How::Completed => None,
+            _ => former_manager(live, step.shared, release),
         };
-        own || self.request.force_conflicts
+        let (Some(former), false) = (former, self.request.dry_run) else {
+            return Ok(());
+        };
+        let object = identity_only(sending.identity(), &step.entry.version);
+        let request = ApplyObject {
+            identity: sending.identity(),
+            version: &step.entry.version,
+            object: &object,
+            mode: ApplyMode::Update {
+                uid: metadata(live, "uid").unwrap_or_default().to_owned(),
+            },
+            field_manager: &former,
+            force: false,
+            dry_run: false,
+        };
+        self.engine
+            .cluster
+            .apply(request, &self.engine.gate)
+            .await?;
+        Ok(())
     }
 
     fn taken(&self, sending: Sending<'_>, live: &Map<String, Value>, created: bool) -> Taken {
         let dry_run = self.request.dry_run;
         let same = sending.seen.is_some_and(|seen| match dry_run {
             // A pretended change leaves the resourceVersion alone.
-            true => same_in_a_dry_run(&sending.identity().group_kind, seen, live),
-            false => same_but_for_status(seen, live),
+            true => would_be_unchanged(&sending.identity().group_kind, seen, live),
+            false => is_unchanged(seen, live, sending.step.same),
         });
         let action = match &sending.step.how {
             _ if created => Action::Created,
@@ -260,49 +286,4 @@ fn comes_along(error: &ApiError) -> bool {
 
 fn moved_on(error: &ApiError) -> bool {
     matches!(error.kind, ErrorKind::AlreadyExists | ErrorKind::Stale)
-}
-
-/// Whether an apply would change nothing. Where the server counts no generations, a change of who
-/// manages which field moves the version as well, though nobody sees it.
-fn same_in_a_dry_run(
-    kind: &GroupKind,
-    before: &Map<String, Value>,
-    after: &Map<String, Value>,
-) -> bool {
-    let managed = |object: &Map<String, Value>| {
-        let entries = object.get("metadata")?.get("managedFields")?.as_array()?;
-        let fields = entries.iter().map(|entry| {
-            let of = |name: &str| entry.get(name).cloned().unwrap_or_default();
-            (of("manager"), of("operation"), of("fieldsV1"))
-        });
-        Some(fields.collect::<Vec<_>>())
-    };
-    let counted = after
-        .get("metadata")
-        .is_some_and(|metadata| metadata.get("generation").is_some());
-    diff(kind, before, after).is_empty() && (counted || managed(before) == managed(after))
-}
-
-/// Whether an apply changed nothing. The version moves also when a controller writes a status in
-/// between, so where the server counts generations of the specification, these and what a
-/// person may have set in the metadata decide.
-fn same_but_for_status(before: &Map<String, Value>, after: &Map<String, Value>) -> bool {
-    let of = |object: &Map<String, Value>, field: &str| {
-        object
-            .get("metadata")
-            .and_then(|metadata| metadata.get(field))
-            .cloned()
-    };
-    let same = |field: &str| of(before, field) == of(after, field);
-    same("resourceVersion")
-        || (of(after, "generation").is_some()
-            && [
-                "generation",
-                "labels",
-                "annotations",
-                "finalizers",
-                "ownerReferences",
-            ]
-            .into_iter()
-            .all(same))
 }

@@ -26,45 +26,90 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         request: &DeleteRequest,
         served: &ServedKinds,
     ) -> Result<Option<Release>, Failure> {
-        let (label, value) = match &request.release {
-            ReleaseRef::Name(name) => (labels::RELEASE_NAME, name.to_string()),
-            ReleaseRef::Id(id) => (labels::RELEASE_ID, id.to_string()),
-            ReleaseRef::Module { .. } => return Ok(None),
-        };
         let namespace = &request.namespace;
-        let found = self
-            .labelled((label, &value), namespace.as_str(), served)
-            .await?;
+        let all = (labels::MANAGED_BY, labels::MANAGED_BY_OPM);
+        let found = self.labelled_as(all, namespace.as_str(), served).await?;
         let mut releases: BTreeMap<ReleaseId, Release> = BTreeMap::new();
+        let mut only_shared: BTreeMap<ReleaseId, ReleaseName> = BTreeMap::new();
         for object in &found.objects {
-            if let Some(release) = release_of(object).filter(|r| r.namespace == *namespace) {
+            let release = release_of(object).filter(|r| means(&request.release, &r.id, &r.name));
+            if let Some(release) = release.filter(|r| r.namespace == *namespace) {
                 releases.insert(release.id, release);
             }
+            let sharing = sharing(object).filter(|(id, name)| means(&request.release, id, name));
+            only_shared.extend(sharing);
+        }
+        if releases.is_empty() {
+            return self.by_shared_objects(request, only_shared);
         }
         if releases.len() < 2 {
             return Ok(releases.into_values().next());
         }
         let ids: Vec<String> = releases.keys().map(ToString::to_string).collect();
+        let value = &request.release;
         let message = format!(
             "{value} names more than one release in namespace {namespace}: ids {}",
             ids.join(", ")
         );
         Err(Failure::new(FailureKind::Refused, message).hint("name the release by its id"))
     }
+
+    /// The labels of shared objects tell a release's id and name, and not its namespace: a name
+    /// alone could mean a release of another one.
+    fn by_shared_objects(
+        &self,
+        request: &DeleteRequest,
+        found: BTreeMap<ReleaseId, ReleaseName>,
+    ) -> Result<Option<Release>, Failure> {
+        if let ReleaseRef::Id(id) = &request.release {
+            return Ok(found.get(id).map(|name| Release {
+                id: *id,
+                name: name.clone(),
+                namespace: request.namespace.clone(),
+            }));
+        }
+        if found.is_empty() {
+            return Ok(None);
+        }
+        let ids: Vec<String> = found.keys().map(ToString::to_string).collect();
+        let message = format!(
+            "there is no record of {}, and the name stands on shared objects only, which do not \
+             tell its namespace: ids {}",
+            request.release,
+            ids.join(", ")
+        );
+        Err(Failure::new(FailureKind::Refused, message).hint("name the release by its id"))
+    }
+}
+
+/// Whether a command means this release.
+fn means(reference: &ReleaseRef, id: &ReleaseId, name: &ReleaseName) -> bool {
+    match reference {
+        ReleaseRef::Name(given) => given == name,
+        ReleaseRef::Id(given) => given == id,
+        ReleaseRef::Module { .. } => false,
+    }
+}
+
+/// The releases that share an object.
+fn sharing(object: &Map<String, Value>) -> impl Iterator<Item = (ReleaseId, ReleaseName)> {
+    let shared = OwnerLabels::read(object).shared.into_iter();
+    shared.filter_map(|(id, name)| Some((id.parse().ok()?, ReleaseName::new(name).ok()?)))
 }
 
 impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
     /// A record made of what the labels say, and warnings; none if they say nothing.
     pub(super) async fn discovered(&self) -> Result<Option<(Record, Vec<String>)>, Failure> {
-        let id = self.release.id.to_string();
-        let label = (labels::RELEASE_ID, id.as_str());
-        let namespace = self.release.namespace.as_str();
-        let found = self.engine.labelled(label, namespace, &self.served).await?;
-        let Some(first) = found.objects.first() else {
+        let found = self.engine.labelled(&self.release, &self.served).await?;
+        if found.objects.is_empty() {
             return Ok(None);
-        };
-        let module = OwnerLabels::read(first).module;
-        let module = module.and_then(|name| ModuleName::new(name).ok());
+        }
+        // Shared objects do not tell the module; the record is not meant to last anyway.
+        let modules = found.objects.iter();
+        let module = modules
+            .filter_map(|object| OwnerLabels::read(object).module)
+            .chain([self.release.name.to_string()])
+            .find_map(|name| ModuleName::new(name).ok());
         let Some(module) = module else {
             return Ok(None);
         };

@@ -8,6 +8,7 @@ mod carry_out;
 mod change;
 mod discovered;
 mod remove;
+mod unrecorded;
 
 use opm_core::check::{CheckedPlan, Checking, check};
 use opm_core::event::{Aim, Announced, Event};
@@ -89,6 +90,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             if !confirmed {
                 delete.confirm(&checked).await?;
                 confirmed = true;
+            }
+            if source.loaded.is_none() && self.is_homeless(&delete.release).await {
+                return delete.unrecorded(&checked, source.warnings).await;
             }
             let message = request.message.clone();
             let change = source.record.current().map(|change| change.id.clone());

@@ -2,28 +2,34 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use opm_core::autoscale;
+use opm_core::autoscale::{self, applied_replicas};
 use opm_core::candidate::Candidate;
+use opm_core::check::PruneStep;
 use opm_core::identity::{GroupKind, Identity};
 use serde_json::{Map, Value};
 
+use super::identity_of;
 use crate::engine::Engine;
 use crate::ports::{Cluster, Detail, Found, ServedKinds};
 
 impl<C: Cluster, S, K> Engine<C, S, K> {
     /// What to send instead of the rendered object, for every workload whose live replicas an
-    /// autoscaler set. Costs nothing where no rendered object asks for replicas.
+    /// autoscaler set. Costs nothing where no object asks for replicas, or did so when it was
+    /// applied last. An autoscaler that goes in this very run has no say any more.
     pub(crate) async fn autoscaled(
         &self,
         candidate: &Candidate,
+        seen: &BTreeMap<Identity, Map<String, Value>>,
+        going: &[PruneStep],
         served: &ServedKinds,
         warnings: &mut Vec<String>,
     ) -> BTreeMap<Identity, Map<String, Value>> {
+        let asked = |identity: &Identity| seen.get(identity).is_some_and(applied_replicas);
         let scalable: BTreeMap<&Identity, &Map<String, Value>> = candidate
             .objects
             .iter()
             .map(|object| (object.manifest.identity(), object.manifest.object()))
-            .filter(|(_, object)| autoscale::sets_replicas(object))
+            .filter(|(identity, object)| autoscale::sets_replicas(object) || asked(identity))
             .collect();
         if scalable.is_empty() {
             return BTreeMap::new();
@@ -40,7 +46,7 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
             .filter_map(|identity| identity.namespace.as_deref())
             .collect();
         for namespace in namespaces {
-            targets.extend(self.live_targets(namespace, served, warnings).await);
+            targets.extend(self.live_targets(namespace, going, served, warnings).await);
         }
         let wanted: Vec<Identity> = scalable
             .keys()
@@ -64,6 +70,7 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
     async fn live_targets(
         &self,
         namespace: &str,
+        going: &[PruneStep],
         served: &ServedKinds,
         warnings: &mut Vec<String>,
     ) -> BTreeSet<Identity> {
@@ -75,7 +82,13 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
                 .list(kind, Some(namespace), None, Detail::Whole)
                 .await;
             match listed {
-                Ok(autoscalers) => targets.extend(autoscale::targets(&autoscalers)),
+                Ok(autoscalers) => {
+                    let goes = |identity| going.iter().any(|s| s.entry.identity == identity);
+                    let staying = autoscalers
+                        .iter()
+                        .filter(|object| !identity_of(object).is_some_and(goes));
+                    targets.extend(autoscale::targets(staying));
+                }
                 Err(error) => warnings.push(format!(
                     "cannot see which workloads in namespace {namespace} are autoscaled, so their \
                      replicas are set as rendered: {error}"

@@ -1,9 +1,11 @@
 //! Finding a release's objects by their labels, when there is no record to say which they are.
 
+use std::collections::HashSet;
+
 use futures::stream::{self, StreamExt};
 use opm_core::check::{Live, counts_as_discovered};
 use opm_core::entry::Entry;
-use opm_core::identity::GroupKind;
+use opm_core::identity::{GroupKind, Identity};
 use opm_core::ids::ReleaseId;
 use opm_core::labels::{self, OwnerLabels};
 use opm_core::record::{Extra, PendingObject, PendingWhy};
@@ -13,6 +15,7 @@ use super::{CONCURRENT_LISTS, identity_of, metadata};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::ports::{ApiError, Cluster, Detail, ErrorKind, ServedKinds};
+use crate::report::Release;
 
 /// What label discovery found, and where it could not look.
 #[derive(Debug, Default)]
@@ -49,10 +52,35 @@ fn entry(object: &Map<String, Value>) -> Option<Entry> {
 }
 
 impl<C: Cluster, S, K> Engine<C, S, K> {
-    /// All objects that releases with this label applied, in all kinds that can be listed, in
-    /// all namespaces. A kind that may not be listed everywhere is listed in the release's
-    /// namespace.
+    /// All objects of a release, those that it shares with others included, in all kinds that
+    /// can be listed, in all namespaces. A kind that may not be listed everywhere is listed in
+    /// the release's namespace.
     pub(crate) async fn labelled(
+        &self,
+        release: &Release,
+        served: &ServedKinds,
+    ) -> Result<Labelled, Failure> {
+        let (id, shared) = (release.id.to_string(), labels::shared_label(&release.id));
+        let own = (labels::RELEASE_ID, id.as_str());
+        let shared = (shared.as_str(), release.name.as_str());
+        let namespace = release.namespace.as_str();
+        let mut found = self.labelled_as(own, namespace, served).await?;
+        let more = self.labelled_as(shared, namespace, served).await?;
+        let known: HashSet<Option<Identity>> = found.objects.iter().map(identity_of).collect();
+        let new = more.objects.into_iter();
+        found
+            .objects
+            .extend(new.filter(|object| !known.contains(&identity_of(object))));
+        for warning in more.warnings {
+            if !found.warnings.contains(&warning) {
+                found.warnings.push(warning);
+            }
+        }
+        Ok(found)
+    }
+
+    /// All objects that releases with this label applied.
+    pub(crate) async fn labelled_as(
         &self,
         label: (&str, &str),
         namespace: &str,
@@ -111,16 +139,11 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
     }
 }
 
-/// Whether the release that an object's labels name has applied it.
+/// Whether a release that an object's labels name has applied it.
 fn was_applied(object: &Map<String, Value>) -> bool {
-    let id = OwnerLabels::read(object).id;
-    let Some(id) = id.and_then(|id| id.parse::<ReleaseId>().ok()) else {
-        return false;
-    };
-    let component = object
-        .get("metadata")
-        .and_then(|metadata| metadata.get("labels"))
-        .and_then(|labels| labels.get(labels::COMPONENT))
-        .and_then(Value::as_str);
-    counts_as_discovered(&Live::read(object, &id), component)
+    let OwnerLabels { id, shared, .. } = OwnerLabels::read(object);
+    let named = id.into_iter().chain(shared.into_iter().map(|(id, _)| id));
+    named
+        .filter_map(|id| id.parse::<ReleaseId>().ok())
+        .any(|id| counts_as_discovered(&Live::read(object, &id)))
 }

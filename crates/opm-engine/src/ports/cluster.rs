@@ -1,4 +1,4 @@
-//! The cluster: what it serves, what lives there, and the two ways to change it.
+//! The cluster: what it serves, what lives there, and the ways to change it.
 //!
 //! The port speaks of single objects by identity. How many requests that takes, at which API
 //! version, and which of them are repeated, is the adapter's business; that a failed look is
@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::Duration;
 
+use opm_core::check::Parting;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::scope::Scope;
 use serde_json::{Map, Value};
@@ -128,6 +129,17 @@ pub struct DeleteObject<'a> {
     pub dry_run: bool,
 }
 
+/// Takes labels and field managers off one object, and changes nothing else of it.
+#[derive(Debug)]
+pub struct PartObject<'a> {
+    /// The identity.
+    pub identity: &'a Identity,
+    /// Which labels go and which managed fields are left, and of which object at which version.
+    pub parting: &'a Parting,
+    /// Whether the server only pretends.
+    pub dry_run: bool,
+}
+
 /// What a delete came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deleted {
@@ -183,6 +195,14 @@ pub trait Cluster: Send + Sync {
         request: DeleteObject<'_>,
         gate: &Gate,
     ) -> impl Future<Output = Result<Deleted, ApiError>> + Send;
+
+    /// Takes labels and field managers off one object. If it is another object by now, or has
+    /// changed since it was looked at, the answer is `Stale` and nothing changes.
+    fn part(
+        &self,
+        request: PartObject<'_>,
+        gate: &Gate,
+    ) -> impl Future<Output = Result<(), ApiError>> + Send;
 
     /// Watches these objects, beginning with how they are now (or that they are absent), and
     /// calls `on_event` for each change until it returns true, or the time is over. Resumes

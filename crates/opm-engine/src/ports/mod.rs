@@ -11,8 +11,8 @@ pub use api_error::{ApiError, Cause, ErrorKind};
 pub use audience::{Answer, Asker, Audience, Events, Question};
 pub use clock::{Clock, Instant, Timestamp};
 pub use cluster::{
-    ApplyMode, ApplyObject, Cluster, DeleteObject, Deleted, Detail, Found, Propagation, Sent,
-    ServedKind, ServedKinds, WatchEvent,
+    ApplyMode, ApplyObject, Cluster, DeleteObject, Deleted, Detail, Found, PartObject, Propagation,
+    Sent, ServedKind, ServedKinds, WatchEvent,
 };
 pub use gate::{Gate, Stopped};
 pub use secrets::{

@@ -26,7 +26,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "KIND/NAME", value_delimiter = ',', num_args = 0..=1, require_equals = true)]
     adopt: Option<Vec<ObjectSelector>>,
 
-    /// Take over objects that belong to other releases
+    /// Take over objects that belong to other releases, which then let go of them
     #[arg(long)]
     take_ownership: bool,
 

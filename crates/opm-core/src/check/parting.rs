@@ -1,0 +1,122 @@
+//! Parting with an object without deleting it: what a release takes back of itself, and how an
+//! object goes that others share.
+//!
+//! Applying nothing but the identity would do for the labels, and take the content along that
+//! nobody else manages. So labels and field managers are taken off by name, and all else stays.
+
+use serde_json::{Map, Value};
+
+use super::{Live, Ownership, PruneHow, PruneStep};
+use crate::ids::ReleaseId;
+use crate::labels::{
+    FIELD_MANAGER, MANAGED_BY, MANAGED_BY_OPM, OWN, shared_field_manager, shared_label,
+};
+use crate::plan::Guard;
+
+/// What a release takes back of itself from an object, which stays as it is otherwise.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parting {
+    /// The uid the object must have.
+    pub uid: String,
+    /// The resourceVersion it must have.
+    pub resource_version: String,
+    /// The labels that go.
+    pub labels: Vec<String>,
+    /// The managed fields that are left.
+    pub managed_fields: Vec<Value>,
+}
+
+/// How a release parts with a live object. None if it is not this release's, or not its alone to
+/// begin with: then nothing of it may be touched.
+pub fn part_with(
+    object: &Map<String, Value>,
+    recorded_uid: Option<&str>,
+    release: &ReleaseId,
+) -> Option<Parting> {
+    let live = Live::read(object, release);
+    let (own_shared, own_managers) = (shared_label(release), own_managers(release));
+    let others_stay = match Ownership::of(&live, recorded_uid, release) {
+        Ownership::Mine => false,
+        Ownership::Shared { mine: true, others } => !others.is_empty(),
+        _ => return None,
+    };
+    let metadata = object.get("metadata")?;
+    let goes = |(key, value): &(&String, &Value)| match key.as_str() {
+        MANAGED_BY => !others_stay && value.as_str() == Some(MANAGED_BY_OPM),
+        key => (OWN.contains(&key) && !others_stay) || key == own_shared,
+    };
+    let labels = metadata.get("labels").and_then(Value::as_object);
+    let labels = labels.into_iter().flatten().filter(goes);
+    let managed_fields = metadata.get("managedFields").and_then(Value::as_array);
+    let is_own = |entry: &&Value| applies_as(entry, |name| own_managers.iter().any(|o| o == name));
+    Some(Parting {
+        uid: live.uid,
+        resource_version: live.resource_version,
+        labels: labels.map(|(key, _)| key.clone()).collect(),
+        managed_fields: managed_fields
+            .into_iter()
+            .flatten()
+            .filter(|entry| !is_own(entry))
+            .cloned()
+            .collect(),
+    })
+}
+
+fn own_managers(release: &ReleaseId) -> [String; 2] {
+    [FIELD_MANAGER.to_owned(), shared_field_manager(release)]
+}
+
+fn applies_as(entry: &Value, is: impl Fn(&str) -> bool) -> bool {
+    entry.get("operation").and_then(Value::as_str) == Some("Apply")
+        && entry.get("manager").and_then(Value::as_str).is_some_and(is)
+}
+
+/// The field manager under which this release applied an object before it became shared, or
+/// before it ceased to be: what it alone holds of the object has to go.
+pub fn former_manager(
+    object: &Map<String, Value>,
+    shared: bool,
+    release: &ReleaseId,
+) -> Option<String> {
+    let former = match shared {
+        true => FIELD_MANAGER.to_owned(),
+        false => shared_field_manager(release),
+    };
+    let managed_fields = object.get("metadata")?.get("managedFields")?.as_array()?;
+    let mut entries = managed_fields.iter();
+    entries
+        .any(|entry| applies_as(entry, |name| name == former))
+        .then_some(former)
+}
+
+/// How an object goes that releases share, decided on what is there at this very moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SharedNow {
+    /// Others have it: this release only takes itself back.
+    Leave,
+    /// Nobody else has it any more: it is deleted.
+    Delete,
+    /// This release is not among those that have it any more.
+    LetGo,
+    /// It is no release's: it is left alone.
+    NotMine,
+    /// It would have to be deleted now, and nothing has lifted its guard, because others had it
+    /// when the plan was made.
+    Guarded,
+}
+
+/// Decides anew about an object that others may have joined or left since the plan was made.
+pub fn shared_now(live: &Live, step: &PruneStep, release: &ReleaseId) -> SharedNow {
+    let last = match Ownership::of(live, step.entry.uid.as_deref(), release) {
+        Ownership::Shared { mine: true, others } => others.is_empty(),
+        Ownership::Mine => true,
+        Ownership::Shared { mine: false, .. } | Ownership::Anothers(_) => return SharedNow::LetGo,
+        Ownership::Nobodys => return SharedNow::NotMine,
+    };
+    let guarded = Guard::of(&step.entry.identity.group_kind).is_some();
+    match (last, &step.how) {
+        (false, _) => SharedNow::Leave,
+        (true, PruneHow::LeaveShared) if guarded => SharedNow::Guarded,
+        (true, _) => SharedNow::Delete,
+    }
+}

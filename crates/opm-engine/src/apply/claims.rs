@@ -1,0 +1,98 @@
+//! `--prune-after-ready` where an old and a new workload mount the same volume claim: neither
+//! could ever go on, so it is refused before anything is touched.
+
+use std::collections::BTreeMap;
+
+use opm_core::check::CheckedPlan;
+use opm_core::identity::Identity;
+use opm_core::plan::{Contested, claims, contested, runs_pods};
+use serde_json::{Map, Value};
+
+use super::Apply;
+use super::prepare::Scene;
+use crate::failure::{Failure, FailureKind};
+use crate::ports::{Clock, Cluster, Detail, Found, SecretStore};
+
+impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
+    /// Refuses if what has to be ready first waits for a claim of what goes only then.
+    pub(super) async fn without_contested_claims(
+        &self,
+        checked: &CheckedPlan,
+        scene: &Scene,
+    ) -> Result<(), Failure> {
+        if !self.request.prune_after_ready {
+            return Ok(());
+        }
+        let going = checked.stale.prune.iter().map(|step| &step.entry.identity);
+        let going: Vec<Identity> = going
+            .filter(|i| runs_pods(&i.group_kind))
+            .cloned()
+            .collect();
+        let old = self.whole(&going).await?;
+        let rendered: Vec<Identity> = checked
+            .applies()
+            .map(|step| step.entry.identity.clone())
+            .filter(|identity| runs_pods(&identity.group_kind))
+            .collect();
+        let new = rendered
+            .iter()
+            .filter_map(|identity| Some((identity, scene.object(identity)?)));
+        let old: Vec<_> = old.iter().collect();
+        let found = contested(&old, &new.collect::<Vec<_>>());
+        let found = self.not_shared_already(found).await?;
+        match found.is_empty() {
+            true => Ok(()),
+            false => Err(refused(&found)),
+        }
+    }
+
+    /// Two workloads that both mount a claim already can evidently both have it.
+    async fn not_shared_already(&self, found: Vec<Contested>) -> Result<Vec<Contested>, Failure> {
+        let new: Vec<Identity> = found.iter().map(|one| one.new.clone()).collect();
+        let live = self.whole(&new).await?;
+        let has_it = |one: &Contested| {
+            let object = live.get(&one.new);
+            object.is_some_and(|object| {
+                claims(&one.new, object)
+                    .iter()
+                    .any(|claim| claim.overlaps(&one.claim))
+            })
+        };
+        Ok(found.into_iter().filter(|one| !has_it(one)).collect())
+    }
+
+    async fn whole(
+        &self,
+        wanted: &[Identity],
+    ) -> Result<BTreeMap<Identity, Map<String, Value>>, Failure> {
+        let mut whole = BTreeMap::new();
+        for (identity, found) in self.engine.cluster.look(wanted, Detail::Whole).await {
+            match found {
+                Found::Present(object) => _ = whole.insert(identity, object),
+                Found::Absent => {}
+                Found::Failed(error) => {
+                    let what = format!("cannot see which volume claims {identity} mounts");
+                    return Err(Failure::before_writing(&what, &error));
+                }
+            }
+        }
+        Ok(whole)
+    }
+}
+
+fn refused(found: &[Contested]) -> Failure {
+    let messages = found.iter().map(|one| {
+        format!(
+            "{} mounts {}, which {} mounts until it is removed",
+            one.new, one.claim, one.old
+        )
+    });
+    let message = messages.collect::<Vec<_>>().join("\n");
+    let mut failure = Failure::new(FailureKind::Refused, message)
+        .hint("go on without --prune-after-ready: the old workload is then removed at once");
+    for one in found {
+        let reason = format!("{} mounts {} as well", one.old, one.claim);
+        failure = failure.object(one.new.clone(), reason);
+    }
+    failure
+}
