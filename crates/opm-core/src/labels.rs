@@ -173,7 +173,8 @@ impl OwnerLabels {
             module: text(MODULE_NAME),
             namespace: text(MODULE_NAMESPACE),
             release: text(RELEASE_NAME),
-            id: text(RELEASE_ID),
+            // A label that was emptied names nobody.
+            id: text(RELEASE_ID).filter(|id| !id.is_empty()),
             component: text(COMPONENT_NAME),
             shared: shared.collect(),
         }

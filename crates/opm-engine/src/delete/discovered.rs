@@ -40,7 +40,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             only_shared.extend(sharing);
         }
         if releases.is_empty() {
-            return self.by_shared_objects(request, only_shared);
+            return by_shared_objects(request, &only_shared);
         }
         if releases.len() < 2 {
             return Ok(releases.into_values().next());
@@ -53,33 +53,32 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         );
         Err(Failure::new(FailureKind::Refused, message).hint("name the release by its id"))
     }
+}
 
-    /// The labels of shared objects tell a release's id and name, and not its namespace: a name
-    /// alone could mean a release of another one.
-    fn by_shared_objects(
-        &self,
-        request: &DeleteRequest,
-        found: BTreeMap<ReleaseId, ReleaseName>,
-    ) -> Result<Option<Release>, Failure> {
-        if let ReleaseRef::Id(id) = &request.release {
-            return Ok(found.get(id).map(|name| Release {
-                id: *id,
-                name: name.clone(),
-                namespace: request.namespace.clone(),
-            }));
-        }
-        if found.is_empty() {
-            return Ok(None);
-        }
-        let ids: Vec<String> = found.keys().map(ToString::to_string).collect();
-        let message = format!(
-            "there is no record of {}, and the name stands on shared objects only, which do not \
-             tell its namespace: ids {}",
-            request.release,
-            ids.join(", ")
-        );
-        Err(Failure::new(FailureKind::Refused, message).hint("name the release by its id"))
+/// The labels of shared objects tell a release's id and name, and not its namespace: a name
+/// alone could mean a release of another one.
+fn by_shared_objects(
+    request: &DeleteRequest,
+    found: &BTreeMap<ReleaseId, ReleaseName>,
+) -> Result<Option<Release>, Failure> {
+    if let ReleaseRef::Id(id) = &request.release {
+        return Ok(found.get(id).map(|name| Release {
+            id: *id,
+            name: name.clone(),
+            namespace: request.namespace.clone(),
+        }));
     }
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let ids: Vec<String> = found.keys().map(ToString::to_string).collect();
+    let message = format!(
+        "there is no record of {}, and the name stands on shared objects only, which do not \
+             tell its namespace: ids {}",
+        request.release,
+        ids.join(", ")
+    );
+    Err(Failure::new(FailureKind::Refused, message).hint("name the release by its id"))
 }
 
 /// Whether a command means this release.

@@ -1,0 +1,279 @@
+//! The ownership table, each cell of it, namespaced and cluster-scoped: whose label an object
+//! carries, whether its uid is the recorded one, and whether `opm` is among its appliers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use http::Method;
+use opm_e2e::objects::{cluster_role, config_map};
+use opm_e2e::{Module, World, api, note, scenarios};
+use serde_json::{Value, json};
+
+scenarios! {
+    each_cell_decides_over_applying_and_pruning,
+    each_cell_decides_over_deleting,
+}
+
+const UUID: &str = "module-release.opmodel.dev/uuid";
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Label {
+    Mine,
+    Anothers,
+    None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Uid {
+    AsRecorded,
+    Different,
+    NotRecorded,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Whose {
+    Mine,
+    Anothers,
+    Nobodys,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    label: Label,
+    uid: Uid,
+    applied: bool,
+}
+
+impl Cell {
+    fn all() -> Vec<Self> {
+        let mut cells = Vec::new();
+        for label in [Label::Mine, Label::Anothers, Label::None] {
+            for uid in [Uid::AsRecorded, Uid::Different, Uid::NotRecorded] {
+                cells.extend([true, false].map(|applied| Self {
+                    label,
+                    uid,
+                    applied,
+                }));
+            }
+        }
+        cells
+    }
+
+    /// As the documents have it, told once more and independently.
+    fn whose(self) -> Whose {
+        match (self.label, self.uid, self.applied) {
+            (Label::Mine, _, _) | (Label::None, Uid::AsRecorded, true) => Whose::Mine,
+            (Label::Anothers, _, _) => Whose::Anothers,
+            (Label::None, _, _) => Whose::Nobodys,
+        }
+    }
+
+    /// A record that knows only RFC-0001 has no uids; there the inventory decides.
+    fn may_be_applied(self) -> bool {
+        match self.whose() {
+            Whose::Mine => true,
+            Whose::Anothers => false,
+            Whose::Nobodys => self.uid == Uid::NotRecorded,
+        }
+    }
+}
+
+/// One object in one cell.
+#[derive(Debug, Clone)]
+struct Staged {
+    cell: Cell,
+    spelled: String,
+    object: Value,
+}
+
+/// An object of each kind in each cell.
+fn objects(w: &World, stem: &str) -> Vec<Staged> {
+    let mut staged = Vec::new();
+    for (at, cell) in Cell::all().into_iter().enumerate() {
+        let name = format!("{stem}-{at:02}");
+        let role = w.name(&name);
+        for object in [config_map(&name, "1"), cluster_role(&role)] {
+            let kind = object["kind"].as_str().unwrap();
+            let spelled = format!("{kind}/{}", object["metadata"]["name"].as_str().unwrap());
+            staged.push(Staged {
+                cell,
+                spelled,
+                object,
+            });
+        }
+    }
+    staged
+}
+
+fn web(objects: &[Value]) -> Module {
+    Module::new("web").component("app", objects)
+}
+
+fn manifests<'a>(staged: impl IntoIterator<Item = &'a Staged>) -> Vec<Value> {
+    staged.into_iter().map(|one| one.object.clone()).collect()
+}
+
+/// Brings an object that the release applied into its cell, by other hands.
+async fn stage(w: &World, one: &Staged) {
+    let path = api::object(&one.spelled, &w.ns);
+    let labels = w.get(&one.spelled).await.unwrap()["metadata"]["labels"].clone();
+    let labels = match one.cell.label {
+        Label::Mine => labels,
+        Label::Anothers => {
+            let mut labels = labels;
+            labels[UUID] = json!("5112a79a-7e9f-5373-81fb-304f11762d33");
+            labels["module-release.opmodel.dev/name"] = json!("rival");
+            labels
+        }
+        Label::None => json!({}),
+    };
+    let mut wanted = one.object.clone();
+    wanted["metadata"]["labels"] = labels.clone();
+    match (one.cell.uid, one.cell.applied) {
+        (Uid::Different, true) => {
+            w.api.delete(&path).await;
+            let url = format!("{path}?fieldManager=opm&force=true");
+            let apply = "application/apply-patch+yaml";
+            let (status, body) = w.api.send(Method::PATCH, &url, apply, Some(&wanted)).await;
+            assert_eq!(status, 201, "{body}");
+        }
+        (Uid::Different, false) => {
+            w.api.delete(&path).await;
+            w.api.create(&w.ns, &wanted).await;
+        }
+        (Uid::AsRecorded | Uid::NotRecorded, applied) => {
+            let labels = match one.cell.label {
+                Label::None => Value::Null,
+                _ => labels,
+            };
+            w.api
+                .merge(&path, json!({"metadata": {"labels": labels}}))
+                .await;
+            if !applied {
+                let wiped = json!({"metadata": {"managedFields": [{}]}});
+                w.api.merge(&path, wiped).await;
+            }
+        }
+    }
+}
+
+async fn stage_all(w: &World, staged: &[Staged]) {
+    for one in staged {
+        stage(w, one).await;
+    }
+    let without: BTreeSet<&str> = staged
+        .iter()
+        .filter(|one| one.cell.uid == Uid::NotRecorded)
+        .map(|one| one.spelled.as_str())
+        .collect();
+    w.edit_record("web", |data| {
+        let current = data["index"][0].as_str().unwrap().to_owned();
+        let change = data.get_mut(&current).unwrap();
+        for entry in change["inventory"]["entries"].as_array_mut().unwrap() {
+            let spelled = format!(
+                "{}/{}",
+                entry["kind"].as_str().unwrap(),
+                entry["name"].as_str().unwrap()
+            );
+            if without.contains(spelled.as_str()) {
+                entry.as_object_mut().unwrap().remove("uid");
+            }
+        }
+    })
+    .await;
+}
+
+/// What there is of these objects, to the last version.
+async fn seen(w: &World, staged: &[Staged]) -> BTreeMap<String, Option<Value>> {
+    let mut seen = BTreeMap::new();
+    for one in staged {
+        seen.insert(one.spelled.clone(), w.get(&one.spelled).await);
+    }
+    seen
+}
+
+async fn each_cell_decides_over_applying_and_pruning(w: World) {
+    let anchor = config_map("anchor", "1");
+    let (kept, dropped) = (objects(&w, "again"), objects(&w, "stale"));
+    let all: Vec<Staged> = [kept.clone(), dropped.clone()].concat();
+    let everything = [manifests(&all), vec![anchor.clone()]].concat();
+    w.apply(&web(&everything), &[]).await.ok();
+    stage_all(&w, &all).await;
+    let before = seen(&w, &all).await;
+
+    // Rendered again, all of them: refused with every reason, and nothing is touched.
+    let again = [manifests(&kept), vec![anchor.clone()]].concat();
+    let refused = w.apply(&web(&again), &[]).await.ends(2);
+    let named: BTreeSet<String> = refused.json()["error"]["objects"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|o| {
+            format!(
+                "{}/{}",
+                o["kind"].as_str().unwrap(),
+                o["name"].as_str().unwrap()
+            )
+        })
+        .collect();
+    let expected = kept.iter().filter(|one| !one.cell.may_be_applied());
+    let expected: BTreeSet<String> = expected.map(|one| one.spelled.clone()).collect();
+    assert_eq!(named, expected, "{refused}");
+    assert_eq!(seen(&w, &all).await, before, "a refusal touches nothing");
+
+    // Those that may be applied, and all others stale.
+    let allowed: Vec<Staged> = kept
+        .iter()
+        .filter(|one| one.cell.may_be_applied())
+        .cloned()
+        .collect();
+    let module = web(&[manifests(&allowed), vec![anchor]].concat());
+    w.apply(&module, &[]).await.ok();
+    let after = seen(&w, &all).await;
+    let record = w.record("web").await;
+    for one in &allowed {
+        let live = after[&one.spelled]
+            .as_ref()
+            .unwrap_or_else(|| panic!("{one:?} is gone"));
+        let old = before[&one.spelled].as_ref().unwrap();
+        assert_eq!(live["metadata"]["uid"], old["metadata"]["uid"], "{one:?}");
+        assert!(record.inventory().contains(&one.spelled), "{one:?}");
+        assert!(live["metadata"]["labels"][UUID].is_string(), "{one:?}");
+    }
+    let stale = dropped
+        .iter()
+        .chain(kept.iter().filter(|one| !one.cell.may_be_applied()));
+    let mut spared = 0;
+    for one in stale {
+        let (old, now) = (&before[&one.spelled], &after[&one.spelled]);
+        let in_kept = record.kept().contains(&one.spelled);
+        assert!(!record.inventory().contains(&one.spelled), "{one:?}");
+        match one.cell.whose() {
+            Whose::Mine => assert!(now.is_none() && !in_kept, "{one:?}"),
+            Whose::Anothers => assert!(now == old && !in_kept, "{one:?}"),
+            Whose::Nobodys => assert!(now == old && in_kept, "{one:?}"),
+        }
+        spared += usize::from(one.cell.whose() != Whose::Mine);
+    }
+    assert!(record.pending().is_empty());
+    note(&format!(
+        "ownership table: {} objects applied or pruned, {spared} foreign ones, 0 touched",
+        all.len()
+    ));
+}
+
+async fn each_cell_decides_over_deleting(w: World) {
+    let all = objects(&w, "cell");
+    w.apply(&web(&manifests(&all)), &[]).await.ok();
+    stage_all(&w, &all).await;
+    let before = seen(&w, &all).await;
+    w.delete("web", &[]).await.ok();
+    assert!(w.find_record("web").await.is_none());
+    let after = seen(&w, &all).await;
+    for one in &all {
+        let (old, now) = (&before[&one.spelled], &after[&one.spelled]);
+        match one.cell.whose() {
+            Whose::Mine => assert!(now.is_none(), "{one:?}"),
+            Whose::Anothers | Whose::Nobodys => assert_eq!(now, old, "{one:?}"),
+        }
+    }
+}
