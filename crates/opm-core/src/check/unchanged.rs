@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
 
-    fn object(metadata: Value) -> Map<String, Value> {
+    fn object(metadata: &Value) -> Map<String, Value> {
         json!({ "metadata": metadata })
             .as_object()
             .cloned()
@@ -163,7 +163,7 @@ mod tests {
             ),
         ];
         for (what, before, after, same_manifest, expected) in cases {
-            let found = is_unchanged(&object(before), &object(after), same_manifest);
+            let found = is_unchanged(&object(&before), &object(&after), same_manifest);
             assert_eq!(found, expected, "{what}");
         }
     }

@@ -154,7 +154,7 @@ mod tests {
         group: &str,
         kind: &str,
         name: &str,
-        spec: Value,
+        spec: &Value,
     ) -> (Identity, Map<String, Value>) {
         let identity = Identity::new(GroupKind::new(group, kind), Some("n"), name);
         let object = json!({ "spec": spec });
@@ -174,7 +174,7 @@ mod tests {
             ("batch", "Job", template("d")),
             ("batch", "CronJob", cron),
         ] {
-            let (identity, object) = workload(group, kind, "w", spec);
+            let (identity, object) = workload(group, kind, "w", &spec);
             assert!(runs_pods(&identity.group_kind), "{kind}");
             assert_eq!(
                 claims(&identity, &object),
@@ -182,17 +182,17 @@ mod tests {
                 "{kind}"
             );
         }
-        let (identity, object) = workload("example.com", "Deployment", "w", template("d"));
+        let (identity, object) = workload("example.com", "Deployment", "w", &template("d"));
         assert!(claims(&identity, &object).is_empty(), "of another group");
         let (identity, object) = workload(
             "",
             "Pod",
             "w",
-            json!({"volumes": [{"name": "e", "ephemeral": {}}]}),
+            &json!({"volumes": [{"name": "e", "ephemeral": {}}]}),
         );
         assert_eq!(claims(&identity, &object), [Claim::Named("w-e".into())]);
         let templates = json!({"volumeClaimTemplates": [{"metadata": {"name": "data"}}]});
-        let (identity, object) = workload("apps", "StatefulSet", "db", templates);
+        let (identity, object) = workload("apps", "StatefulSet", "db", &templates);
         assert_eq!(
             claims(&identity, &object),
             [Claim::Numbered("data-db-".into())]
@@ -220,8 +220,8 @@ mod tests {
     #[test]
     fn old_and_new_contest_a_claim_in_one_namespace_only() {
         let template = json!({"template": {"spec": pod("data")}});
-        let (old, old_object) = workload("apps", "Deployment", "old", template.clone());
-        let (new, new_object) = workload("apps", "Deployment", "new", template);
+        let (old, old_object) = workload("apps", "Deployment", "old", &template);
+        let (new, new_object) = workload("apps", "Deployment", "new", &template);
         let mut elsewhere = new.clone();
         elsewhere.namespace = Some("other".into());
         let found = contested(
