@@ -323,8 +323,13 @@ async fn without_a_record_shared_objects_are_found_by_their_labels(w: World) {
         .as_str()
         .unwrap()
         .to_owned();
+    // Named in the wrong namespace, a release that has a record elsewhere is left alone.
+    let elsewhere = w.other_namespace("elsewhere").await;
+    let there = ["mod", "delete", &id, "-n", &elsewhere, "--yes"];
+    w.opm(&there).await.ends(5);
+    assert_eq!(sharing(&w.get(&spelled).await.unwrap()), set(["b"]));
     w.delete_record("b").await;
-    w.delete("b", &[]).await.ends(2).says(&id);
+    w.delete("b", &[]).await.ends(5).says(&id);
     w.delete(&id, &[]).await.ok().did("deleted", &spelled);
     assert!(!w.exists(&spelled).await);
 }

@@ -25,60 +25,79 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         &self,
         request: &DeleteRequest,
         served: &ServedKinds,
-    ) -> Result<Option<Release>, Failure> {
+    ) -> Result<ByLabels, Failure> {
         let namespace = &request.namespace;
         let all = (labels::MANAGED_BY, labels::MANAGED_BY_OPM);
         let found = self.labelled_as(all, namespace.as_str(), served).await?;
-        let mut releases: BTreeMap<ReleaseId, Release> = BTreeMap::new();
-        let mut only_shared: BTreeMap<ReleaseId, ReleaseName> = BTreeMap::new();
-        for object in &found.objects {
-            let release = release_of(object).filter(|r| means(&request.release, &r.id, &r.name));
-            if let Some(release) = release.filter(|r| r.namespace == *namespace) {
-                releases.insert(release.id, release);
-            }
-            let sharing = sharing(object).filter(|(id, name)| means(&request.release, id, name));
-            only_shared.extend(sharing);
+        let meant = |id: &ReleaseId, name: &ReleaseName| means(&request.release, id, name);
+        let own = found.objects.iter().filter_map(release_of);
+        let (here, elsewhere): (Vec<Release>, Vec<Release>) = own
+            .filter(|release| meant(&release.id, &release.name))
+            .partition(|release| release.namespace == *namespace);
+        let mut here: BTreeMap<ReleaseId, Release> = here.into_iter().map(|r| (r.id, r)).collect();
+        if here.len() > 1 {
+            let ids: Vec<String> = here.keys().map(ToString::to_string).collect();
+            let message = format!(
+                "{} names more than one release in namespace {namespace}: ids {}",
+                request.release,
+                ids.join(", ")
+            );
+            let failure = Failure::new(FailureKind::Refused, message);
+            return Err(failure.hint("name the release by its id"));
         }
-        if releases.is_empty() {
-            return by_shared_objects(request, &only_shared);
+        if let Some((_, release)) = here.pop_first() {
+            return Ok(ByLabels::Found(release));
         }
-        if releases.len() < 2 {
-            return Ok(releases.into_values().next());
+        let shared: BTreeMap<ReleaseId, ReleaseName> = found
+            .objects
+            .iter()
+            .flat_map(sharing)
+            .filter(|(id, name)| meant(id, name) && !elsewhere.iter().any(|r| r.id == *id))
+            .collect();
+        self.by_shared_objects(request, shared).await
+    }
+
+    /// The labels of shared objects tell a release's id and name, and not its namespace. A name
+    /// could mean a release of another one; so could an id, unless no record says so.
+    async fn by_shared_objects(
+        &self,
+        request: &DeleteRequest,
+        found: BTreeMap<ReleaseId, ReleaseName>,
+    ) -> Result<ByLabels, Failure> {
+        let given = match &request.release {
+            ReleaseRef::Id(id) => id,
+            _ => return Ok(ByLabels::Unknown(found.into_keys().collect())),
+        };
+        let Some(name) = found.get(given) else {
+            return Ok(ByLabels::Unknown(Vec::new()));
+        };
+        let id = given.to_string();
+        let selector = [
+            (labels::RELEASE_ID, id.as_str()),
+            (labels::COMPONENT, labels::COMPONENT_INVENTORY),
+        ];
+        let records = self.secrets.list(None, &selector).await;
+        let records = records.map_err(|error| {
+            let what = "cannot see whether the release has a record in another namespace";
+            Failure::before_writing(what, &error)
+        })?;
+        match records.is_empty() {
+            true => Ok(ByLabels::Found(Release {
+                id: *given,
+                name: name.clone(),
+                namespace: request.namespace.clone(),
+            })),
+            false => Ok(ByLabels::Unknown(Vec::new())),
         }
-        let ids: Vec<String> = releases.keys().map(ToString::to_string).collect();
-        let value = &request.release;
-        let message = format!(
-            "{value} names more than one release in namespace {namespace}: ids {}",
-            ids.join(", ")
-        );
-        Err(Failure::new(FailureKind::Refused, message).hint("name the release by its id"))
     }
 }
 
-/// The labels of shared objects tell a release's id and name, and not its namespace: a name
-/// alone could mean a release of another one.
-fn by_shared_objects(
-    request: &DeleteRequest,
-    found: &BTreeMap<ReleaseId, ReleaseName>,
-) -> Result<Option<Release>, Failure> {
-    if let ReleaseRef::Id(id) = &request.release {
-        return Ok(found.get(id).map(|name| Release {
-            id: *id,
-            name: name.clone(),
-            namespace: request.namespace.clone(),
-        }));
-    }
-    if found.is_empty() {
-        return Ok(None);
-    }
-    let ids: Vec<String> = found.keys().map(ToString::to_string).collect();
-    let message = format!(
-        "there is no record of {}, and the name stands on shared objects only, which do not \
-             tell its namespace: ids {}",
-        request.release,
-        ids.join(", ")
-    );
-    Err(Failure::new(FailureKind::Refused, message).hint("name the release by its id"))
+/// What labels say about which release is meant.
+pub(super) enum ByLabels {
+    /// This one.
+    Found(Release),
+    /// None that is certain; these share objects under the name that was given.
+    Unknown(Vec<ReleaseId>),
 }
 
 /// Whether a command means this release.

@@ -13,6 +13,7 @@ mod unrecorded;
 use opm_core::check::{CheckedPlan, Checking, check};
 use opm_core::event::{Aim, Announced, Event};
 use opm_core::identity::Identity;
+use opm_core::ids::ReleaseId;
 use opm_core::labels::Owner;
 use opm_core::name::ModuleName;
 use opm_core::plan::{Plan, PlanOptions, plan_delete, plan_delete_component};
@@ -20,6 +21,7 @@ use opm_core::protocol::begin;
 use opm_core::record::Record;
 use opm_core::record::size::Records;
 
+use self::discovered::ByLabels;
 use crate::apply::tell::{standing, transferred};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
@@ -57,11 +59,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         let served = self.discover().await?;
         let found = self.find(&request.release, &request.namespace).await?;
         let release = match found {
-            Some(release) => Some(release),
-            None => self.find_by_labels(request, &served).await?,
-        };
-        let Some(release) = release else {
-            return not_found(request, Vec::new());
+            Some(release) => release,
+            None => match self.find_by_labels(request, &served).await? {
+                ByLabels::Found(release) => release,
+                ByLabels::Unknown(sharing) => return not_found(request, &sharing),
+            },
         };
         let delete = Delete {
             engine: self,
@@ -80,7 +82,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 warnings,
             } = turn;
             let Some(source) = delete.source(loaded, warnings).await? else {
-                return not_found(request, Vec::new());
+                return not_found(request, &[]);
             };
             let checked = delete.check(&source.record).await?;
             delete.announce(&checked);
@@ -268,10 +270,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
     }
 }
 
-fn not_found(request: &DeleteRequest, warnings: Vec<String>) -> Result<Report, Failure> {
+/// There is no such release; releases that share objects under its name may be meant.
+fn not_found(request: &DeleteRequest, sharing: &[ReleaseId]) -> Result<Report, Failure> {
     let report = Report {
         dry_run: request.dry_run,
-        warnings,
         ..Report::default()
     };
     if request.ignore_not_found {
@@ -282,7 +284,15 @@ fn not_found(request: &DeleteRequest, warnings: Vec<String>) -> Result<Report, F
         "there is no release {given} in namespace {}",
         given.namespace_or(&request.namespace)
     );
-    Err(Failure::new(FailureKind::NotFound, message)
-        .hint("`opm mod list -A` shows all releases")
-        .after(report))
+    let mut failure =
+        Failure::new(FailureKind::NotFound, message).hint("`opm mod list -A` shows all releases");
+    if !sharing.is_empty() {
+        let ids: Vec<String> = sharing.iter().map(ToString::to_string).collect();
+        failure = failure.hint(format!(
+            "releases of that name share objects, which do not tell their namespace: name one by \
+             its id ({})",
+            ids.join(", ")
+        ));
+    }
+    Err(failure.after(report))
 }
