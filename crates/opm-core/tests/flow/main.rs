@@ -15,6 +15,7 @@ mod history;
 mod late;
 mod lock;
 mod outcome;
+mod parting;
 mod plans;
 mod properties;
 mod run;

@@ -103,13 +103,17 @@ impl World {
 
     /// Which requests of a run are about Secrets, by their number.
     pub async fn secret_requests_of(&self, arguments: &[&str]) -> Vec<usize> {
+        self.requests_about("/secrets", arguments).await
+    }
+
+    /// Which requests of a run have this in their path, by their number.
+    pub async fn requests_about(&self, part: &str, arguments: &[&str]) -> Vec<usize> {
         let route = self.route().await;
         self.opm_as(&route.kubeconfig, arguments).await.ok();
         let requests = route.relay.requests();
-        let about = |seen: &opm_testkit::relay::Seen| seen.uri.contains("/secrets");
         let numbered = requests.iter().enumerate();
         numbered
-            .filter(|(_, seen)| about(seen))
+            .filter(|(_, seen)| seen.uri.contains(part))
             .map(|(at, _)| at + 1)
             .collect()
     }

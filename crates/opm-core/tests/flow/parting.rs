@@ -1,0 +1,234 @@
+//! Parting with objects without deleting them, and what is sent with force.
+
+use opm_core::check::{
+    Adopt, ApplyStep, How, Live, PruneHow, PruneStep, Release, SharedNow, former_manager,
+    part_with, shared_now,
+};
+use opm_core::entry::Entry;
+use opm_core::plan::Origin;
+use serde_json::{Map, Value, json};
+
+use crate::world::{OTHER, id, release};
+
+const UUID: &str = "module-release.opmodel.dev/uuid";
+
+fn live(labels: &Value, managers: &[&str]) -> Map<String, Value> {
+    let entries: Vec<Value> = managers
+        .iter()
+        .map(|manager| match manager.strip_suffix('!') {
+            Some(updater) => json!({"manager": updater, "operation": "Update"}),
+            None => json!({"manager": manager, "operation": "Apply"}),
+        })
+        .collect();
+    let object = json!({"metadata": {"uid": "u", "resourceVersion": "7", "labels": labels,
+        "managedFields": entries}});
+    object.as_object().unwrap().clone()
+}
+
+fn shared(of: &str) -> String {
+    format!("shared.opmodel.dev/{of}")
+}
+
+/// Labels, appliers, recorded uid; what goes of the labels, and which managers are left.
+#[test]
+fn what_a_release_takes_back_of_itself() {
+    let me = release().to_string();
+    let own = json!({UUID: me, "app.kubernetes.io/managed-by": "open-platform-model",
+        "component.opmodel.dev/name": "app", "theirs": "x"});
+    let (mine, theirs) = (format!("opm-{me}"), format!("opm-{OTHER}"));
+    let both = json!({shared(&me): "a", shared(OTHER): "b",
+        "app.kubernetes.io/managed-by": "open-platform-model"});
+    let alone = json!({shared(&me): "a", "app.kubernetes.io/managed-by": "open-platform-model"});
+    let own_shared = shared(&me);
+    let renamed = json!({UUID: me, "app.kubernetes.io/managed-by": "Helm"});
+    let cases = [
+        (
+            "its own",
+            live(&own, &["opm", "kubectl", "opm!"]),
+            None,
+            Some((
+                vec![
+                    "app.kubernetes.io/managed-by",
+                    "component.opmodel.dev/name",
+                    UUID,
+                ],
+                vec!["kubectl", "opm"],
+            )),
+        ),
+        (
+            "managed by others by now",
+            live(&renamed, &["opm"]),
+            None,
+            Some((vec![UUID], vec![])),
+        ),
+        (
+            "shared with others",
+            live(&both, &[&mine, &theirs]),
+            None,
+            Some((vec![own_shared.as_str()], vec![&*theirs])),
+        ),
+        (
+            "shared with nobody",
+            live(&alone, &[&mine]),
+            None,
+            Some((
+                vec!["app.kubernetes.io/managed-by", own_shared.as_str()],
+                vec![],
+            )),
+        ),
+        (
+            "stripped",
+            live(&json!({"theirs": "x"}), &["opm"]),
+            Some("u"),
+            Some((vec![], vec![])),
+        ),
+        (
+            "made anew by somebody",
+            live(&json!({}), &["opm"]),
+            Some("v"),
+            None,
+        ),
+        (
+            "another's",
+            live(&json!({UUID: OTHER}), &["opm"]),
+            Some("u"),
+            None,
+        ),
+        (
+            "shared by others alone",
+            live(&json!({shared(OTHER): "b"}), &[&theirs]),
+            Some("u"),
+            None,
+        ),
+        ("nobody's", live(&json!({}), &["kubectl"]), Some("u"), None),
+    ];
+    for (what, object, recorded, expected) in cases {
+        let parting = part_with(&object, recorded, &release());
+        let found = parting.as_ref().map(|parting| {
+            assert_eq!(
+                (parting.uid.as_str(), parting.resource_version.as_str()),
+                ("u", "7")
+            );
+            let mut labels: Vec<&str> = parting.labels.iter().map(String::as_str).collect();
+            labels.sort_unstable();
+            let left = parting.managed_fields.iter();
+            let left: Vec<&str> = left
+                .map(|entry| entry["manager"].as_str().unwrap())
+                .collect();
+            (labels, left)
+        });
+        assert_eq!(found, expected, "{what}");
+    }
+}
+
+#[test]
+fn a_former_field_manager_is_known_by_its_entry() {
+    let mine = format!("opm-{}", release());
+    for (managers, is_shared, expected) in [
+        (vec!["opm", mine.as_str()], true, Some("opm")),
+        (vec!["opm", mine.as_str()], false, Some(mine.as_str())),
+        (vec![mine.as_str()], true, None),
+        (vec!["opm"], false, None),
+        (vec!["opm!"], true, None),
+        (vec![&*format!("opm-{OTHER}")], false, None),
+    ] {
+        let object = live(&json!({}), &managers);
+        let found = former_manager(&object, is_shared, &release());
+        assert_eq!(found.as_deref(), expected, "{managers:?} {is_shared}");
+    }
+}
+
+/// What became of a shared object between the plan and the deed.
+#[test]
+fn others_join_and_leave_meanwhile() {
+    let me = release().to_string();
+    let (alone, both) = (
+        json!({shared(&me): "a"}),
+        json!({shared(&me): "a", shared(OTHER): "b"}),
+    );
+    let (left, taken) = (json!({shared(OTHER): "b"}), json!({UUID: OTHER}));
+    let step = |short: &str, how: PruneHow| PruneStep {
+        entry: Entry::new(id(short), "v1", "app"),
+        origin: Origin::Inventory,
+        uid: "u".into(),
+        resource_version: Some("1".into()),
+        how,
+    };
+    for (labels, planned, role, definition) in [
+        (
+            &alone,
+            PruneHow::Delete,
+            SharedNow::Delete,
+            SharedNow::Delete,
+        ),
+        (
+            &alone,
+            PruneHow::LeaveShared,
+            SharedNow::Delete,
+            SharedNow::Guarded,
+        ),
+        (&both, PruneHow::Delete, SharedNow::Leave, SharedNow::Leave),
+        (
+            &both,
+            PruneHow::LeaveShared,
+            SharedNow::Leave,
+            SharedNow::Leave,
+        ),
+        (
+            &left,
+            PruneHow::LeaveShared,
+            SharedNow::LetGo,
+            SharedNow::LetGo,
+        ),
+        (&taken, PruneHow::Delete, SharedNow::LetGo, SharedNow::LetGo),
+        (
+            &json!({}),
+            PruneHow::Delete,
+            SharedNow::NotMine,
+            SharedNow::NotMine,
+        ),
+    ] {
+        let seen = Live::read(&live(labels, &[]), &release());
+        for (short, expected) in [("Role/r", role), ("CRD/c", definition)] {
+            let found = shared_now(&seen, &step(short, planned.clone()), &release());
+            assert_eq!(found, expected, "{short} {labels} {planned:?}");
+        }
+    }
+}
+
+#[test]
+fn force_is_for_what_is_ones_own_and_for_what_was_named() {
+    let uid = String::from("u");
+    let other = Release {
+        id: OTHER.into(),
+        name: None,
+        namespace: None,
+    };
+    let named = Adopt::Named(Vec::new());
+    let step = |how: How, shared_with: Vec<Release>| ApplyStep {
+        entry: Entry::new(id("CM/a"), "v1", "app"),
+        shared: !shared_with.is_empty(),
+        shared_with,
+        same: false,
+        how,
+    };
+    let (update, adopt) = (
+        How::Update { uid: uid.clone() },
+        How::Adopt { uid: uid.clone() },
+    );
+    let take = How::Take {
+        uid: uid.clone(),
+        from: other.clone(),
+    };
+    for (step, by_flag, by_name) in [
+        (step(update.clone(), vec![]), true, true),
+        (step(update, vec![other.clone()]), false, false),
+        (step(adopt, vec![]), false, true),
+        (step(take, vec![]), false, false),
+        (step(How::Join { uid }, vec![other]), false, false),
+        (step(How::Create, vec![]), false, false),
+    ] {
+        assert_eq!(step.forces(&Adopt::All), by_flag, "{:?}", step.how);
+        assert_eq!(step.forces(&named), by_name, "{:?}", step.how);
+    }
+}
