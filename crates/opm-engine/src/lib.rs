@@ -20,6 +20,7 @@ mod removal;
 pub mod report;
 pub mod request;
 mod run;
+pub mod status;
 mod upkeep;
 mod wait;
 

@@ -3,21 +3,25 @@
 //! What a line shows is kept in an annotation, so no Secret's data is read for it. A Secret
 //! without that annotation (written by somebody who knows only RFC-0001) or with one that cannot
 //! be read is listed by its own name. One namespace that may not be looked into hides nothing
-//! but itself.
+//! but itself. Only `--health` reads the records, and looks at what they name.
+
+mod health;
 
 use std::collections::BTreeMap;
 
 use futures::stream::{self, StreamExt};
+use opm_core::health::State;
 use opm_core::identity::GroupKind;
 use opm_core::labels;
-use opm_core::name::NamespaceName;
 use opm_core::record::{SUMMARY_ANNOTATION, Summary};
 use serde_json::{Map, Value};
 
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::metadata;
-use crate::ports::{ApiError, Clock, Cluster, Detail, ErrorKind, SecretStore, Timestamp};
+use crate::ports::{
+    ApiError, Clock, Cluster, Detail, ErrorKind, SecretStore, StoredSecret, Timestamp,
+};
 use crate::request::ListRequest;
 
 /// How many namespaces are asked at a time.
@@ -30,6 +34,18 @@ pub struct Listed {
     pub summary: Summary,
     /// Why the line shows so little, where it does.
     pub mark: Option<&'static str>,
+    /// How its objects are doing, if that was asked for and could be found out.
+    pub health: Option<State>,
+}
+
+/// A release's Secret, as far as it was read.
+struct Inventory {
+    name: String,
+    namespace: String,
+    labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
+    /// The whole of it, where that was asked for.
+    stored: Option<StoredSecret>,
 }
 
 /// A place that could not be looked into.
@@ -57,12 +73,20 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     pub async fn list(&self, request: &ListRequest) -> Result<Listing, Failure> {
         let (secrets, unseen) = match &request.namespace {
             Some(namespace) => {
-                let found = self.inventory_secrets(Some(namespace.as_str())).await;
-                (found.map_err(|error| unlisted(&error))?, Vec::new())
+                let found = self.inventories(Some(namespace.as_str()), request.health);
+                let found = found.await.map_err(|error| unlisted(&error))?;
+                (found, Vec::new())
             }
-            None => self.everywhere(&request.home).await?,
+            None => self.everywhere(request).await?,
         };
-        let mut releases: Vec<Listed> = secrets.iter().filter_map(listed).collect();
+        let healths = match request.health {
+            true => self.healths(&secrets).await,
+            false => vec![None; secrets.len()],
+        };
+        let pairs = secrets.iter().zip(healths);
+        let mut releases: Vec<Listed> = pairs
+            .filter_map(|(secret, health)| listed(secret, health))
+            .collect();
         releases.sort_by(|a, b| key(a).cmp(&key(b)));
         let now = self.server_now();
         Ok(Listing {
@@ -75,9 +99,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     /// All namespaces at once; if that is not permitted, each that can be named.
     async fn everywhere(
         &self,
-        home: &NamespaceName,
-    ) -> Result<(Vec<Map<String, Value>>, Vec<Unseen>), Failure> {
-        let refused = match self.inventory_secrets(None).await {
+        request: &ListRequest,
+    ) -> Result<(Vec<Inventory>, Vec<Unseen>), Failure> {
+        let refused = match self.inventories(None, request.health).await {
             Ok(found) => return Ok((found, Vec::new())),
             Err(error) if error.kind == ErrorKind::Forbidden => error,
             Err(error) => return Err(unlisted(&error)),
@@ -90,13 +114,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                     namespace: None,
                     reason: error.to_string(),
                 });
-                vec![home.to_string()]
+                vec![request.home.to_string()]
             }
             Err(error) => return Err(unlisted(&error)),
         };
         let asked = namespaces.len();
         let lists: Vec<_> = stream::iter(namespaces)
-            .map(|name| async move { (self.inventory_secrets(Some(&name)).await, name) })
+            .map(|name| async move { (self.inventories(Some(&name), request.health).await, name) })
             .buffer_unordered(CONCURRENT_NAMESPACES)
             .collect()
             .await;
@@ -121,15 +145,22 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         }
     }
 
-    async fn inventory_secrets(
+    async fn inventories(
         &self,
         namespace: Option<&str>,
-    ) -> Result<Vec<Map<String, Value>>, ApiError> {
+        whole: bool,
+    ) -> Result<Vec<Inventory>, ApiError> {
+        let label = (labels::COMPONENT, labels::COMPONENT_INVENTORY);
+        if whole {
+            let found = self.secrets.list(namespace, &[label]).await?;
+            return Ok(found.into_iter().map(Inventory::of_secret).collect());
+        }
         let secrets = GroupKind::new("", "Secret");
-        let label = Some((labels::COMPONENT, labels::COMPONENT_INVENTORY));
-        self.cluster
-            .list(&secrets, namespace, label, Detail::Metadata)
-            .await
+        let found = self
+            .cluster
+            .list(&secrets, namespace, Some(label), Detail::Metadata)
+            .await?;
+        Ok(found.iter().filter_map(Inventory::of_metadata).collect())
     }
 
     async fn namespaces(&self) -> Result<Vec<String>, ApiError> {
@@ -143,39 +174,62 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 }
 
+impl Inventory {
+    fn of_secret(stored: StoredSecret) -> Self {
+        let content = &stored.content;
+        Self {
+            name: content.name.clone(),
+            namespace: content.namespace.clone(),
+            labels: content.labels.clone(),
+            annotations: content.annotations.clone(),
+            stored: Some(stored),
+        }
+    }
+
+    fn of_metadata(secret: &Map<String, Value>) -> Option<Self> {
+        let texts = |field: &str| -> BTreeMap<String, String> {
+            let pairs = secret.get("metadata").and_then(|m| m.get(field));
+            let pairs = pairs.and_then(Value::as_object).into_iter().flatten();
+            pairs
+                .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+                .collect()
+        };
+        Some(Self {
+            name: metadata(secret, "name")?.to_owned(),
+            namespace: metadata(secret, "namespace")?.to_owned(),
+            labels: texts("labels"),
+            annotations: texts("annotations"),
+            stored: None,
+        })
+    }
+}
+
 fn key(listed: &Listed) -> (&str, &str, &str) {
     let summary = &listed.summary;
     (&summary.namespace, &summary.name, &summary.release_id)
 }
 
 /// The line of one Secret. Where it lives is what the server says, not what it says of itself.
-fn listed(secret: &Map<String, Value>) -> Option<Listed> {
-    let namespace = metadata(secret, "namespace")?;
-    let texts = |field: &str| -> BTreeMap<String, String> {
-        let pairs = secret.get("metadata").and_then(|m| m.get(field));
-        let pairs = pairs.and_then(Value::as_object).into_iter().flatten();
-        pairs
-            .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
-            .collect()
-    };
-    let annotations = texts("annotations");
-    let annotated = annotations.get(SUMMARY_ANNOTATION);
+fn listed(secret: &Inventory, health: Option<State>) -> Option<Listed> {
+    let annotated = secret.annotations.get(SUMMARY_ANNOTATION);
     if let Some(summary) = annotated.and_then(|text| Summary::from_text(text)) {
-        let namespace = namespace.to_owned();
+        let namespace = secret.namespace.clone();
         return Some(Listed {
             summary: Summary {
                 namespace,
                 ..summary
             },
             mark: None,
+            health,
         });
     }
     Some(Listed {
-        summary: Summary::by_name(metadata(secret, "name")?, namespace, &texts("labels"))?,
+        summary: Summary::by_name(&secret.name, &secret.namespace, &secret.labels)?,
         mark: Some(match annotated {
             Some(_) => "its summary cannot be read",
             None => "it has no summary",
         }),
+        health,
     })
 }
 

@@ -186,4 +186,18 @@ pub struct ListRequest {
     pub namespace: Option<NamespaceName>,
     /// The namespace to look into where neither all nor their names may be listed.
     pub home: NamespaceName,
+    /// Look at the releases' objects too.
+    pub health: bool,
+}
+
+/// Show how a release stands.
+#[derive(Debug, Clone)]
+pub struct StatusRequest {
+    /// Which release.
+    pub release: ReleaseRef,
+    /// Its namespace.
+    pub namespace: NamespaceName,
+    /// Look for objects with the release's labels in all kinds and everywhere, instead of where
+    /// its changes have put any.
+    pub scan: bool,
 }

@@ -5,7 +5,7 @@ use opm_core::event::Action;
 use opm_core::labels::Owner;
 use opm_core::protocol::{Ended, Run};
 use opm_core::record::{
-    Counts, Extra, KeptObject, Lock, LogResult, Metadata, Record, release_labels,
+    Counts, Extra, KeptObject, Lock, LogResult, Metadata, PendingObject, Record, release_labels,
 };
 use opm_core::time::Timestamp;
 
@@ -108,18 +108,20 @@ pub(crate) fn new_record(owner: &Owner) -> Record {
 
 /// What is still to be cleaned up, as a report names it.
 pub(crate) fn pending(record: &Record) -> Vec<Tracked> {
-    let counted = record.pending.counted();
-    counted
-        .map(|object| Tracked {
-            identity: object.entry.identity.clone(),
-            version: object.entry.version.clone(),
-            component: object.entry.component.clone(),
-            why: object.why.word(),
-            change: object.change.clone(),
-            since: object.since.clone(),
-            reason: object.reason.clone(),
-        })
-        .collect()
+    record.pending.counted().map(tracked_pending).collect()
+}
+
+/// One pending object, as a report names it.
+pub(crate) fn tracked_pending(object: &PendingObject) -> Tracked {
+    Tracked {
+        identity: object.entry.identity.clone(),
+        version: object.entry.version.clone(),
+        component: object.entry.component.clone(),
+        why: object.why.word(),
+        change: object.change.clone(),
+        since: object.since.clone(),
+        reason: object.reason.clone(),
+    }
 }
 
 /// What was left standing on purpose, as a report names it.

@@ -4,8 +4,10 @@ mod actor;
 mod asker;
 mod connect;
 mod difference;
+mod onlooker;
 mod progress;
 mod report;
 mod session;
+mod status;
 
 pub(crate) use session::{Session, run};

@@ -7,18 +7,21 @@ use opm_cluster::{ClusterClient, SystemClock};
 use opm_core::name::NamespaceName;
 use opm_core::record::size::MAX_RECORD_BYTES;
 use opm_engine::ports::Audience;
+use opm_engine::request::StatusRequest;
+use opm_engine::status::Status;
 use opm_engine::{Engine, Failure, Report, Settings as EngineSettings, Timing};
 use tokio::runtime::Builder;
 
 use super::actor::actor;
 use super::asker::TerminalAsker;
 use super::connect::connect;
+use super::onlooker::Watching;
 use super::progress::Progress;
-use super::report;
+use super::{report, status};
 use crate::error::{CliError, ErrorKind, Exit};
 use crate::interrupt::Interrupt;
 use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::ui::{Format, Ui};
 
 /// A connected engine, and what belongs to it.
 pub(crate) struct Session {
@@ -87,12 +90,74 @@ impl Session {
         }
     }
 
+    /// Shows how a release stands. With `exit_code`, drift is told by the exit code.
+    pub(crate) fn show_status(
+        &self,
+        result: Result<Status, Failure>,
+        exit_code: bool,
+    ) -> Result<Exit, CliError> {
+        let found = result.map_err(|failure| self.failed(failure))?;
+        for warning in &found.warnings {
+            self.ui.warn(warning);
+        }
+        let document = status::document(&found);
+        self.ui
+            .data(&document, |format| status::table(&found, format))?;
+        if let Some(lock) = &found.lock {
+            self.ui.info(&status::lock_words(lock));
+        }
+        self.ui.info(&status::summary(&found));
+        Ok(exit(&found, exit_code))
+    }
+
+    /// Shows how a release stands, again and again.
+    pub(crate) async fn watch_status(
+        &self,
+        request: &StatusRequest,
+        timeout: Option<Duration>,
+        exit_code: bool,
+    ) -> Result<Exit, CliError> {
+        let mut watching = Watching::new(self.ui);
+        let watched = self
+            .engine
+            .watch_status(request, timeout, &mut watching)
+            .await;
+        match watched {
+            Ok(last) => {
+                // Where tables go, everything has been shown by now.
+                if matches!(
+                    self.ui.format_or(Format::Table),
+                    Format::Json | Format::Yaml
+                ) {
+                    let document = status::document(&last);
+                    self.ui
+                        .data(&document, |format| status::table(&last, format))?;
+                }
+                Ok(exit(&last, exit_code))
+            }
+            Err(failure) => {
+                let mut error = self.failed(failure);
+                if let Some(last) = &watching.last {
+                    error.document = status::document(last);
+                }
+                Err(error)
+            }
+        }
+    }
+
     /// Who watches, and who answers questions.
     pub(crate) fn audience(&self) -> Audience<'_> {
         Audience {
             events: &self.progress,
             asker: &self.asker,
         }
+    }
+}
+
+fn exit(status: &Status, exit_code: bool) -> Exit {
+    match exit_code && status.has_strayed() {
+        true => Exit::Differences,
+        false => Exit::Done,
     }
 }
 

@@ -82,6 +82,22 @@ impl Ui {
         print(io::stdout().lock(), text)
     }
 
+    /// Draws the whole screen anew with this text.
+    pub(crate) fn redraw(&self, text: &str) {
+        // Home, and clear to the end of the screen: no flicker, and the scroll-back stays.
+        let _ = self.text(&format!("\x1b[H\x1b[2J{}", printable::lines(text)));
+    }
+
+    /// Writes one line of news: with the data where that is a table, beside it where standard
+    /// output is for one document.
+    pub(crate) fn line(&self, format: Format, line: &str) {
+        let line = printable::line(line);
+        match format {
+            Format::Table | Format::Wide => drop(self.text(&format!("{line}\n"))),
+            Format::Json | Format::Yaml => self.info(&line),
+        }
+    }
+
     /// Prints text that may hold colours, such as help, without them where they do not belong.
     pub(crate) fn styled(&self, text: &str) -> Result<(), CliError> {
         print(

@@ -14,11 +14,16 @@ pub(crate) struct Table(comfy_table::Table);
 impl Table {
     /// A table with these columns.
     pub(crate) fn new<const N: usize>(header: [&str; N]) -> Self {
+        Self::of(&header)
+    }
+
+    /// A table whose columns depend on what was asked for. Each row must have as many cells.
+    pub(crate) fn of(header: &[&str]) -> Self {
         let mut table = comfy_table::Table::new();
         table
             .load_style(presets::NOTHING)
             .set_content_arrangement(ContentArrangement::Disabled)
-            .set_header(header);
+            .set_header(header.iter().copied());
         for column in table.column_iter_mut() {
             column.set_padding((0, 3));
         }
@@ -27,7 +32,12 @@ impl Table {
 
     /// Adds a row. An empty cell is shown as a dash.
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
-        self.0.add_row(cells.map(shown));
+        self.cells(&cells);
+    }
+
+    /// Adds a row to a table made by [`Table::of`].
+    pub(crate) fn cells(&mut self, cells: &[&str]) {
+        self.0.add_row(cells.iter().map(|cell| shown(cell)));
     }
 }
 

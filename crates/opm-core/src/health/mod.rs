@@ -18,7 +18,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 pub use pod::{why_not_ready, with_pods};
-pub use rules::{says_nothing, takes_time};
+pub use rules::{has_pods, says_nothing, takes_time};
 
 use fields::Fields;
 

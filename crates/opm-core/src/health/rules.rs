@@ -101,3 +101,15 @@ pub fn takes_time(kind: &GroupKind) -> bool {
 pub fn says_nothing(kind: &GroupKind) -> bool {
     rule(&kind.group, &kind.kind).is_none() && scope::builtin(kind).is_some()
 }
+
+/// Whether objects of a kind make pods, which can say why they are not ready.
+pub fn has_pods(kind: &GroupKind) -> bool {
+    matches!(
+        (kind.group.as_str(), kind.kind.as_str()),
+        (
+            "apps",
+            "DaemonSet" | "Deployment" | "ReplicaSet" | "StatefulSet"
+        ) | ("batch", "Job")
+            | ("", "ReplicationController")
+    )
+}

@@ -2,10 +2,11 @@
 //! killed.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use opm_sandbox::{Server, serve};
 use opm_testkit::Target;
-use opm_testkit::relay::{Fault, Moment, Relay, When};
+use opm_testkit::relay::{Fault, Moment, Relay, TcpRelay, When};
 
 use super::{Place, World};
 use crate::module::Module;
@@ -27,6 +28,20 @@ struct Route {
     relay: Relay,
     kubeconfig: PathBuf,
     _server: Option<Server>,
+}
+
+/// A way to a cluster that can be cut.
+pub struct Line {
+    relay: TcpRelay,
+    kubeconfig: PathBuf,
+    _server: Option<Server>,
+}
+
+impl Line {
+    /// Cuts every connection that is open now.
+    pub fn cut(&self) {
+        self.relay.cut();
+    }
 }
 
 impl World {
@@ -139,9 +154,9 @@ impl World {
         running.end().await
     }
 
-    /// A relay in front of the API server, and a kubeconfig that leads through it.
-    async fn route(&self) -> Route {
-        let (direct, server) = match &self.place {
+    /// The way to the API server by a kubeconfig. The sandbox is served for it.
+    async fn direct(&self) -> (PathBuf, Option<Server>) {
+        match &self.place {
             Place::Real(_, user) => (user.kubeconfig().to_owned(), None),
             Place::Sandbox(sandbox) => {
                 let server = serve(sandbox.clone(), 0).await.unwrap();
@@ -152,7 +167,12 @@ impl World {
                 std::fs::write(&file, server.kubeconfig()).unwrap();
                 (file, Some(server))
             }
-        };
+        }
+    }
+
+    /// A relay in front of the API server, and a kubeconfig that leads through it.
+    async fn route(&self) -> Route {
+        let (direct, server) = self.direct().await;
         let relay = Relay::start(&direct).await.unwrap();
         let file = self
             .dir
@@ -164,6 +184,33 @@ impl World {
             kubeconfig,
             _server: server,
         }
+    }
+
+    /// A line to the API server that can be cut.
+    pub async fn line(&self) -> Line {
+        let (direct, server) = self.direct().await;
+        let relay = TcpRelay::start(&direct, Duration::ZERO).unwrap();
+        let file = self
+            .dir
+            .path()
+            .join(format!("line-{}", relay.address().port()));
+        let kubeconfig = relay.write_kubeconfig(&file).unwrap();
+        Line {
+            relay,
+            kubeconfig,
+            _server: server,
+        }
+    }
+
+    /// Starts the binary and leaves it running.
+    pub fn start(&self, arguments: &[&str]) -> Running {
+        Running(self.opm.start(arguments))
+    }
+
+    /// Starts the binary over a line, and leaves it running.
+    pub fn start_over(&self, line: &Line, arguments: &[&str]) -> Running {
+        let target = Target::Kubeconfig(line.kubeconfig.clone());
+        Running(self.opm.clone().against(target).start(arguments))
     }
 
     /// Starts an apply and leaves it running.

@@ -17,7 +17,7 @@ use crate::api::Api;
 use crate::canary::Canaries;
 use crate::objects;
 
-pub use acting::Killed;
+pub use acting::{Killed, Line};
 
 /// Which cluster a scenario runs on.
 pub enum Place {

@@ -24,3 +24,7 @@ mod rfc_unsolved;
 mod shared;
 mod table;
 mod transfer;
+mod status;
+mod status_drift;
+mod status_health;
+mod status_watch;

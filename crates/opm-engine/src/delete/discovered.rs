@@ -16,20 +16,20 @@ use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Clock, Cluster, SecretStore, ServedKinds};
 use crate::report::Release;
-use crate::request::{DeleteRequest, ReleaseRef};
+use crate::request::ReleaseRef;
 use crate::run::new_record;
 
 impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     /// Which release a name or id means, when no record says so.
-    pub(super) async fn find_by_labels(
+    pub(crate) async fn find_by_labels(
         &self,
-        request: &DeleteRequest,
+        reference: &ReleaseRef,
+        namespace: &NamespaceName,
         served: &ServedKinds,
     ) -> Result<ByLabels, Failure> {
-        let namespace = &request.namespace;
         let all = (labels::MANAGED_BY, labels::MANAGED_BY_OPM);
         let found = self.labelled_as(all, namespace.as_str(), served).await?;
-        let meant = |id: &ReleaseId, name: &ReleaseName| means(&request.release, id, name);
+        let meant = |id: &ReleaseId, name: &ReleaseName| means(reference, id, name);
         let own = found.objects.iter().filter_map(release_of);
         let (here, elsewhere): (Vec<Release>, Vec<Release>) = own
             .filter(|release| meant(&release.id, &release.name))
@@ -39,7 +39,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             let ids: Vec<String> = here.keys().map(ToString::to_string).collect();
             let message = format!(
                 "{} names more than one release in namespace {namespace}: ids {}",
-                request.release,
+                reference,
                 ids.join(", ")
             );
             let failure = Failure::new(FailureKind::Refused, message);
@@ -54,17 +54,18 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             .flat_map(sharing)
             .filter(|(id, name)| meant(id, name) && !elsewhere.iter().any(|r| r.id == *id))
             .collect();
-        self.by_shared_objects(request, shared).await
+        self.by_shared_objects(reference, namespace, shared).await
     }
 
     /// The labels of shared objects tell a release's id and name, and not its namespace. A name
     /// could mean a release of another one; so could an id, unless no record says so.
     async fn by_shared_objects(
         &self,
-        request: &DeleteRequest,
+        reference: &ReleaseRef,
+        namespace: &NamespaceName,
         found: BTreeMap<ReleaseId, ReleaseName>,
     ) -> Result<ByLabels, Failure> {
-        let given = match &request.release {
+        let given = match reference {
             ReleaseRef::Id(id) => id,
             _ => return Ok(ByLabels::Unknown(found.into_keys().collect())),
         };
@@ -85,7 +86,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             true => Ok(ByLabels::Found(Release {
                 id: *given,
                 name: name.clone(),
-                namespace: request.namespace.clone(),
+                namespace: namespace.clone(),
             })),
             false => Ok(ByLabels::Unknown(Vec::new())),
         }
@@ -93,7 +94,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
 }
 
 /// What labels say about which release is meant.
-pub(super) enum ByLabels {
+pub(crate) enum ByLabels {
     /// This one.
     Found(Release),
     /// None that is certain; these share objects under the name that was given.

@@ -21,7 +21,7 @@ use opm_core::protocol::begin;
 use opm_core::record::Record;
 use opm_core::record::size::Records;
 
-use self::discovered::ByLabels;
+pub(crate) use self::discovered::ByLabels;
 use crate::apply::tell::{standing, transferred};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
@@ -60,10 +60,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         let found = self.find(&request.release, &request.namespace).await?;
         let release = match found {
             Some(release) => release,
-            None => match self.find_by_labels(request, &served).await? {
-                ByLabels::Found(release) => release,
-                ByLabels::Unknown(sharing) => return not_found(request, &sharing),
-            },
+            None => {
+                let by_labels = self.find_by_labels(&request.release, &request.namespace, &served);
+                match by_labels.await? {
+                    ByLabels::Found(release) => release,
+                    ByLabels::Unknown(sharing) => return not_found(request, &sharing),
+                }
+            }
         };
         let delete = Delete {
             engine: self,

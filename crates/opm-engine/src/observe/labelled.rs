@@ -42,7 +42,8 @@ impl Labelled {
     }
 }
 
-fn entry(object: &Map<String, Value>) -> Option<Entry> {
+/// A live object as an entry.
+pub(crate) fn entry(object: &Map<String, Value>) -> Option<Entry> {
     let api_version = object.get("apiVersion")?.as_str()?;
     let version = api_version.rsplit('/').next()?;
     let component = OwnerLabels::read(object).component.unwrap_or_default();
@@ -140,7 +141,7 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
 }
 
 /// Whether a release that an object's labels name has applied it.
-fn was_applied(object: &Map<String, Value>) -> bool {
+pub(crate) fn was_applied(object: &Map<String, Value>) -> bool {
     let OwnerLabels { id, shared, .. } = OwnerLabels::read(object);
     let named = id.into_iter().chain(shared.into_iter().map(|(id, _)| id));
     named

@@ -8,13 +8,14 @@ mod occupants;
 mod plan;
 mod surroundings;
 
+pub(crate) use labelled::{entry, was_applied};
 pub(crate) use surroundings::scopes;
 
 use opm_core::identity::{GroupKind, Identity};
 use serde_json::{Map, Value};
 
 /// How many lists run at a time.
-const CONCURRENT_LISTS: usize = 16;
+pub(crate) const CONCURRENT_LISTS: usize = 16;
 
 /// A text in an object's metadata.
 pub(crate) fn metadata<'a>(object: &'a Map<String, Value>, field: &str) -> Option<&'a str> {

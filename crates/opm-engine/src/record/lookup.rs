@@ -35,6 +35,19 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         &self,
         release: &Release,
     ) -> Result<(Option<Loaded>, Vec<String>), Failure> {
+        let (stored, warnings) = self.stored(release).await?;
+        let loaded = match stored {
+            Some(stored) => self.whole(release, stored).await?,
+            None => None,
+        };
+        Ok((loaded, warnings))
+    }
+
+    /// The Secret of a release whose id is known, unread, and warnings.
+    pub(super) async fn stored(
+        &self,
+        release: &Release,
+    ) -> Result<(Option<StoredSecret>, Vec<String>), Failure> {
         let namespace = release.namespace.as_str();
         let name = release.id.inventory_secret(&release.name);
         let direct = self.secrets.get(namespace, &name).await;
@@ -42,19 +55,13 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
             let what = format!("cannot read the release's record, Secret/{name} in {namespace}");
             Failure::before_writing(&what, &error)
         })?;
-        if let Some(stored) = direct {
-            return Ok((self.whole(release, stored).await?, Vec::new()));
+        if direct.is_some() {
+            return Ok((direct, Vec::new()));
         }
         let id = release.id.to_string();
         let labelled = [(labels::RELEASE_ID, id.as_str()), INVENTORY];
         match self.secrets.list(Some(namespace), &labelled).await {
-            Ok(found) => {
-                let loaded = match only(release, found)? {
-                    Some(stored) => self.whole(release, stored).await?,
-                    None => None,
-                };
-                Ok((loaded, Vec::new()))
-            }
+            Ok(found) => Ok((only(release, found)?, Vec::new())),
             Err(error) if error.kind == ErrorKind::Forbidden => {
                 let warning = format!(
                     "not permitted to list Secrets in namespace {namespace}: a record under \
@@ -170,7 +177,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
 
 /// The release, and its module's name, that a record's Secret belongs to, by its own name:
 /// readable whatever has become of its data.
-fn named_by_secret(stored: &StoredSecret) -> Option<(Release, String)> {
+pub(crate) fn named_by_secret(stored: &StoredSecret) -> Option<(Release, String)> {
     let content = &stored.content;
     let (name, id) = content.name.strip_prefix("opm.")?.split_once('.')?;
     let labelled = content.labels.get(labels::MODULE_NAME);

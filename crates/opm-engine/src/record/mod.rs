@@ -3,6 +3,7 @@
 //! What is in it, and what it should say next, is `opm-core`'s; this is only the way there and
 //! back.
 
+mod glance;
 mod hold;
 mod lookup;
 mod manifests;
@@ -14,8 +15,9 @@ mod spill;
 mod take;
 mod turn;
 
+pub(crate) use glance::{Glance, Glimpse};
 pub(crate) use hold::{Holding, WriteError};
-pub(crate) use lookup::Loaded;
+pub(crate) use lookup::{Loaded, named_by_secret};
 pub use read_back::ManifestsError;
 pub(crate) use read_back::held;
 pub(crate) use ring::{Among, RecordSecret, unswept};

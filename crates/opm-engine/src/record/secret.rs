@@ -14,12 +14,7 @@ pub(super) fn read(stored: &StoredSecret) -> Result<(Record, Vec<String>), Failu
         let message = format!("{name} is being deleted: the release's record is going away");
         return Err(Failure::new(FailureKind::Refused, message).hint("try again when it is gone"));
     }
-    let parts = SecretParts {
-        data: content.data.clone(),
-        labels: content.labels.clone(),
-        annotations: content.annotations.clone(),
-    };
-    let decoded = record::decode(&parts).map_err(|error| {
+    let decoded = record::decode(&parts(content)).map_err(|error| {
         Failure::new(FailureKind::Refused, format!("{name}: {error}")).hint(error.hint())
     })?;
     let warnings = decoded.findings.iter().map(|f| format!("{name}: {f}"));
@@ -35,6 +30,15 @@ pub(super) fn read(stored: &StoredSecret) -> Result<(Record, Vec<String>), Failu
             ),
         )
         .hint("use the version of opm that wrote it, or a newer one")),
+    }
+}
+
+/// The parts of a Secret that carry a record.
+pub(super) fn parts(content: &SecretContent) -> SecretParts {
+    SecretParts {
+        data: content.data.clone(),
+        labels: content.labels.clone(),
+        annotations: content.annotations.clone(),
     }
 }
 

@@ -15,13 +15,17 @@ use crate::ui::{Format, Table, Ui};
 
 /// List the releases of a namespace, or of all of them
 ///
-/// Reads the metadata of the releases' Secrets and nothing else. Where not all namespaces may be
+/// Reads the metadata of the releases' Secrets and, without --health, nothing else. Where not all namespaces may be
 /// looked into, it shows what it can see and says what it cannot.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// In all namespaces
     #[arg(long, short = 'A')]
     all_namespaces: bool,
+
+    /// Look at the releases' objects too, and say how they are doing
+    #[arg(long)]
+    health: bool,
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
@@ -31,13 +35,16 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
         let request = ListRequest {
             namespace: (!args.all_namespaces).then(|| home.clone()),
             home,
+            health: args.health,
         };
         let listing = session.engine.list(&request).await;
         let listing = listing.map_err(|failure| session.failed(failure))?;
         for unseen in &listing.unseen {
             ui.warn(&unseen_words(unseen));
         }
-        ui.data(&document(&listing), |format| table(&listing, format))?;
+        ui.data(&document(&listing), |format| {
+            table(&listing, format, args.health)
+        })?;
         if listing.releases.is_empty() {
             ui.info(&match &request.namespace {
                 Some(namespace) => format!("there are no releases in namespace {namespace}"),
@@ -89,8 +96,11 @@ fn release(listed: &Listed) -> Value {
         "kept": told(json!(summary.kept)),
         "lastTransitionTime": summary.last_transition_time,
     });
-    if let (Some(mark), Some(map)) = (listed.mark, document.as_object_mut()) {
-        map.insert("note".to_owned(), json!(mark));
+    if let Some(mark) = listed.mark {
+        document["note"] = json!(mark);
+    }
+    if let Some(health) = listed.health {
+        document["health"] = json!(health.word());
     }
     document
 }
@@ -117,15 +127,8 @@ fn module(listed: &Listed) -> Value {
     Value::Object(document)
 }
 
-fn table(listing: &Listing, format: Format) -> Table {
-    match format {
-        Format::Wide => wide(listing),
-        _ => narrow(listing),
-    }
-}
-
-fn narrow(listing: &Listing) -> Table {
-    let mut table = Table::new([
+fn table(listing: &Listing, format: Format, health: bool) -> Table {
+    let mut columns = vec![
         "NAME",
         "NAMESPACE",
         "MODULE",
@@ -133,42 +136,19 @@ fn narrow(listing: &Listing) -> Table {
         "CHANGE",
         "OBJECTS",
         "AGE",
-        "NOTE",
-    ]);
-    for listed in &listing.releases {
-        let (summary, shown) = (&listed.summary, Shown::of(listed, listing.now));
-        table.row([
-            &summary.name,
-            &summary.namespace,
-            &summary.module,
-            &shown.version,
-            &shown.change,
-            &shown.objects,
-            &shown.age,
-            &shown.note,
-        ]);
+    ];
+    if health {
+        columns.push("HEALTH");
     }
-    table
-}
-
-fn wide(listing: &Listing) -> Table {
-    let mut table = Table::new([
-        "NAME",
-        "NAMESPACE",
-        "MODULE",
-        "VERSION",
-        "CHANGE",
-        "OBJECTS",
-        "AGE",
-        "NOTE",
-        "PENDING",
-        "KEPT",
-        "LAST TRANSITION",
-        "RELEASE ID",
-    ]);
+    columns.push("NOTE");
+    if format == Format::Wide {
+        columns.extend(["PENDING", "KEPT", "LAST TRANSITION", "RELEASE ID"]);
+    }
+    let mut table = Table::of(&columns);
     for listed in &listing.releases {
         let (summary, shown) = (&listed.summary, Shown::of(listed, listing.now));
-        table.row([
+        let (pending, kept) = (summary.pending.to_string(), summary.kept.to_string());
+        let mut cells: Vec<&str> = vec![
             &summary.name,
             &summary.namespace,
             &summary.module,
@@ -176,12 +156,16 @@ fn wide(listing: &Listing) -> Table {
             &shown.change,
             &shown.objects,
             &shown.age,
-            &shown.note,
-            &summary.pending.to_string(),
-            &summary.kept.to_string(),
-            summary.last_transition_time.as_deref().unwrap_or_default(),
-            &summary.release_id,
-        ]);
+        ];
+        if health {
+            cells.push(listed.health.map_or("Unknown", |health| health.word()));
+        }
+        cells.push(&shown.note);
+        if format == Format::Wide {
+            let changed = summary.last_transition_time.as_deref().unwrap_or_default();
+            cells.extend([&*pending, &*kept, changed, &*summary.release_id]);
+        }
+        table.cells(&cells);
     }
     table
 }

@@ -13,6 +13,7 @@ mod plan_args;
 mod prune;
 mod release_arg;
 mod rendering;
+mod status;
 mod unlock;
 mod vet;
 
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Apply(Box<apply::Args>),
     Diff(Box<diff::Args>),
     Delete(delete::Args),
+    Status(status::Args),
     List(list::Args),
     Prune(prune::Args),
     Forget(forget::Args),
@@ -45,6 +47,7 @@ pub(super) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exi
         Command::Apply(args) => apply::run(args, settings, ui),
         Command::Diff(args) => diff::run(args, settings, ui),
         Command::Delete(args) => delete::run(args, settings, ui),
+        Command::Status(args) => status::run(args, settings, ui),
         Command::List(args) => list::run(args, settings, ui),
         Command::Prune(args) => prune::run(args, settings, ui),
         Command::Forget(args) => forget::run(args, settings, ui),

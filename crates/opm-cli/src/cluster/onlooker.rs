@@ -1,0 +1,96 @@
+//! `status --watch` on a screen: drawn anew on a terminal, line by line elsewhere.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal as _, stdout};
+
+use opm_cluster::SystemClock;
+use opm_core::identity::Identity;
+use opm_engine::ports::Clock as _;
+use opm_engine::status::{Onlooker, Status};
+
+use super::status::{lock_words, message, summary, table};
+use crate::ui::{Format, Ui};
+
+/// Shows every status as it comes.
+pub(super) struct Watching {
+    ui: Ui,
+    format: Format,
+    redraws: bool,
+    /// What was said last of each object.
+    said: BTreeMap<Identity, String>,
+    summary: String,
+    /// The last status.
+    pub(super) last: Option<Status>,
+}
+
+impl Watching {
+    pub(super) fn new(ui: Ui) -> Self {
+        let format = ui.format_or(Format::Table);
+        let tables = matches!(format, Format::Table | Format::Wide);
+        Self {
+            ui,
+            format,
+            redraws: tables && stdout().is_terminal(),
+            said: BTreeMap::new(),
+            summary: String::new(),
+            last: None,
+        }
+    }
+
+    fn lines(&mut self, status: &Status) {
+        let mut lines = Vec::new();
+        let mut said = BTreeMap::new();
+        for object in status.objects() {
+            let words = match message(object, self.format) {
+                words if words.is_empty() => object.word().to_owned(),
+                words => format!("{}: {words}", object.word()),
+            };
+            let identity = object.entry.identity.clone();
+            if self.said.get(&identity) != Some(&words) {
+                lines.push(format!("{identity}: {words}"));
+            }
+            said.insert(identity, words);
+        }
+        let mut gone = self
+            .said
+            .keys()
+            .filter(|identity| !said.contains_key(identity));
+        lines.extend(
+            gone.by_ref()
+                .map(|identity| format!("{identity}: no longer tracked")),
+        );
+        let mut summary = summary(status);
+        if let Some(lock) = &status.lock {
+            summary = format!("{summary}; {}", lock_words(lock));
+        }
+        if summary != self.summary {
+            lines.push(summary.clone());
+        }
+        (self.said, self.summary) = (said, summary);
+        let now = SystemClock::default().wall();
+        for line in lines {
+            self.ui.line(self.format, &format!("{now} {line}"));
+        }
+    }
+}
+
+impl Onlooker for Watching {
+    fn status(&mut self, status: &Status) {
+        if self.redraws {
+            let lock = status.lock.as_ref().map(lock_words).unwrap_or_default();
+            let text = format!(
+                "{}\n{lock}\n{}",
+                summary(status),
+                table(status, self.format)
+            );
+            self.ui.redraw(&text);
+        } else {
+            self.lines(status);
+        }
+        self.last = Some(status.clone());
+    }
+
+    fn trouble(&mut self, what: &str) {
+        self.ui.warn(&format!("{what}; asking again"));
+    }
+}

@@ -1,0 +1,273 @@
+//! How a release stands, for people and for scripts. The JSON is part of the contract.
+
+use opm_core::drift::FieldDrift;
+use opm_core::entry::Entry;
+use opm_core::identity::Identity;
+use opm_core::record::ModuleRef;
+use opm_engine::status::{
+    ComponentStatus, LockStatus, ObjectStatus, Standing, Status, TrackedStatus,
+};
+use serde_json::{Map, Value, json};
+
+use super::report;
+use crate::ui::{Format, Table};
+
+/// How many drifted fields a line names.
+const SHOWN_FIELDS: usize = 3;
+
+/// The document of `-o json`.
+pub(super) fn document(status: &Status) -> Map<String, Value> {
+    let mut document = Map::new();
+    let mut put = |key: &str, value: Value| document.insert(key.to_owned(), value);
+    put("release", report::release(&status.release));
+    put("module", status.module.as_ref().map_or(Value::Null, module));
+    put("changeId", json!(status.change_id));
+    put("lastTransitionTime", json!(status.last_transition_time));
+    put("health", json!(status.health.word()));
+    put("source", json!(status.source.word()));
+    put(
+        "components",
+        status.components.iter().map(component).collect(),
+    );
+    put(
+        "transferred",
+        status.transferred.iter().map(transferred).collect(),
+    );
+    put("pending", status.pending.iter().map(tracked).collect());
+    put("kept", status.kept.iter().map(tracked).collect());
+    put("orphans", status.orphans.iter().map(entry).collect());
+    put("lock", status.lock.as_ref().map_or(Value::Null, lock));
+    put("warnings", json!(status.warnings));
+    document
+}
+
+/// A module, as every document names it.
+fn module(module: &ModuleRef) -> Value {
+    match &module.version {
+        Some(version) => json!({"path": module.path, "version": version, "name": module.name}),
+        None => json!({"path": module.path, "local": true, "name": module.name}),
+    }
+}
+
+fn component(component: &ComponentStatus) -> Value {
+    json!({
+        "name": component.name,
+        "health": component.health.word(),
+        "resources": component.objects.iter().map(object).collect::<Vec<_>>(),
+    })
+}
+
+fn object(object: &ObjectStatus) -> Value {
+    let drift = |field: &FieldDrift| json!({"field": field.field, "by": field.by, "at": field.at});
+    let mut value = entry(&object.entry);
+    value["health"] = json!(object.word());
+    value["message"] = json!(object.health.message);
+    value["drifted"] = json!(object.is_drifted());
+    value["drift"] = object.drift.iter().map(drift).collect();
+    value
+}
+
+fn transferred(object: &ObjectStatus) -> Value {
+    let mut value = entry(&object.entry);
+    if let Standing::Transferred(to) = &object.standing {
+        value["to"] = json!({"releaseId": to.id, "name": to.name, "namespace": to.namespace});
+    }
+    value
+}
+
+fn entry(entry: &Entry) -> Value {
+    json!({
+        "group": entry.identity.group(),
+        "kind": entry.identity.kind(),
+        "namespace": entry.identity.namespace.as_deref().unwrap_or_default(),
+        "name": entry.identity.name,
+        "v": entry.version,
+        "component": entry.component,
+    })
+}
+
+fn tracked(status: &TrackedStatus) -> Value {
+    let mut value = report::tracked(&status.tracked);
+    value["exists"] = json!(status.exists);
+    value
+}
+
+fn lock(status: &LockStatus) -> Value {
+    let lock = &status.lock;
+    json!({"holder": lock.holder, "since": lock.since, "host": lock.host, "command": lock.command,
+        "expired": status.expired})
+}
+
+/// The table for people: what the release has, then what else the record or the labels name.
+pub(super) fn table(status: &Status, format: Format) -> Table {
+    let mut table = Table::new(["COMPONENT", "OBJECT", "NAMESPACE", "HEALTH", "MESSAGE"]);
+    let mut row = |component: &str, identity: &Identity, health: &str, message: &str| {
+        let object = format!("{}/{}", identity.kind(), identity.name);
+        let namespace = identity.namespace.as_deref().unwrap_or_default();
+        table.row([component, &object, namespace, health, message]);
+    };
+    for object in status.objects() {
+        let entry = &object.entry;
+        let message = message(object, format);
+        row(&entry.component, &entry.identity, object.word(), &message);
+    }
+    for object in &status.transferred {
+        let entry = &object.entry;
+        let message = &object.health.message;
+        row(&entry.component, &entry.identity, "transferred", message);
+    }
+    for (word, objects) in [("pending", &status.pending), ("kept", &status.kept)] {
+        for object in objects {
+            let tracked = &object.tracked;
+            let message = tracked_words(object);
+            row(&tracked.component, &tracked.identity, word, &message);
+        }
+    }
+    for orphan in &status.orphans {
+        let message = "it carries the release's labels and is in no record of it";
+        row(&orphan.component, &orphan.identity, "orphan", message);
+    }
+    table
+}
+
+/// What there is to say about an object, drift first.
+pub(super) fn message(object: &ObjectStatus, format: Format) -> String {
+    let shown = match format {
+        Format::Wide => object.drift.len(),
+        _ => SHOWN_FIELDS,
+    };
+    let mut drift: Vec<String> = object.drift.iter().take(shown).map(drift_words).collect();
+    if object.drift.len() > shown {
+        drift.push(format!("{} more fields", object.drift.len() - shown));
+    }
+    let mut words = Vec::new();
+    if !drift.is_empty() {
+        words.push(format!("drifted: {}", drift.join(", ")));
+    }
+    if !object.health.message.is_empty() {
+        words.push(object.health.message.clone());
+    }
+    words.join("; ")
+}
+
+fn drift_words(drift: &FieldDrift) -> String {
+    if drift.field == "metadata.uid" {
+        let at = drift.at.as_deref().unwrap_or("an unknown time");
+        return format!("deleted, and created again by somebody else at {at}");
+    }
+    match (&drift.by, &drift.at) {
+        (Some(by), Some(at)) => format!("{} by {by} at {at}", drift.field),
+        (Some(by), None) => format!("{} by {by}", drift.field),
+        (None, _) => format!(
+            "{} (removed, or changed by nobody who is named)",
+            drift.field
+        ),
+    }
+}
+
+fn tracked_words(status: &TrackedStatus) -> String {
+    let tracked = &status.tracked;
+    let there = match status.exists {
+        Some(true) => "",
+        Some(false) => "; it does not exist",
+        None => "; it could not be looked at",
+    };
+    let reason = match &tracked.reason {
+        Some(reason) => format!(": {reason}"),
+        None => String::new(),
+    };
+    format!("{} since {}{reason}{there}", tracked.why, tracked.since)
+}
+
+/// One line: which release, how it is, and what is the matter with it.
+pub(super) fn summary(status: &Status) -> String {
+    let count = |found: usize, what: &str| (found > 0).then(|| format!("{found} {what}"));
+    let missing = |object: &&ObjectStatus| object.standing == Standing::Missing;
+    let counts: Vec<String> = [
+        count(status.objects().count(), "objects"),
+        count(status.objects().filter(missing).count(), "missing"),
+        count(
+            status.objects().filter(|o| o.is_drifted()).count(),
+            "drifted",
+        ),
+        count(status.transferred.len(), "transferred"),
+        count(status.pending.len(), "pending"),
+        count(status.kept.len(), "kept"),
+        count(status.orphans.len(), "orphans"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let release = &status.release;
+    let change = match (&status.change_id, &status.module) {
+        (Some(change), Some(module)) => {
+            let version = module.version.as_deref().unwrap_or("local");
+            format!(", {} {version}, {change}", module.name)
+        }
+        _ => String::new(),
+    };
+    let what = match counts.is_empty() {
+        true => "no objects".to_owned(),
+        false => counts.join(", "),
+    };
+    format!(
+        "{} in namespace {}{change}: {} ({what})",
+        release.name,
+        release.namespace,
+        status.health.word()
+    )
+}
+
+/// Who is at work, in a line.
+pub(super) fn lock_words(status: &LockStatus) -> String {
+    let lock = &status.lock;
+    let expired = match status.expired {
+        true => "; it is no longer renewed, and the next run takes it over",
+        false => "",
+    };
+    format!(
+        "locked by {} on {} ({}) since {}{expired}",
+        lock.holder, lock.host, lock.command, lock.since
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use opm_core::health::Health;
+    use opm_core::identity::GroupKind;
+
+    use super::*;
+
+    fn drifted(fields: usize) -> ObjectStatus {
+        let identity = Identity::new(GroupKind::new("apps", "Deployment"), Some("games"), "web");
+        let drift = (0..fields).map(|n| FieldDrift {
+            field: format!("spec.f{n}"),
+            by: Some("kubectl".to_owned()),
+            at: Some("2026-01-01T00:00:00Z".to_owned()),
+        });
+        ObjectStatus {
+            entry: Entry::new(identity, "v1", "app"),
+            standing: Standing::There,
+            health: Health::progressing("0 of 1 pods are available"),
+            drift: drift.collect(),
+        }
+    }
+
+    #[test]
+    fn a_line_names_field_manager_and_time_and_then_the_health() {
+        let expected =
+            "drifted: spec.f0 by kubectl at 2026-01-01T00:00:00Z; 0 of 1 pods are available";
+        assert_eq!(message(&drifted(1), Format::Table), expected);
+        assert!(message(&drifted(5), Format::Table).contains("2 more fields"));
+        assert!(message(&drifted(5), Format::Wide).contains("spec.f4"));
+    }
+
+    #[test]
+    fn a_resource_has_the_fields_of_the_contract() {
+        let expected = json!({"group": "apps", "kind": "Deployment", "namespace": "games", "name": "web",
+            "v": "v1", "component": "app", "health": "Progressing",
+            "message": "0 of 1 pods are available", "drifted": true,
+            "drift": [{"field": "spec.f0", "by": "kubectl", "at": "2026-01-01T00:00:00Z"}]});
+        assert_eq!(object(&drifted(1)), expected);
+    }
+}

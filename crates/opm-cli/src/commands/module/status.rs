@@ -1,0 +1,63 @@
+//! `opm mod status`.
+
+use std::time::Duration;
+
+use opm_engine::request::StatusRequest;
+
+use super::release_arg::ReleaseArg;
+use crate::cluster::{self, Session};
+use crate::duration;
+use crate::error::{CliError, Exit};
+use crate::interrupt::Interrupt;
+use crate::settings::Settings;
+use crate::ui::Ui;
+
+/// Show how a release stands: its objects by component, with health and drift
+///
+/// Reads the release's record and the objects it names, and nothing is written. An object is
+/// Ready, Progressing, Degraded, Failed, Missing, or Unknown when it could not be looked at; a
+/// workload that is not ready says which pod keeps it, and why. An object has drifted when
+/// somebody else has changed a field that was applied; who and when is told. Without a record
+/// that can be read, objects are found by their labels.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The release: its name, its id, or the directory of its module
+    release: ReleaseArg,
+
+    /// Look for objects with the release's labels in all kinds and namespaces, not only where
+    /// its recorded changes have put any
+    #[arg(long)]
+    scan: bool,
+
+    /// Keep watching, and show what changes
+    #[arg(long, short)]
+    watch: bool,
+
+    /// Stop watching after this time; without it, only an interrupt ends the watch
+    #[arg(long, value_name = "DURATION", requires = "watch", value_parser = duration::parse)]
+    timeout: Option<Duration>,
+
+    /// End with code 6 if something has drifted or is missing
+    #[arg(long)]
+    exit_code: bool,
+}
+
+pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
+    let release = args.release.resolve(settings)?;
+    cluster::run(async {
+        let session = Session::open(settings, ui, &Interrupt::listen(*ui), false).await?;
+        let request = StatusRequest {
+            release,
+            namespace: session.namespace_or_default()?,
+            scan: args.scan,
+        };
+        match args.watch {
+            true => {
+                session
+                    .watch_status(&request, args.timeout, args.exit_code)
+                    .await
+            }
+            false => session.show_status(session.engine.status(&request).await, args.exit_code),
+        }
+    })
+}

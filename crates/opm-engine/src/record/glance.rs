@@ -1,0 +1,127 @@
+//! Reading a release's record to show it, never to write it: one that is damaged, or in a format
+//! that this version does not know, is told from one that is not there.
+
+use opm_core::record::{self, Change, Decoded, Kept, Lock, Metadata, Pending, Stored};
+
+use super::payload::PayloadError;
+use super::secret::parts;
+use super::spill::unreadable;
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::ports::{SecretStore, StoredSecret};
+use crate::report::Release;
+
+/// What a look at a release's record found.
+#[derive(Debug)]
+pub(crate) enum Glance {
+    /// There is none.
+    Absent,
+    /// There is one that cannot be read.
+    Damaged {
+        /// The Secret's name.
+        secret: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// There is one.
+    Seen(Box<Glimpse>),
+}
+
+/// A record that can be read.
+#[derive(Debug)]
+pub(crate) struct Glimpse {
+    pub(crate) secret: StoredSecret,
+    pub(crate) stored: Stored,
+}
+
+impl Glimpse {
+    pub(crate) fn metadata(&self) -> &Metadata {
+        match &self.stored {
+            Stored::Writable(record) => &record.metadata,
+            Stored::ReadOnly(newer) => newer.metadata(),
+        }
+    }
+
+    /// The changes that can be read, newest first.
+    pub(crate) fn changes(&self) -> Vec<&Change> {
+        match &self.stored {
+            Stored::Writable(record) => record.changes().collect(),
+            Stored::ReadOnly(newer) => newer.changes().collect(),
+        }
+    }
+
+    pub(crate) fn pending(&self) -> &Pending {
+        match &self.stored {
+            Stored::Writable(record) => &record.pending,
+            Stored::ReadOnly(newer) => newer.pending(),
+        }
+    }
+
+    pub(crate) fn kept(&self) -> &Kept {
+        match &self.stored {
+            Stored::Writable(record) => &record.kept,
+            Stored::ReadOnly(newer) => newer.kept(),
+        }
+    }
+
+    pub(crate) fn lock(&self) -> Option<&Lock> {
+        match &self.stored {
+            Stored::Writable(record) => record.lock.as_ref(),
+            Stored::ReadOnly(newer) => newer.lock(),
+        }
+    }
+}
+
+impl<C, S: SecretStore, K> Engine<C, S, K> {
+    /// The record of a release, to be shown, and warnings.
+    pub(crate) async fn glance(&self, release: &Release) -> Result<(Glance, Vec<String>), Failure> {
+        let (secret, mut warnings) = self.stored(release).await?;
+        let Some(secret) = secret else {
+            return Ok((Glance::Absent, warnings));
+        };
+        let (glance, more) = self.glance_at(release, secret).await?;
+        warnings.extend(more);
+        Ok((glance, warnings))
+    }
+
+    /// The record in a Secret, with what of it has moved elsewhere, and warnings.
+    pub(crate) async fn glance_at(
+        &self,
+        release: &Release,
+        secret: StoredSecret,
+    ) -> Result<(Glance, Vec<String>), Failure> {
+        let name = secret.content.name.clone();
+        let damaged = |why: String| Glance::Damaged {
+            secret: name.clone(),
+            why,
+        };
+        let Decoded { stored, findings } = match record::decode(&parts(&secret.content)) {
+            Ok(decoded) => decoded,
+            Err(error) => return Ok((damaged(error.to_string()), Vec::new())),
+        };
+        let mut warnings: Vec<String> = findings
+            .iter()
+            .map(|finding| format!("Secret/{name}: {finding}"))
+            .collect();
+        let stored = match stored {
+            Stored::Writable(record) => match self.bodies(release, record).await {
+                Ok(record) => Stored::Writable(record),
+                Err(error @ PayloadError::Api(_)) => return Err(unreadable(release, &error)),
+                Err(error) => {
+                    let why = format!("the release's record is damaged: {error}");
+                    return Ok((damaged(why), warnings));
+                }
+            },
+            Stored::ReadOnly(newer) => {
+                warnings.push(format!(
+                    "Secret/{name} was written by another version of opm ({}, kind {}): it is \
+                     shown as far as it can be read",
+                    newer.api_version(),
+                    newer.kind()
+                ));
+                Stored::ReadOnly(newer)
+            }
+        };
+        Ok((Glance::Seen(Box::new(Glimpse { secret, stored })), warnings))
+    }
+}

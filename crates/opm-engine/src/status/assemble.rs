@@ -1,0 +1,62 @@
+//! From everything that was gathered to one status. No requests here: the same values give the
+//! same status.
+
+use opm_core::health::State;
+use opm_core::identity::Identity;
+use opm_core::status::{Sight, Standing, by_component, judge, overall};
+
+use super::{Gathered, Status, TrackedStatus};
+use crate::report::Tracked;
+
+impl Gathered {
+    /// How the release stands.
+    pub(super) fn assemble(&self) -> Status {
+        let Self {
+            known,
+            seen,
+            orphans,
+            warnings,
+        } = self;
+        let judged = known.entries.iter().map(|entry| {
+            let evidence = seen.evidence(known, &entry.identity);
+            judge(entry.clone(), evidence)
+        });
+        let (transferred, mine): (Vec<_>, Vec<_>) =
+            judged.partition(|object| matches!(object.standing, Standing::Transferred(_)));
+        let components = by_component(mine);
+        let health = match (&known.change, components.is_empty()) {
+            (None, true) => State::Unknown,
+            _ => overall(&components),
+        };
+        Status {
+            release: known.release.clone(),
+            source: known.source,
+            module: known.module.clone(),
+            change_id: known.change.as_ref().map(|change| change.id.clone()),
+            last_transition_time: known.last_transition_time.clone(),
+            health,
+            components,
+            transferred,
+            pending: known.pending.iter().map(|t| self.tracked(t)).collect(),
+            kept: known.kept.iter().map(|t| self.tracked(t)).collect(),
+            orphans: orphans.clone(),
+            lock: known.lock.clone(),
+            warnings: warnings.clone(),
+        }
+    }
+
+    fn tracked(&self, tracked: &Tracked) -> TrackedStatus {
+        TrackedStatus {
+            tracked: tracked.clone(),
+            exists: self.exists(&tracked.identity),
+        }
+    }
+
+    fn exists(&self, identity: &Identity) -> Option<bool> {
+        match self.seen.sights.get(identity)? {
+            Sight::Present { .. } => Some(true),
+            Sight::Absent => Some(false),
+            Sight::Hidden(_) => None,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Which release is meant, and what is known of it without looking at its objects.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use opm_core::entry::Entry;
+use opm_core::identity::{GroupKind, Identity};
+use opm_core::protocol::{LockSight, LockState};
+use opm_core::record::{Change, ModuleRef, Stored};
+
+use super::{LockStatus, Source};
+use crate::delete::ByLabels;
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::observe::entry;
+use crate::ports::{Clock, Cluster, SecretStore, ServedKinds};
+use crate::record::{Glance, Glimpse};
+use crate::report::{Release, Tracked};
+use crate::request::StatusRequest;
+use crate::run::{tracked_kept, tracked_pending};
+use crate::upkeep::no_release;
+
+/// A release, as its record or the labels of its objects tell it.
+pub(super) struct Known {
+    pub(super) release: Release,
+    pub(super) source: Source,
+    pub(super) module: Option<ModuleRef>,
+    pub(super) change: Option<Change>,
+    pub(super) last_transition_time: Option<String>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) pending: Vec<Tracked>,
+    pub(super) kept: Vec<Tracked>,
+    /// Everything that the record tracks, late objects included.
+    pub(super) tracked: BTreeSet<Identity>,
+    /// Where the recorded changes have put objects: kind and namespace.
+    pub(super) places: BTreeSet<(GroupKind, Option<String>)>,
+    pub(super) lock: Option<LockStatus>,
+    /// The resourceVersion of the record.
+    pub(super) version: Option<String>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// What is known of the release that a request names.
+    pub(super) async fn known(
+        &self,
+        request: &StatusRequest,
+        served: &ServedKinds,
+    ) -> Result<Known, Failure> {
+        let (reference, namespace) = (&request.release, &request.namespace);
+        let missing = || no_release(&reference.to_string(), namespace.as_str());
+        let release = match self.find(reference, namespace).await? {
+            Some(release) => release,
+            None => match self.find_by_labels(reference, namespace, served).await? {
+                ByLabels::Found(release) => release,
+                ByLabels::Unknown(_) => return Err(missing()),
+            },
+        };
+        let (glance, mut warnings) = self.glance(&release).await?;
+        match glance {
+            Glance::Seen(glimpse) => Ok(self.recorded(release, &glimpse, warnings)),
+            Glance::Damaged { secret, why } => {
+                warnings.push(format!(
+                    "Secret/{secret}: {why}; its objects were found by their labels; \
+                     `opm mod repair` rebuilds the record"
+                ));
+                self.labelled_objects(release, served, warnings).await
+            }
+            Glance::Absent => {
+                warnings.push(
+                    "the release has no record: its objects were found by their labels; \
+                     `opm mod repair` rebuilds the record"
+                        .to_owned(),
+                );
+                let known = self.labelled_objects(release, served, warnings).await?;
+                match known.entries.is_empty() {
+                    true => Err(missing()),
+                    false => Ok(known),
+                }
+            }
+        }
+    }
+
+    fn recorded(&self, release: Release, glimpse: &Glimpse, mut warnings: Vec<String>) -> Known {
+        let changes = glimpse.changes();
+        let change = changes.first().map(|change| (*change).clone());
+        let entries: Vec<Entry> = change
+            .iter()
+            .flat_map(Change::entries)
+            .map(|recorded| recorded.entry.clone())
+            .collect();
+        let (pending, kept) = (glimpse.pending(), &glimpse.kept().objects);
+        let pending_entries = pending.objects().iter().map(|object| &object.entry);
+        let kept_entries = kept.iter().map(|object| &object.entry);
+        let tracked: BTreeSet<Identity> = entries
+            .iter()
+            .chain(pending_entries)
+            .chain(kept_entries)
+            .map(|entry| entry.identity.clone())
+            .collect();
+        let past = changes.iter().flat_map(|change| change.entries());
+        let past = past.map(|recorded| &recorded.entry.identity);
+        let places = past
+            .chain(&tracked)
+            .map(|identity| (identity.group_kind.clone(), identity.namespace.clone()))
+            .collect();
+        if change.is_none() {
+            warnings.push("the release has no recorded change yet".to_owned());
+        }
+        Known {
+            module: change.as_ref().map(|change| change.module.clone()),
+            last_transition_time: glimpse.metadata().last_transition_time.clone(),
+            pending: pending.counted().map(tracked_pending).collect(),
+            kept: kept.iter().map(tracked_kept).collect(),
+            lock: self.lock_seen(glimpse),
+            version: Some(glimpse.secret.resource_version.clone()),
+            source: Source::Inventory,
+            release,
+            change,
+            entries,
+            tracked,
+            places,
+            warnings,
+        }
+    }
+
+    /// The lock, and whether it has expired by the server's clocks.
+    fn lock_seen(&self, glimpse: &Glimpse) -> Option<LockStatus> {
+        let lock = glimpse.lock()?.clone();
+        let sight = LockSight {
+            written: glimpse.secret.lock_written,
+            server_time: glimpse.secret.server_time,
+            unchanged_for: Duration::ZERO,
+            holder_dead: false,
+        };
+        let expired = match &glimpse.stored {
+            Stored::Writable(record) => matches!(
+                LockState::of(Some(record), &sight, &self.settings.timing),
+                LockState::Open(_)
+            ),
+            Stored::ReadOnly(_) => false,
+        };
+        Some(LockStatus { lock, expired })
+    }
+
+    /// A release without a record that can be read: what carries its labels.
+    async fn labelled_objects(
+        &self,
+        release: Release,
+        served: &ServedKinds,
+        mut warnings: Vec<String>,
+    ) -> Result<Known, Failure> {
+        let found = self.labelled(&release, served).await?;
+        warnings.extend(found.warnings.iter().cloned());
+        let mut entries: Vec<Entry> = found.objects.iter().filter_map(entry).collect();
+        entries.sort_by(|a, b| a.identity.cmp(&b.identity));
+        let tracked = entries.iter().map(|e| e.identity.clone()).collect();
+        Ok(Known {
+            release,
+            source: Source::Labels,
+            module: None,
+            change: None,
+            last_transition_time: None,
+            entries,
+            pending: Vec::new(),
+            kept: Vec::new(),
+            tracked,
+            places: BTreeSet::new(),
+            lock: None,
+            version: None,
+            warnings,
+        })
+    }
+}

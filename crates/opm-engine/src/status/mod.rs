@@ -1,0 +1,146 @@
+//! `status`: how a release stands, read and never written.
+//!
+//! ```text
+//! known      which release, and what its record (or, without one, its objects' labels) says
+//! see        what there is of its objects, and what was applied
+//! orphans    objects with its labels that its record does not know
+//! assemble   all of it together, judged by the core
+//! ```
+
+mod assemble;
+mod known;
+mod orphans;
+mod see;
+mod watch;
+
+use opm_core::entry::Entry;
+use opm_core::health::State;
+use opm_core::record::{Lock, ModuleRef};
+pub use opm_core::status::{ComponentStatus, ObjectStatus, Standing};
+
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::ports::{Clock, Cluster, SecretStore};
+use crate::report::{Release, Tracked};
+use crate::request::StatusRequest;
+
+pub use watch::Onlooker;
+
+use known::Known;
+use see::Seen;
+
+/// Where the list of a release's objects comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// From its record.
+    Inventory,
+    /// From the labels of objects, because there is no record that can be read.
+    Labels,
+}
+
+impl Source {
+    /// The word that scripts see.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Inventory => "inventory",
+            Self::Labels => "labels",
+        }
+    }
+}
+
+/// An object outside the inventory that the record knows, and whether it is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrackedStatus {
+    /// What the record says.
+    pub tracked: Tracked,
+    /// Whether it is there; none if nobody could tell.
+    pub exists: Option<bool>,
+}
+
+/// Who is writing the record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LockStatus {
+    /// The lock.
+    pub lock: Lock,
+    /// Whether its holder has stopped renewing it, so that the next run takes it over.
+    pub expired: bool,
+}
+
+/// How a release stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Status {
+    /// Which release.
+    pub release: Release,
+    /// Where the list of its objects comes from.
+    pub source: Source,
+    /// The module of the current change.
+    pub module: Option<ModuleRef>,
+    /// The current change.
+    pub change_id: Option<String>,
+    /// When a change was last recorded.
+    pub last_transition_time: Option<String>,
+    /// How it is doing, all in all.
+    pub health: State,
+    /// Its objects by component.
+    pub components: Vec<ComponentStatus>,
+    /// Objects that other releases have taken over.
+    pub transferred: Vec<ObjectStatus>,
+    /// Objects that are still to be cleaned up.
+    pub pending: Vec<TrackedStatus>,
+    /// Objects that were left standing on purpose.
+    pub kept: Vec<TrackedStatus>,
+    /// Objects that carry its labels and that its record does not know.
+    pub orphans: Vec<Entry>,
+    /// Who is writing its record.
+    pub lock: Option<LockStatus>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+impl Status {
+    /// All objects of the inventory that still are this release's.
+    pub fn objects(&self) -> impl Iterator<Item = &ObjectStatus> {
+        self.components
+            .iter()
+            .flat_map(|component| &component.objects)
+    }
+
+    /// Whether something is not as it was applied, or not there at all.
+    pub fn has_strayed(&self) -> bool {
+        self.objects().any(ObjectStatus::has_strayed)
+    }
+}
+
+/// Everything that a status is made of.
+struct Gathered {
+    known: Known,
+    seen: Seen,
+    orphans: Vec<Entry>,
+    warnings: Vec<String>,
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// How a release stands.
+    pub async fn status(&self, request: &StatusRequest) -> Result<Status, Failure> {
+        Ok(self.gather(request).await?.assemble())
+    }
+
+    async fn gather(&self, request: &StatusRequest) -> Result<Gathered, Failure> {
+        let served = self.discover().await?;
+        let known = self.known(request, &served).await?;
+        let (seen, orphans) = futures::join!(
+            self.see(&known),
+            self.find_orphans(&known, request.scan, &served)
+        );
+        let (orphans, more) = orphans?;
+        let mut warnings = known.warnings.clone();
+        warnings.extend(seen.warnings.clone());
+        warnings.extend(more);
+        Ok(Gathered {
+            known,
+            seen,
+            orphans,
+            warnings,
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! Objects that carry a release's labels and that its record does not know: ghosts of a failed
+//! apply, and what a lost record left behind.
+
+use std::collections::BTreeSet;
+
+use futures::stream::{self, StreamExt};
+use opm_core::entry::Entry;
+use opm_core::identity::{GroupKind, Identity};
+use opm_core::{labels, status};
+use serde_json::{Map, Value};
+
+use super::Source;
+use super::known::Known;
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::observe::{CONCURRENT_LISTS, entry, was_applied};
+use crate::ports::{ApiError, Clock, Cluster, Detail, SecretStore, ServedKinds};
+
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// Finds them: everywhere and in all kinds, or where the release's changes have put objects.
+    /// Also says where it could not look.
+    pub(super) async fn find_orphans(
+        &self,
+        known: &Known,
+        scan: bool,
+        served: &ServedKinds,
+    ) -> Result<(Vec<Entry>, Vec<String>), Failure> {
+        // Without a record, everything with a label is already in the list.
+        if known.source == Source::Labels {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        let id = known.release.id.to_string();
+        let label = (labels::RELEASE_ID, id.as_str());
+        let (objects, warnings) = match scan {
+            true => {
+                let found = self.labelled(&known.release, served).await?;
+                (found.objects, found.warnings)
+            }
+            false => self.labelled_where(&known.places, label, served).await,
+        };
+        let found = objects.iter().filter_map(entry).collect();
+        let tracked: BTreeSet<&Identity> = known.tracked.iter().collect();
+        Ok((status::orphans(found, &tracked), warnings))
+    }
+
+    /// What carries a label in these kinds and namespaces. A place that may not be listed is left
+    /// out without a word: nobody asked for it.
+    async fn labelled_where(
+        &self,
+        places: &BTreeSet<(GroupKind, Option<String>)>,
+        label: (&str, &str),
+        served: &ServedKinds,
+    ) -> (Vec<Map<String, Value>>, Vec<String>) {
+        let served = places.iter().filter(|(kind, _)| {
+            let kind = served.kinds.get(kind);
+            kind.is_some_and(|kind| kind.listable && kind.deletable)
+        });
+        let lists: Vec<Result<_, ApiError>> = stream::iter(served)
+            .map(|(kind, namespace)| {
+                self.cluster
+                    .list(kind, namespace.as_deref(), Some(label), Detail::Metadata)
+            })
+            .buffer_unordered(CONCURRENT_LISTS)
+            .collect()
+            .await;
+        let objects = lists.into_iter().flatten().flatten();
+        (objects.filter(was_applied).collect(), Vec::new())
+    }
+}

@@ -1,0 +1,161 @@
+//! Looking at what a release tracks: as little of each object as it takes to judge it.
+//!
+//! Of kinds that say nothing about themselves, only the metadata is read; the whole object
+//! follows where its managed fields leave it open whether it has drifted. Pods are looked at for
+//! workloads that are not ready.
+
+use std::collections::BTreeMap;
+
+use futures::stream::{self, StreamExt};
+use opm_core::health;
+use opm_core::identity::Identity;
+use opm_core::status::{Evidence, Sight, is_suspect};
+use serde_json::{Map, Value};
+
+use super::known::Known;
+use crate::engine::Engine;
+use crate::ports::{Clock, Cluster, Detail, Found, SecretStore};
+use crate::record::ManifestsError;
+
+/// How many workloads are asked for their pods, and how many at a time.
+const EXPLAINED: usize = 32;
+const CONCURRENT_PODS: usize = 8;
+
+/// Objects by identity.
+pub(super) type Objects = BTreeMap<Identity, Map<String, Value>>;
+
+/// What was seen of a release.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub(super) sights: BTreeMap<Identity, Sight>,
+    /// What was applied; empty if that was not kept.
+    pub(super) applied: Objects,
+    pub(super) pods: BTreeMap<Identity, Vec<Map<String, Value>>>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Seen {
+    /// Everything that is known about one object.
+    pub(super) fn evidence<'a>(&'a self, known: &'a Known, identity: &Identity) -> Evidence<'a> {
+        Evidence {
+            release: &known.release.id,
+            sight: self.sights.get(identity),
+            applied: self.applied.get(identity),
+            pods: self.pods.get(identity).map(Vec::as_slice),
+        }
+    }
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// Looks at everything that a release tracks.
+    pub(super) async fn see(&self, known: &Known) -> Seen {
+        let wanted: Vec<Identity> = known.tracked.iter().cloned().collect();
+        let (sights, applied) = futures::join!(self.sights(&wanted), self.applied(known));
+        let (applied, warnings) = applied;
+        let mut seen = Seen {
+            sights,
+            applied,
+            warnings,
+            ..Seen::default()
+        };
+        self.look_closer(known, &wanted, &mut seen).await;
+        seen
+    }
+
+    /// What there is of these objects.
+    pub(crate) async fn sights(&self, wanted: &[Identity]) -> BTreeMap<Identity, Sight> {
+        let (light, whole): (Vec<Identity>, Vec<Identity>) = wanted
+            .iter()
+            .cloned()
+            .partition(|identity| health::says_nothing(&identity.group_kind));
+        let (light, whole) = futures::join!(
+            self.cluster.look(&light, Detail::Metadata),
+            self.cluster.look(&whole, Detail::Whole)
+        );
+        let light = light
+            .into_iter()
+            .map(|(id, found)| (id, sight(found, false)));
+        let whole = whole
+            .into_iter()
+            .map(|(id, found)| (id, sight(found, true)));
+        light.chain(whole).collect()
+    }
+
+    /// What was applied, as far as it was kept, and warnings.
+    async fn applied(&self, known: &Known) -> (Objects, Vec<String>) {
+        let Some(change) = &known.change else {
+            return (Objects::new(), Vec::new());
+        };
+        match self.manifests_of(&known.release, change).await {
+            Ok(manifests) => {
+                let objects = manifests.into_iter();
+                let objects = objects.map(|m| (m.identity().clone(), m.into_object()));
+                (objects.collect(), Vec::new())
+            }
+            Err(ManifestsError::NotKept) => (Objects::new(), Vec::new()),
+            Err(error) => {
+                let warning = format!("drift is told from managed fields alone: {error}");
+                (Objects::new(), vec![warning])
+            }
+        }
+    }
+
+    /// Reads the whole of what may have drifted, and the pods of what is not ready.
+    pub(super) async fn look_closer(&self, known: &Known, which: &[Identity], seen: &mut Seen) {
+        let suspects: Vec<Identity> = which
+            .iter()
+            .filter(|id| match seen.sights.get(*id) {
+                Some(Sight::Present {
+                    object,
+                    whole: false,
+                }) => is_suspect(object, seen.evidence(known, id)),
+                _ => false,
+            })
+            .cloned()
+            .collect();
+        for (identity, found) in self.cluster.look(&suspects, Detail::Whole).await {
+            // One that may not be read stays as it was seen.
+            if !matches!(found, Found::Failed(_)) {
+                seen.sights.insert(identity, sight(found, true));
+            }
+        }
+        for identity in which {
+            seen.pods.remove(identity);
+        }
+        let unready: Vec<(Identity, Map<String, Value>)> = which
+            .iter()
+            .filter_map(|id| Some((id.clone(), unready_workload(id, seen.sights.get(id)?)?)))
+            .take(EXPLAINED)
+            .collect();
+        let pods: Vec<_> = stream::iter(unready)
+            .map(|(id, workload)| async move { (id, self.cluster.pods_of(&workload).await) })
+            .buffer_unordered(CONCURRENT_PODS)
+            .collect()
+            .await;
+        let found = pods
+            .into_iter()
+            .filter_map(|(id, pods)| Some((id, pods.ok()?)));
+        seen.pods.extend(found);
+    }
+}
+
+fn sight(found: Found, whole: bool) -> Sight {
+    match found {
+        Found::Absent => Sight::Absent,
+        Found::Present(object) => Sight::Present { object, whole },
+        Found::Failed(error) => Sight::Hidden(error.to_string()),
+    }
+}
+
+/// A workload whose pods can say why it is not ready.
+fn unready_workload(identity: &Identity, sight: &Sight) -> Option<Map<String, Value>> {
+    let Sight::Present {
+        object,
+        whole: true,
+    } = sight
+    else {
+        return None;
+    };
+    let unready = health::has_pods(&identity.group_kind) && !health::of(object).is_ready();
+    unready.then(|| object.clone())
+}
