@@ -24,4 +24,4 @@ pub use opm_testkit::{Rights, Writes, full};
 pub use ran::{Ran, Running};
 pub use record::RecordSeen;
 pub use run::{note, on_real, on_sandbox};
-pub use world::{Killed, Place, World, set};
+pub use world::{Killed, Line, Place, World, set};

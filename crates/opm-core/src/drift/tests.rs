@@ -1,4 +1,9 @@
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::needless_pass_by_value,
+    reason = "tests fail loudly, and read better with values"
+)]
 
 use serde_json::{Map, Value, json};
 

@@ -34,7 +34,7 @@ struct Route {
 pub struct Line {
     relay: TcpRelay,
     kubeconfig: PathBuf,
-    _server: Option<Server>,
+    _behind: Route,
 }
 
 impl Line {
@@ -154,9 +154,9 @@ impl World {
         running.end().await
     }
 
-    /// The way to the API server by a kubeconfig. The sandbox is served for it.
-    async fn direct(&self) -> (PathBuf, Option<Server>) {
-        match &self.place {
+    /// A relay in front of the API server, and a kubeconfig that leads through it.
+    async fn route(&self) -> Route {
+        let (direct, server) = match &self.place {
             Place::Real(_, user) => (user.kubeconfig().to_owned(), None),
             Place::Sandbox(sandbox) => {
                 let server = serve(sandbox.clone(), 0).await.unwrap();
@@ -167,12 +167,7 @@ impl World {
                 std::fs::write(&file, server.kubeconfig()).unwrap();
                 (file, Some(server))
             }
-        }
-    }
-
-    /// A relay in front of the API server, and a kubeconfig that leads through it.
-    async fn route(&self) -> Route {
-        let (direct, server) = self.direct().await;
+        };
         let relay = Relay::start(&direct).await.unwrap();
         let file = self
             .dir
@@ -188,8 +183,8 @@ impl World {
 
     /// A line to the API server that can be cut.
     pub async fn line(&self) -> Line {
-        let (direct, server) = self.direct().await;
-        let relay = TcpRelay::start(&direct, Duration::ZERO).unwrap();
+        let behind = self.route().await;
+        let relay = TcpRelay::start(&behind.kubeconfig, Duration::ZERO).unwrap();
         let file = self
             .dir
             .path()
@@ -198,7 +193,7 @@ impl World {
         Line {
             relay,
             kubeconfig,
-            _server: server,
+            _behind: behind,
         }
     }
 
