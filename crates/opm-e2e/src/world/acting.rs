@@ -199,13 +199,14 @@ impl World {
 
     /// Starts the binary and leaves it running.
     pub fn start(&self, arguments: &[&str]) -> Running {
-        Running(self.opm.start(arguments))
+        Running::new(self.opm.start(arguments), arguments, &self.canaries)
     }
 
     /// Starts the binary over a line, and leaves it running.
     pub fn start_over(&self, line: &Line, arguments: &[&str]) -> Running {
         let target = Target::Kubeconfig(line.kubeconfig.clone());
-        Running(self.opm.clone().against(target).start(arguments))
+        let process = self.opm.clone().against(target).start(arguments);
+        Running::new(process, arguments, &self.canaries)
     }
 
     /// Starts an apply and leaves it running.
