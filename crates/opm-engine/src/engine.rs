@@ -16,6 +16,8 @@ pub struct Actor {
     pub who: String,
     /// The name of this machine.
     pub host: String,
+    /// The pipeline that this run is a part of, in words, if it is one's.
+    pub pipeline: Option<String>,
     /// The id of this process.
     pub pid: u64,
     /// What this machine calls its current boot, if it says so.

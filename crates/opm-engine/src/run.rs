@@ -46,6 +46,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         Run {
             lock,
             who,
+            from: actor.pipeline.clone().unwrap_or_else(|| actor.host.clone()),
             opm: actor.version.clone(),
             message,
             change,

@@ -7,12 +7,13 @@ use rustix::process::{Pid, test_kill_process};
 use rustix::system::uname;
 
 /// This process, as others should see it.
-pub(super) fn actor(user: Option<&str>) -> Actor {
+pub(super) fn actor(user: Option<&str>, pipeline: Option<&str>) -> Actor {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
     let pid_namespace = fs::read_link("/proc/self/ns/pid").ok();
     Actor {
         who: user.unwrap_or("unknown").to_owned(),
         host: uname().nodename().to_string_lossy().into_owned(),
+        pipeline: pipeline.map(str::to_owned),
         pid: u64::from(std::process::id()),
         boot: boot.map(|id| id.trim().to_owned()),
         pid_namespace: pid_namespace.map(|id| id.to_string_lossy().into_owned()),

@@ -6,7 +6,7 @@ mod connect;
 mod difference;
 mod onlooker;
 mod progress;
-mod report;
+pub(crate) mod report;
 mod session;
 mod status;
 

@@ -47,7 +47,7 @@ impl Session {
         let for_tests = &settings.for_tests;
         let clock = SystemClock::wrong_by(for_tests.clock_shift.unwrap_or_default());
         let engine_settings = EngineSettings {
-            actor: actor(settings.user.as_deref()),
+            actor: actor(settings.user.as_deref(), settings.pipeline.as_deref()),
             timing: for_tests.lock_ttl.map_or_else(Timing::default, timing),
             record_limit: for_tests.record_limit.unwrap_or(MAX_RECORD_BYTES),
             features: settings.features.states(),

@@ -8,6 +8,7 @@ mod for_tests;
 mod key;
 mod layer;
 mod outside;
+mod pipeline;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -53,6 +54,8 @@ pub(crate) struct Settings {
     pub(crate) sandbox_dir: Option<PathBuf>,
     /// Who is logged in here.
     pub(crate) user: Option<String>,
+    /// The pipeline that runs `opm`, in words.
+    pub(crate) pipeline: Option<String>,
     /// What only tests set.
     pub(crate) for_tests: ForTests,
     /// The format of data, if one was asked for.
@@ -169,6 +172,7 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
         sandbox: sandbox.unwrap_or_default(),
         sandbox_dir: sandbox_dir.or_else(|| directories::sandbox(&given.env)),
         user: given.env.user(),
+        pipeline: pipeline::recognise(&given.env),
         for_tests: ForTests::from_variables(&given.env)?,
         output: from.first(Key::Output, |layer| layer.output),
         verbosity: verbosity.unwrap_or_default(),

@@ -49,6 +49,11 @@ impl Ui {
         self.format.unwrap_or(default)
     }
 
+    /// The format that was asked for, if any was.
+    pub(crate) fn asked_format(&self) -> Option<Format> {
+        self.format
+    }
+
     /// Prints a command's answer: the document as JSON or YAML, or the table made from it.
     pub(crate) fn data(
         &self,

@@ -20,6 +20,8 @@ pub struct Run {
     pub lock: Lock,
     /// Who, for the log.
     pub who: String,
+    /// From where, for the log: a host, or a pipeline.
+    pub from: String,
     /// The version of `opm`.
     pub opm: String,
     /// What the person said about it.
@@ -222,7 +224,7 @@ fn started(run: &Run) -> LogEntry {
         time: run.now.to_string(),
         seconds: 0,
         who: run.who.clone(),
-        from: run.lock.host.clone(),
+        from: run.from.clone(),
         opm: run.opm.clone(),
         message: run.message.as_deref().map(shorten),
         change: run.change.clone(),

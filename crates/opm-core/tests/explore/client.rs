@@ -221,6 +221,7 @@ impl State {
         let client = &self.clients[at];
         let run = Run {
             lock: lock(client.run),
+            from: String::new(),
             who: String::new(),
             opm: String::new(),
             message: None,

@@ -45,6 +45,7 @@ impl World {
         let checked = self.check(plan, &Flags::default()).unwrap();
         let run = Run {
             lock: lock("taker", "apply"),
+            from: String::new(),
             who: String::new(),
             opm: String::new(),
             message: None,
@@ -127,6 +128,7 @@ fn found_by_exploration_a_look_before_the_end_of_the_rest_proves_nothing() {
     world.wait(100);
     let run = Run {
         lock: lock("deleter", "delete"),
+        from: String::new(),
         who: String::new(),
         opm: String::new(),
         message: None,
@@ -220,6 +222,7 @@ fn a_lock_that_changed_hands_meanwhile_cannot_be_begun() {
     let checked = world.check(plan, &Flags::default()).unwrap();
     let run = Run {
         lock: lock("other", "apply"),
+        from: String::new(),
         who: String::new(),
         opm: String::new(),
         message: None,

@@ -141,6 +141,7 @@ impl World {
         self.uid += 1;
         let run = Run {
             lock: lock(&format!("lock-{}", self.uid), command),
+            from: String::new(),
             who: "tester".into(),
             opm: "0.1.0".into(),
             message: None,

@@ -12,6 +12,7 @@ mod diff;
 mod edges;
 mod faults;
 mod features;
+mod history;
 mod kills;
 mod large;
 mod list;

@@ -227,6 +227,7 @@ fn engine(store: &Store) -> Engine<(), Store, TestClock> {
     let actor = Actor {
         who: "grace".to_owned(),
         host: "here".to_owned(),
+        pipeline: None,
         pid: 7,
         boot: None,
         pid_namespace: None,

@@ -6,6 +6,7 @@ mod delete;
 mod diff;
 mod forget;
 mod guard_args;
+mod history;
 mod init;
 mod list;
 mod out_dir;
@@ -14,6 +15,7 @@ mod prune;
 mod release_arg;
 mod rendering;
 mod status;
+mod show;
 mod unlock;
 mod vet;
 
@@ -34,6 +36,8 @@ pub(crate) enum Command {
     Delete(delete::Args),
     Status(status::Args),
     List(list::Args),
+    History(history::Args),
+    Show(show::Args),
     Prune(prune::Args),
     Forget(forget::Args),
     Unlock(unlock::Args),
@@ -49,6 +53,8 @@ pub(super) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exi
         Command::Delete(args) => delete::run(args, settings, ui),
         Command::Status(args) => status::run(args, settings, ui),
         Command::List(args) => list::run(args, settings, ui),
+        Command::History(args) => history::run(args, settings, ui),
+        Command::Show(args) => show::run(args, settings, ui),
         Command::Prune(args) => prune::run(args, settings, ui),
         Command::Forget(args) => forget::run(args, settings, ui),
         Command::Unlock(args) => unlock::run(args, settings, ui),

@@ -1,0 +1,113 @@
+//! `opm mod history`.
+
+mod changes;
+mod comparison;
+mod log;
+
+use std::str::FromStr;
+
+use opm_engine::request::{CompareRequest, Compared, HistoryRequest};
+
+use super::release_arg::ReleaseArg;
+use crate::cluster::{self, Session};
+use crate::error::{CliError, Exit};
+use crate::interrupt::Interrupt;
+use crate::settings::Settings;
+use crate::ui::Ui;
+
+/// Show the changes of a release, newest first
+///
+/// A change is a recorded state: applying the same again makes no new one. ROLLBACK says whether
+/// `opm mod rollback` can bring it back from what is kept in the cluster. With -o json the
+/// deployments are told as well.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The release: its name, its id, or the directory of its module
+    release: ReleaseArg,
+
+    /// Show what this change changed, or with A..B how two changes differ
+    ///
+    /// A change is named by its id, or by the beginning of its digits. Values of Secrets are
+    /// masked; which keys changed is told.
+    #[arg(long, value_name = "CHANGE", conflicts_with = "log")]
+    diff: Option<Which>,
+
+    /// Show the deployments: who ran what, from where, and how it ended
+    ///
+    /// The last 50 are remembered, also those that failed or were interrupted.
+    #[arg(long)]
+    log: bool,
+}
+
+/// What was typed for `--diff`.
+#[derive(Debug, Clone)]
+struct Which(Compared);
+
+impl FromStr for Which {
+    type Err = String;
+
+    fn from_str(given: &str) -> Result<Self, String> {
+        let compared = match given.split_once("..") {
+            None if given.is_empty() => return Err("it must name a change".to_owned()),
+            None => Compared::One(given.to_owned()),
+            Some((from, to)) if from.is_empty() || to.is_empty() => {
+                return Err("it must name two changes, as in 1a2b..3c4d".to_owned());
+            }
+            Some((from, to)) => Compared::Two(from.to_owned(), to.to_owned()),
+        };
+        Ok(Self(compared))
+    }
+}
+
+pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
+    let release = args.release.resolve(settings)?;
+    cluster::run(async {
+        let session = Session::open(settings, ui, &Interrupt::listen(*ui), false).await?;
+        let namespace = session.namespace_or_default()?;
+        if let Some(Which(compared)) = &args.diff {
+            let request = CompareRequest {
+                release,
+                namespace,
+                compared: compared.clone(),
+            };
+            let compared = session.engine.compare(&request).await;
+            let compared = compared.map_err(|failure| session.failed(failure))?;
+            return comparison::print(&compared, ui);
+        }
+        let request = HistoryRequest { release, namespace };
+        let history = session.engine.history(&request).await;
+        let history = history.map_err(|failure| session.failed(failure))?;
+        for warning in &history.warnings {
+            ui.warn(warning);
+        }
+        ui.data(&changes::document(&history), |format| match args.log {
+            true => log::table(&history.log, format),
+            false => changes::table(&history, format),
+        })?;
+        Ok(Exit::Done)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_change_or_two() {
+        let is = |given: &str| match given.parse() {
+            Ok(Which(Compared::One(_))) => "one",
+            Ok(Which(Compared::Two(_, _))) => "two",
+            Err(_) => "refused",
+        };
+        for (given, expected) in [
+            ("1a2b", "one"),
+            ("change-sha1-1a2b3c4d", "one"),
+            ("1a2b..3c4d", "two"),
+            ("..3c4d", "refused"),
+            ("1a2b..", "refused"),
+            ("", "refused"),
+        ] {
+            assert_eq!(is(given), expected, "{given:?}");
+        }
+    }
+}

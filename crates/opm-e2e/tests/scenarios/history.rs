@@ -1,0 +1,266 @@
+//! What a release remembers: its changes, what each changed, its deployments, and what can be
+//! shown of each.
+
+use opm_e2e::objects::{config_map, secret, service, unacceptable};
+use opm_e2e::{Module, Ran, World, scenarios};
+use serde_json::{Value, json};
+
+scenarios! {
+    changes_and_deployments_are_told,
+    a_diff_tells_what_a_change_changed_and_no_secret,
+    recorded_values_and_manifests_are_shown,
+    a_damaged_page_of_history_leaves_the_rest_usable,
+}
+
+const CANARY: &str = "canary-7f3a";
+
+fn web(value: &str, more: &[Value]) -> Module {
+    let mut objects = vec![
+        config_map("settings", value),
+        secret("key", &format!("{CANARY}-{value}")),
+    ];
+    objects.extend_from_slice(more);
+    Module::new("web").component("app", &objects)
+}
+
+async fn history(w: &World, flags: &[&str]) -> Ran {
+    w.opm(&[&["mod", "history", "web", "-o", "json"], flags].concat())
+        .await
+}
+
+async fn changes_and_deployments_are_told(w: World) {
+    w.opm(&["mod", "history", "web", "-o", "json"])
+        .await
+        .ends(5)
+        .says("there is no release web");
+    let first = w
+        .apply(&web("1", &[]), &["-m", "the first"])
+        .await
+        .ok()
+        .json();
+    let second = w
+        .apply_with(
+            &[
+                ("GITHUB_ACTIONS", "true"),
+                ("GITHUB_REPOSITORY", "acme/shop"),
+                ("GITHUB_RUN_ID", "7"),
+            ],
+            &web("2", &[service("web")]),
+            &["--feature-enable", "label-orphan-pruning"],
+        )
+        .await
+        .ok()
+        .json();
+    w.apply(&web("3", &[unacceptable(service("web"))]), &[])
+        .await
+        .ends(1);
+
+    let told = history(&w, &[]).await.ok().never_says(CANARY).json();
+    assert_eq!(told["release"]["name"], "web");
+    let changes = told["changes"].as_array().unwrap();
+    let short = |c: &Value| {
+        json!([
+            c["id"],
+            c["objects"],
+            c["current"],
+            c["rollback"],
+            c["parent"]
+        ])
+    };
+    assert_eq!(
+        changes.iter().map(short).collect::<Vec<_>>(),
+        [
+            json!([second["changeId"], 3, true, true, first["changeId"]]),
+            json!([first["changeId"], 2, false, true, null]),
+        ]
+    );
+    assert_eq!(
+        changes[0]["module"],
+        json!({"path": "local/web", "local": true, "name": "web"})
+    );
+    assert_eq!(changes[0]["manifestDigest"], second["manifestDigest"]);
+    assert_eq!(changes[0]["features"]["label-orphan-pruning"], true);
+    assert_eq!(changes[1]["features"]["label-orphan-pruning"], false);
+    assert_eq!(changes[1]["features"]["change-records"], true);
+
+    let log = told["log"].as_array().unwrap();
+    let short = |e: &Value| json!([e["command"], e["result"], e["message"], e["change"]]);
+    assert_eq!(
+        short(&log[1]),
+        json!(["apply", "succeeded", null, second["changeId"]])
+    );
+    assert_eq!(
+        short(&log[2]),
+        json!(["apply", "succeeded", "the first", first["changeId"]])
+    );
+    assert_eq!(log[0]["result"], "failed");
+    assert!(
+        log[0]["reason"]
+            .as_str()
+            .unwrap()
+            .contains("could not be applied"),
+        "{log:?}"
+    );
+    assert_eq!(log[2]["counts"], json!({"created": 2}));
+    assert_eq!(log[1]["from"], "GitHub Actions, acme/shop run 7");
+    for entry in log {
+        for key in ["time", "who", "from", "opm"] {
+            assert!(
+                entry[key].as_str().is_some_and(|text| !text.is_empty()),
+                "{key}: {entry}"
+            );
+        }
+    }
+    // For people: a table each.
+    w.opm(&["mod", "history", "web"])
+        .await
+        .ok()
+        .says("ROLLBACK")
+        .says("current");
+    w.opm(&["mod", "history", "web", "--log"])
+        .await
+        .ok()
+        .says("the first")
+        .says("failed");
+}
+
+async fn a_diff_tells_what_a_change_changed_and_no_secret(w: World) {
+    let first = w
+        .apply(&web("1", &[config_map("old", "1")]), &[])
+        .await
+        .ok()
+        .json();
+    let second = w.apply(&web("2", &[service("new")]), &[]).await.ok().json();
+    let id = |report: &Value| report["changeId"].as_str().unwrap().to_owned();
+    let digits = |report: &Value| id(report).trim_start_matches("change-sha1-").to_owned();
+
+    let told = history(&w, &["--diff", &digits(&second)[..6]])
+        .await
+        .ok()
+        .never_says(CANARY)
+        .json();
+    assert_eq!(
+        (&told["from"], &told["to"]),
+        (&json!(id(&first)), &json!(id(&second)))
+    );
+    let short = |o: &Value| json!([o["kind"], o["name"], o["happened"]]);
+    let objects = told["objects"].as_array().unwrap();
+    assert_eq!(
+        objects.iter().map(short).collect::<Vec<_>>(),
+        [
+            json!(["ConfigMap", "old", "removed"]),
+            json!(["ConfigMap", "settings", "changed"]),
+            json!(["Secret", "key", "changed"]),
+            json!(["Service", "new", "added"]),
+        ]
+    );
+    assert_eq!(
+        objects[1]["changes"],
+        json!([{"path": "data.k", "before": "1", "after": "2"}])
+    );
+    assert_eq!(
+        objects[2]["changes"],
+        json!([{"path": "data.password", "before": "(masked)", "after": "(masked)", "masked": true}])
+    );
+    // Backwards, in words, and of the very first.
+    let range = format!("{}..{}", id(&second), id(&first));
+    let back = history(&w, &["--diff", &range]).await.ok().json();
+    assert_eq!(back["objects"][0]["happened"], "added");
+    w.opm(&["mod", "history", "web", "--diff", &id(&second)])
+        .await
+        .ok()
+        .says("~ ConfigMap/settings")
+        .says("data.k: \"1\" → \"2\"")
+        .says("+ Service/new")
+        .never_says(CANARY);
+    let whole = history(&w, &["--diff", &id(&first)]).await.ok().json();
+    assert_eq!(whole["from"], Value::Null);
+    assert_eq!(whole["objects"].as_array().unwrap().len(), 3);
+    history(&w, &["--diff", "0123456789"])
+        .await
+        .ends(5)
+        .says("there is no change");
+}
+
+async fn recorded_values_and_manifests_are_shown(w: World) {
+    let first = w.apply(&web("1", &[]), &[]).await.ok().json();
+    w.apply(&web("2", &[]), &[]).await.ok();
+    let show = |what: &'static str, flags: &'static [&'static str]| {
+        let w = &w;
+        async move {
+            w.opm(&[&["mod", "show", "web", what], flags].concat())
+                .await
+        }
+    };
+    show("manifests", &[])
+        .await
+        .ok()
+        .says("(masked)")
+        .says("k: \"2\"")
+        .never_says("Y2FuYXJ5");
+    let shown = show("manifests", &["-o", "json", "--reveal"])
+        .await
+        .ok()
+        .json();
+    let objects = shown["resources"].as_array().unwrap();
+    assert_eq!(objects.len(), 2);
+    assert_eq!(objects[0]["component"], "app");
+    let password = objects[1]["object"]["data"]["password"].as_str().unwrap();
+    assert!(password.starts_with("Y2FuYXJ5"), "{password}");
+    let id = first["changeId"].as_str().unwrap();
+    let older = w
+        .opm(&[
+            "mod",
+            "show",
+            "web",
+            "manifests",
+            "--revision",
+            id,
+            "-o",
+            "json",
+        ])
+        .await
+        .ok()
+        .never_says("Y2FuYXJ5")
+        .json();
+    assert_eq!(older["changeId"], first["changeId"]);
+    assert_eq!(older["manifestDigest"], first["manifestDigest"]);
+    assert_eq!(older["resources"][0]["object"]["data"]["k"], "1");
+    show("values", &[]).await.ok();
+    let values = show("values", &["-o", "json"]).await.ok().json();
+    assert_eq!(values["values"], w.record("web").await.current()["values"]);
+    w.opm(&["mod", "show", "web", "values", "--revision", "ffffffff"])
+        .await
+        .ends(5);
+}
+
+async fn a_damaged_page_of_history_leaves_the_rest_usable(w: World) {
+    for value in ["1", "2", "3"] {
+        w.apply(&web(value, &[]), &[]).await.ok();
+    }
+    let index = w.record("web").await.index();
+    let mut data = w.raw_record("web").await;
+    data.insert(index[1].clone(), b"{broken".to_vec());
+    w.write_raw_record("web", &data).await;
+    let told = history(&w, &[]).await.ok().json();
+    let short = |c: &Value| json!([c["id"], c["rollback"], c["module"].is_null()]);
+    assert_eq!(
+        told["changes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(short)
+            .collect::<Vec<_>>(),
+        [
+            json!([index[0], true, false]),
+            json!([index[1], false, true]),
+            json!([index[2], true, false])
+        ]
+    );
+    let range = format!("{}..{}", index[2], index[0]);
+    history(&w, &["--diff", &range]).await.ok();
+    history(&w, &["--diff", &index[1]])
+        .await
+        .ends(2)
+        .says("damaged");
+}
