@@ -116,6 +116,13 @@ pub enum Event {
         /// Every object, in order.
         objects: Vec<Announced>,
     },
+    /// Which change of the history is applied again, and why that one.
+    GoingBack {
+        /// The change.
+        change: String,
+        /// Why it is that one, in words.
+        why: String,
+    },
     /// The lock of another holder had expired, and was taken over.
     TookOver {
         /// Whose it was.

@@ -19,6 +19,7 @@ mod record;
 mod removal;
 pub mod report;
 pub mod request;
+mod rollback;
 mod run;
 pub mod status;
 mod upkeep;

@@ -7,6 +7,7 @@ use std::fmt;
 use std::time::Duration;
 
 pub use crate::history::request::{CompareRequest, Compared, HistoryRequest, ShowRequest};
+pub use crate::rollback::request::RollbackRequest;
 pub use opm_core::check::Adopt;
 use opm_core::identity::ObjectSelector;
 use opm_core::ids::ReleaseId;

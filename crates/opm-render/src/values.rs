@@ -140,6 +140,18 @@ impl Values {
         Ok(Self { files, assignments })
     }
 
+    /// Values that were resolved once and recorded as CUE text.
+    pub fn recorded(text: &str) -> Self {
+        Self {
+            files: vec![ValuesFile {
+                shown: "recorded values".to_owned(),
+                format: ValuesFormat::Cue,
+                text: text.to_owned(),
+            }],
+            assignments: Vec::new(),
+        }
+    }
+
     /// Whether no flag was given at all.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.assignments.is_empty()

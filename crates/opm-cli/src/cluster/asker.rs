@@ -50,7 +50,10 @@ impl Asker for TerminalAsker {
 fn answered_by_yes(question: &Question) -> bool {
     match question {
         Question::Recreate { .. } => false,
-        Question::Delete { .. } | Question::PruneKept { .. } | Question::Unlock { .. } => true,
+        Question::Delete { .. }
+        | Question::PruneKept { .. }
+        | Question::Data { .. }
+        | Question::Unlock { .. } => true,
     }
 }
 
@@ -77,6 +80,22 @@ fn wording(question: &Question) -> String {
             )
         }
         Question::PruneKept { objects } => format!("{}\nDelete these kept objects?", list(objects)),
+        Question::Data { leaves, fresh } => {
+            let mut lines = Vec::new();
+            if !leaves.is_empty() {
+                lines.push(format!(
+                    "{}\nThese stay with their data, and nothing uses them any more.",
+                    list(leaves)
+                ));
+            }
+            if !fresh.is_empty() {
+                lines.push(format!(
+                    "{}\nThese do not exist any more, and begin empty.",
+                    list(fresh)
+                ));
+            }
+            format!("{}\nGo back all the same?", lines.join("\n"))
+        }
         Question::Unlock { holder } => format!("The lock is held by {holder}.\nRemove it?"),
     }
 }

@@ -79,7 +79,7 @@ fn object(difference: &Difference) -> Value {
 }
 
 /// A value that is not there is left out.
-fn change(change: &FieldChange) -> Value {
+pub(crate) fn change(change: &FieldChange) -> Value {
     let mut value = json!({ "path": change.path });
     let shown = |shown: &Shown| shown.value().cloned().unwrap_or_else(|| json!(MASK));
     for (key, side) in [("before", &change.old), ("after", &change.new)] {

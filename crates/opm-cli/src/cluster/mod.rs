@@ -3,7 +3,7 @@
 mod actor;
 mod asker;
 mod connect;
-mod difference;
+pub(crate) mod difference;
 mod onlooker;
 mod progress;
 pub(crate) mod report;

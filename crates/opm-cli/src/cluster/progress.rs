@@ -31,6 +31,9 @@ impl Events for Progress {
             Event::Planned { objects, .. } => self
                 .ui
                 .detail(&format!("planned {} objects", objects.len())),
+            Event::GoingBack { change, why } => {
+                self.ui.info(&format!("going back to {change}: {why}"));
+            }
             Event::TookOver { holder } => {
                 self.ui.warn(&format!(
                     "the lock of {holder} had expired, and was taken over"
@@ -110,6 +113,9 @@ fn encode(event: &Event) -> Value {
                 })
                 .collect();
             json!({"event": "planned", "release": release, "change": change, "objects": objects})
+        }
+        Event::GoingBack { change, why } => {
+            json!({"event": "going-back", "change": change, "why": why})
         }
         Event::TookOver { holder } => json!({"event": "took-over", "holder": holder}),
         Event::Begun => json!({"event": "begun"}),

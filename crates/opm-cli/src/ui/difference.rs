@@ -86,12 +86,23 @@ fn sign(action: Action) -> (Style, &'static str) {
     }
 }
 
+/// The line of an object of which only this is known: it came, it went, or it changed.
+pub(crate) fn heading(text: &mut String, kind: ChangeKind, line: &str) {
+    let (style, sign) = match kind {
+        ChangeKind::Added => (ADDED, "+"),
+        ChangeKind::Removed => (REMOVED, "-"),
+        ChangeKind::Changed => (CHANGED, "~"),
+    };
+    push(text, style, sign, &printable::line(line));
+}
+
 fn push(text: &mut String, style: Style, sign: &str, line: &str) {
     // Writing into a String cannot fail.
     let _ = writeln!(text, "{style}{sign} {line}{style:#}");
 }
 
-fn field(text: &mut String, change: &FieldChange) {
+/// One changed field, indented below its object.
+pub(crate) fn field(text: &mut String, change: &FieldChange) {
     let path = printable::line(&change.path);
     match (change.kind, &change.old, &change.new) {
         (ChangeKind::Changed, Some(old), Some(new)) => changed(text, &path, old, new),

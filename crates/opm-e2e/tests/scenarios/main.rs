@@ -22,6 +22,7 @@ mod ownership;
 mod record;
 mod rfc;
 mod rfc_unsolved;
+mod rollback;
 mod shared;
 mod status;
 mod status_drift;

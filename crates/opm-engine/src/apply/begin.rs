@@ -52,7 +52,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         };
         let change = self.candidate.change.to_string();
         let message = self.request.message.clone();
-        let run = self.engine.run("apply", message, Some(change)).await;
+        let command = self.course.command();
+        let run = self.engine.run(command, message, Some(change)).await;
         let Ok(locked) = begin(record, opening, checked, run) else {
             return Ok(Begun::Lost);
         };

@@ -5,9 +5,11 @@
 //! the way leads on to pruning and recording, or nothing more happens but letting go of the
 //! lock.
 
+mod atomic;
 mod begin;
 mod claims;
 mod conflicts;
+mod course;
 mod keep;
 mod orphans;
 mod prepare;
@@ -20,27 +22,55 @@ mod send;
 mod stages;
 pub(crate) mod tell;
 
+use std::borrow::Cow;
+use std::time::Duration;
+
 use futures::lock::Mutex;
 use opm_core::candidate::Candidate;
+use opm_core::check::CheckedPlan;
 use opm_core::ids::ReleaseId;
+use opm_core::record::Record;
 
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Answer, Audience, Clock, Cluster, Question, SecretStore};
+use crate::ports::{Answer, Audience, Clock, Cluster, Question, SecretStore, ServedKinds};
 use crate::record::Turn;
 use crate::report::{Release, Report};
 use crate::request::ApplyRequest;
+use crate::rollback::{Rollback, data};
 
+use atomic::Returning;
 use begin::Begun;
 use prepare::Unprepared;
 
+pub(crate) use course::{Again, Course, Task};
+
 /// How often everything starts over because somebody else wrote the record first.
 const ATTEMPTS: usize = 5;
+
+/// Where what is applied comes from.
+pub(crate) enum Source<'a> {
+    /// A module, rendered.
+    Module(&'a ApplyRequest),
+    /// A change of the history.
+    History(&'a Rollback<'a>),
+    /// The change that was current before an apply failed.
+    Back(&'a Returning<'a>),
+}
+
+/// How an apply ended that had begun.
+pub(crate) struct Ending {
+    pub(crate) result: Result<Report, Failure>,
+    /// The run, as lock and log name it.
+    run: String,
+    course: Course,
+}
 
 /// One apply: what every step of it needs.
 struct Apply<'a, C, S, K> {
     engine: &'a Engine<C, S, K>,
     request: &'a ApplyRequest,
+    course: &'a Course,
     audience: Audience<'a>,
     candidate: Candidate,
     /// One question at a time.
@@ -58,37 +88,32 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         if request.dry_run {
             return self.diff(request, audience).await?.into_report();
         }
-        let release = release_of(request);
+        if request.atomic {
+            return self.apply_atomic(request, audience).await;
+        }
+        let (release, source) = (release_of(request), Source::Module(request));
+        let patience = request.lock_timeout;
+        let Ending { result, .. } = self.follow(&release, &source, patience, audience).await?;
+        result
+    }
+
+    /// The whole way, for whatever is applied. An error means that nothing was touched.
+    pub(crate) async fn follow(
+        &self,
+        release: &Release,
+        source: &Source<'_>,
+        patience: Duration,
+        audience: Audience<'_>,
+    ) -> Result<Ending, Failure> {
         let mut served = self.discover().await?;
         for _ in 0..ATTEMPTS {
-            let turn = self.turn(&release, request.lock_timeout, audience).await?;
+            let turn = self.turn(release, patience, audience).await?;
             let stored = turn.loaded.as_ref().map(|loaded| &loaded.record);
-            let candidate = self.candidate(request, stored, &served)?;
-            let apply = Apply {
-                engine: self,
-                request,
-                audience,
-                candidate,
-                asking: Mutex::new(()),
-            };
-            let Turn {
-                loaded,
-                opening,
-                warnings,
-            } = turn;
-            let prepared = match apply.prepare(loaded, warnings, &served).await {
-                Ok(prepared) => prepared,
-                Err(Unprepared::Failure(failure)) => return Err(apply.refusal(failure)),
-                Err(Unprepared::Terminating(going, failure)) => {
-                    apply.wait_for_deletion(&going, failure).await?;
-                    served = self.discover().await?;
-                    continue;
-                }
-            };
-            apply.announce(prepared.checked.applies(), &prepared.checked.stale);
-            match apply.begin(prepared, opening, &release).await? {
-                Begun::Holding(begun) => return apply.carry_out(*begun).await,
-                Begun::Lost => {}
+            let task = self.task(source, release, stored).await?;
+            match self.attempt(task, turn, &served, audience).await? {
+                Attempt::Ended(ending) => return Ok(*ending),
+                Attempt::Lost => {}
+                Attempt::Waited => served = self.discover().await?,
             }
         }
         Err(Failure::new(
@@ -100,6 +125,95 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         )
         .hint("try again when the other run is done"))
     }
+
+    /// What to apply, decided from the record as it stands.
+    async fn task<'s>(
+        &self,
+        source: &'s Source<'_>,
+        release: &Release,
+        record: Option<&Record>,
+    ) -> Result<Task<'s>, Failure> {
+        match source {
+            Source::Module(request) => Ok(Task {
+                request: Cow::Borrowed(request),
+                course: Course {
+                    back: match request.atomic {
+                        true => Some(self.way_back(release, record).await?),
+                        false => None,
+                    },
+                    ..Course::default()
+                },
+                warnings: Vec::new(),
+            }),
+            Source::History(rollback) => self.rollback_task(rollback, release, record).await,
+            Source::Back(returning) => returning.task(record),
+        }
+    }
+
+    async fn attempt(
+        &self,
+        task: Task<'_>,
+        turn: Turn,
+        served: &ServedKinds,
+        audience: Audience<'_>,
+    ) -> Result<Attempt, Failure> {
+        let request = task.request.as_ref();
+        let stored = turn.loaded.as_ref().map(|loaded| &loaded.record);
+        let candidate = match task.course.again {
+            None => self.candidate(request, stored, served)?,
+            Some(_) => self.candidate_again(request, stored, served)?,
+        };
+        let apply = Apply {
+            engine: self,
+            request,
+            course: &task.course,
+            audience,
+            candidate,
+            asking: Mutex::new(()),
+        };
+        let refuse = |failure: Failure| apply.refusal(failure);
+        task.course.check(&apply.candidate).map_err(refuse)?;
+        let Turn {
+            loaded,
+            opening,
+            mut warnings,
+        } = turn;
+        warnings.extend(task.warnings);
+        let prepared = match apply.prepare(loaded, warnings, served).await {
+            Ok(prepared) => prepared,
+            Err(Unprepared::Failure(failure)) => return Err(apply.refusal(failure)),
+            Err(Unprepared::Terminating(going, failure)) => {
+                apply.wait_for_deletion(&going, failure).await?;
+                return Ok(Attempt::Waited);
+            }
+        };
+        apply.announce(prepared.checked.applies(), &prepared.checked.stale);
+        task.course.check_plan(&prepared.checked).map_err(refuse)?;
+        apply.ask_about_data(&prepared.checked).await?;
+        let release = apply.release();
+        let begun = match apply.begin(prepared, opening, &release).await? {
+            Begun::Holding(begun) => *begun,
+            Begun::Lost => return Ok(Attempt::Lost),
+        };
+        let run = begun.locked.lock_id().to_owned();
+        let result = apply.carry_out(begun).await;
+        let course = task.course;
+        Ok(Attempt::Ended(Box::new(Ending {
+            result,
+            run,
+            course,
+        })))
+    }
+}
+
+/// What became of one attempt.
+enum Attempt {
+    /// It was carried out, well or not.
+    Ended(Box<Ending>),
+    /// Somebody else wrote the record first.
+    Lost,
+    /// Objects that were in the way are gone now.
+    Waited,
 }
 
 /// The release that a request is about: it follows from the names alone.
@@ -122,6 +236,19 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     async fn ask(&self, question: &Question) -> Answer {
         let _turn = self.asking.lock().await;
         self.audience.asker.ask(question).await
+    }
+
+    /// Whoever goes back has to know what does not come back with it.
+    async fn ask_about_data(&self, checked: &CheckedPlan) -> Result<(), Failure> {
+        if !self.course.asks_about_data {
+            return Ok(());
+        }
+        let data = data::of_plan(checked);
+        let Some(question) = data.question() else {
+            return Ok(());
+        };
+        let answer = self.ask(&question).await;
+        data::agreed(answer, &data).map_err(|failure| self.refusal(failure))
     }
 
     fn release(&self) -> Release {

@@ -10,6 +10,7 @@ use opm_core::identity::Identity;
 use opm_core::plan::{Occupants, Plan, PlanOptions, plan};
 use opm_core::reach::{self, OwnNamespace};
 use opm_core::record::Record;
+use opm_core::scope::Scopes;
 use serde_json::{Map, Value};
 
 use super::Apply;
@@ -89,6 +90,28 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         stored: Option<&Record>,
         served: &ServedKinds,
     ) -> Result<Candidate, Failure> {
+        self.candidate_in(request, stored, scopes(served))
+    }
+
+    /// The same, of objects that were applied before: where they live is known from themselves,
+    /// also if the cluster does not know their kind any more.
+    pub(super) fn candidate_again(
+        &self,
+        request: &ApplyRequest,
+        stored: Option<&Record>,
+        served: &ServedKinds,
+    ) -> Result<Candidate, Failure> {
+        let applied = request.rendered.components.iter();
+        let applied = applied.flat_map(|component| &component.manifests);
+        self.candidate_in(request, stored, scopes(served).with_applied(applied))
+    }
+
+    fn candidate_in(
+        &self,
+        request: &ApplyRequest,
+        stored: Option<&Record>,
+        scopes: Scopes,
+    ) -> Result<Candidate, Failure> {
         let recorded = stored.and_then(Record::current);
         let recorded = recorded.and_then(|change| change.components.clone());
         let selection = match &request.selection {
@@ -100,7 +123,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             request.name.clone(),
             request.namespace.clone(),
             &selection,
-            scopes(served),
+            scopes,
         );
         candidate.map_err(|error| {
             let failure = Failure::new(FailureKind::Refused, error.to_string());

@@ -48,6 +48,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                 let failure = stopped_failure(stopped, report);
                 return Err(self.let_go(applied.stop(), &holding, failure).await);
             }
+            if let Some(failure) = self.not_ready_first(&awaited, &report).await {
+                return Err(self.let_go(applied.stop(), &holding, failure).await);
+            }
             let standing = standing(&applied.plan().stale);
             for outcome in &standing {
                 self.tell_object(outcome);
@@ -78,6 +81,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         let beside = self.keep(holding, &mut report).await;
         let change = self.new_change(beside.manifests.clone());
         let mut recorded = settled.record(change, self.request.max_history, &ended);
+        self.undo(&mut recorded.record);
         make_room(&mut recorded.record);
         report.pending = pending(&recorded.record);
         report.kept = kept(&recorded.record);
@@ -105,9 +109,42 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             values: Values(candidate.values.clone()),
             manifest_digest: candidate.digest.to_string(),
             components: candidate.selected.iter().map(ToString::to_string).collect(),
-            features: self.engine.settings.features.clone(),
+            features: self.course.features(&self.engine.settings.features),
             order: candidate.order(),
             record,
+        }
+    }
+
+    /// Where there has to be a way back, nothing is recorded before it is ready.
+    async fn not_ready_first(&self, awaited: &[Awaited], report: &Report) -> Option<Failure> {
+        self.course.back.as_ref()?;
+        self.tell_awaited(awaited);
+        let failure = match self.engine.wait_ready(awaited, self.request.timeout).await {
+            Ok(not_ready) if not_ready.is_empty() => return None,
+            Ok(not_ready) => {
+                let message = format!("not ready in time: {} objects", not_ready.len());
+                let failure = Failure::new(FailureKind::Failed, message);
+                not_ready.into_iter().fold(failure, |failure, object| {
+                    failure.object(object.identity, object.reason)
+                })
+            }
+            Err(error) => match error.kind {
+                ErrorKind::Stopped(stopped) => stopped_failure(stopped, Report::default()),
+                _ => {
+                    let message = format!("whether everything is ready is unknown: {error}");
+                    Failure::new(FailureKind::Failed, message)
+                }
+            },
+        };
+        Some(failure.after(report.clone()))
+    }
+
+    /// The log of a run that this one makes undone says so.
+    fn undo(&self, record: &mut Record) {
+        let undone = self.course.undoes.as_ref();
+        let mut log = record.log.iter_mut();
+        if let Some(entry) = log.find(|entry| Some(&entry.id) == undone) {
+            entry.result = LogResult::RolledBack;
         }
     }
 
@@ -133,7 +170,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             }
             failure
         });
-        if self.request.wait {
+        if self.request.wait && self.course.back.is_none() {
             self.tell_awaited(awaited);
             match self.engine.wait_ready(awaited, self.request.timeout).await {
                 Ok(not_ready) if not_ready.is_empty() => {}

@@ -17,11 +17,11 @@ use opm_core::reach::OwnNamespace;
 use opm_core::record::PendingWhy;
 use serde_json::{Map, Value};
 
-use super::Apply;
 use super::prepare::{Scene, Surveyed};
 use super::send::{Refused, Taken};
 use super::stages::outcome;
 use super::tell::{standing, transferred};
+use super::{Apply, Course};
 use crate::diff::{DiffReport, Difference, LetGo};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
@@ -57,9 +57,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         let served = self.discover().await?;
         let (loaded, warnings) = self.load(&release).await?;
         let stored = loaded.as_ref().map(|loaded| &loaded.record);
+        let course = Course::default();
         let apply = Apply {
             engine: self,
             request,
+            course: &course,
             audience,
             candidate: self.candidate(request, stored, &served)?,
             asking: Mutex::new(()),

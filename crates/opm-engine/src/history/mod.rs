@@ -24,6 +24,7 @@ use crate::upkeep::no_release;
 pub use compare::Comparison;
 pub(crate) use show::unavailable;
 pub use show::{ShownManifests, ShownObject, ShownValues};
+pub(crate) use state::{State, StateError, values_of};
 
 /// What a record remembers.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,74 @@
 //! What a change was made of, read back and verified.
 
+use opm_core::history::{RestoreError, restore};
+use opm_core::name::ComponentName;
 use opm_core::record::{Body, Change, Values};
+use opm_core::rendered::Rendered;
+use thiserror::Error;
+
+use super::unavailable;
+use crate::engine::Engine;
+use crate::failure::{Failure, FailureKind};
+use crate::ports::SecretStore;
+use crate::record::ManifestsError;
+use crate::report::Release;
+
+/// A change as it can be applied again.
+#[derive(Debug, Clone)]
+pub(crate) struct State {
+    pub(crate) change: Change,
+    pub(crate) rendered: Rendered,
+}
+
+/// Why a change cannot be had as it was applied.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum StateError {
+    #[error(transparent)]
+    Manifests(#[from] ManifestsError),
+    #[error("its values are no longer there")]
+    NoValues,
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+}
+
+impl StateError {
+    /// The failure of a command that needs the change.
+    pub(crate) fn failure(&self, id: &str) -> Failure {
+        match self {
+            Self::Manifests(error) => unavailable(id, error),
+            Self::NoValues | Self::Restore(_) => {
+                Failure::new(FailureKind::Refused, format!("{id}: {self}"))
+            }
+        }
+    }
+}
+
+impl State {
+    /// The optional components that belonged to it.
+    pub(crate) fn selection(&self) -> Vec<ComponentName> {
+        let names = self.change.components.iter().flatten();
+        names
+            .filter_map(|name| ComponentName::new(name).ok())
+            .collect()
+    }
+}
+
+impl<C, S: SecretStore, K> Engine<C, S, K> {
+    /// A change as it was applied: its manifests, its values, its components and their order.
+    pub(crate) async fn state_of(
+        &self,
+        release: &Release,
+        change: &Change,
+    ) -> Result<State, StateError> {
+        let manifests = self.manifests_of(release, change).await?;
+        let values = values_of(change).ok_or(StateError::NoValues)?;
+        let rendered = restore(change, &values.0, manifests)?;
+        Ok(State {
+            change: change.clone(),
+            rendered,
+        })
+    }
+}
 
 /// The values of a change, where the record has them.
 pub(crate) fn values_of(change: &Change) -> Option<&Values> {

@@ -35,6 +35,13 @@ pub enum Question {
         /// What will be deleted.
         objects: Vec<Identity>,
     },
+    /// Going back does not bring the content of volumes back. `--yes` says yes beforehand.
+    Data {
+        /// Claims that stay with their data, and that nothing uses any more.
+        leaves: Vec<Identity>,
+        /// Claims that do not exist any more, and begin empty.
+        fresh: Vec<Identity>,
+    },
     /// The lock of this holder will be removed. `--yes` says yes beforehand.
     Unlock {
         /// The holder, with host and time.

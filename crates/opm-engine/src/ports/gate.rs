@@ -23,6 +23,7 @@ pub enum Stopped {
 #[derive(Debug)]
 pub struct Gate {
     interrupted: AtomicBool,
+    going_back: AtomicBool,
     monotonic_deadline: AtomicU64,
     wall_deadline: AtomicU64,
     unanswered: AtomicBool,
@@ -32,6 +33,7 @@ impl Default for Gate {
     fn default() -> Self {
         Self {
             interrupted: AtomicBool::new(false),
+            going_back: AtomicBool::new(false),
             monotonic_deadline: AtomicU64::new(u64::MAX),
             wall_deadline: AtomicU64::new(u64::MAX),
             unanswered: AtomicBool::new(false),
@@ -43,6 +45,12 @@ impl Gate {
     /// Closes the gate for good, because the user asked to stop.
     pub fn interrupt(&self) {
         self.interrupted.store(true, Ordering::Release);
+    }
+
+    /// Lets through what makes an interrupted run undone. That the user asked to stop is not
+    /// forgotten: whoever asks again is heard elsewhere.
+    pub fn go_back(&self) {
+        self.going_back.store(true, Ordering::Release);
     }
 
     /// Whether the user asked to stop.
@@ -83,7 +91,7 @@ impl Gate {
 
     /// To be asked before every attempt of every writing request.
     pub fn check(&self, now: (Instant, Timestamp)) -> Result<(), Stopped> {
-        if self.is_interrupted() {
+        if self.is_interrupted() && !self.going_back.load(Ordering::Acquire) {
             return Err(Stopped::Interrupted);
         }
         let late = millis(now.0.0) >= self.monotonic_deadline.load(Ordering::Acquire)
@@ -135,5 +143,15 @@ mod tests {
         let gate = Gate::default();
         gate.interrupt();
         assert_eq!(gate.check(at(0, 0)), Err(Stopped::Interrupted));
+        gate.go_back();
+        assert_eq!(
+            gate.check(at(0, 0)),
+            Ok(()),
+            "what makes it undone goes through"
+        );
+        assert!(
+            gate.is_interrupted(),
+            "and a second interrupt is told from the first"
+        );
     }
 }

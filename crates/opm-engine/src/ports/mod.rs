@@ -5,6 +5,7 @@ mod audience;
 mod clock;
 mod cluster;
 mod gate;
+mod renderer;
 mod secrets;
 
 pub use api_error::{ApiError, Cause, ErrorKind};
@@ -15,6 +16,7 @@ pub use cluster::{
     Sent, ServedKind, ServedKinds, WatchEvent,
 };
 pub use gate::{Gate, Stopped};
+pub use renderer::{Renderer, ToRender};
 pub use secrets::{
     RemoveOutcome, SecretContent, SecretStore, SecretVersion, StoredSecret, WriteOutcome,
 };

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use opm_core::record::history::DEFAULT_MAX_HISTORY;
 use opm_engine::request::ApplyRequest;
 use opm_render::Loaded;
 
@@ -33,7 +34,7 @@ pub(crate) struct Args {
     plan: PlanArgs,
 
     /// How many changes to keep in the history
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_HISTORY, value_parser = at_least_one)]
     max_history: usize,
 
     /// Wait until everything that was applied is ready
@@ -43,6 +44,13 @@ pub(crate) struct Args {
     /// Remove what became stale only when everything that was applied is ready
     #[arg(long)]
     prune_after_ready: bool,
+
+    /// Go back to the change before when the apply fails or is not ready in time
+    ///
+    /// Implies --wait. Nothing is recorded before everything is ready. After a first apply, what
+    /// it created is removed again. Refused beforehand where there is no way back.
+    #[arg(long, conflicts_with = "no_record")]
+    atomic: bool,
 
     /// How long to wait
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::parse)]
@@ -79,7 +87,8 @@ fn request(args: &Args, loaded: Loaded) -> Result<ApplyRequest, CliError> {
     Ok(ApplyRequest {
         dry_run: args.dry_run,
         max_history: args.max_history,
-        wait: args.wait,
+        wait: args.wait || args.atomic,
+        atomic: args.atomic,
         prune_after_ready: args.prune_after_ready,
         timeout: args.timeout,
         lock_timeout: args.lock_timeout,

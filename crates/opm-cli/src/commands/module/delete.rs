@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use opm_core::name::ComponentName;
+use opm_core::record::history::DEFAULT_MAX_HISTORY;
 use opm_engine::request::DeleteRequest;
 
 use super::guard_args::GuardArgs;
+use super::plan_args::CONCURRENCY;
 use super::release_arg::ReleaseArg;
 use crate::cluster::{self, Session};
 use crate::duration;
@@ -74,8 +76,8 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             timeout: args.timeout,
             lock_timeout: args.lock_timeout,
             ignore_not_found: args.ignore_not_found,
-            max_history: 10,
-            concurrency: 24,
+            max_history: DEFAULT_MAX_HISTORY,
+            concurrency: CONCURRENCY,
             message: args.message.clone(),
         };
         session.finish(session.engine.delete(&request, session.audience()).await)

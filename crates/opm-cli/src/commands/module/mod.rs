@@ -14,6 +14,7 @@ mod plan_args;
 mod prune;
 mod release_arg;
 mod rendering;
+mod rollback;
 mod status;
 mod show;
 mod unlock;
@@ -38,6 +39,7 @@ pub(crate) enum Command {
     List(list::Args),
     History(history::Args),
     Show(show::Args),
+    Rollback(Box<rollback::Args>),
     Prune(prune::Args),
     Forget(forget::Args),
     Unlock(unlock::Args),
@@ -55,6 +57,7 @@ pub(super) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exi
         Command::List(args) => list::run(args, settings, ui),
         Command::History(args) => history::run(args, settings, ui),
         Command::Show(args) => show::run(args, settings, ui),
+        Command::Rollback(args) => rollback::run(args, settings, ui),
         Command::Prune(args) => prune::run(args, settings, ui),
         Command::Forget(args) => forget::run(args, settings, ui),
         Command::Unlock(args) => unlock::run(args, settings, ui),

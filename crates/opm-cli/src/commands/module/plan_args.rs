@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use opm_core::identity::ObjectSelector;
-use opm_core::name::{ComponentName, NameError};
-use opm_engine::request::{Adopt, ApplyRequest};
+use opm_core::name::{ComponentName, NameError, NamespaceName};
+use opm_core::record::history::DEFAULT_MAX_HISTORY;
+use opm_engine::request::{Adopt, ApplyRequest, ReleaseRef, RollbackRequest};
 use opm_render::Loaded;
 
 use super::guard_args::GuardArgs;
@@ -54,9 +55,12 @@ pub(crate) struct PlanArgs {
     wait_for_deletion: bool,
 
     /// How many requests to send at a time
-    #[arg(long, value_name = "N", default_value_t = 24, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = CONCURRENCY, value_parser = at_least_one)]
     concurrency: usize,
 }
+
+/// How many requests are sent at a time unless somebody says otherwise.
+pub(crate) const CONCURRENCY: usize = 24;
 
 /// A count that makes sense only from one up.
 pub(crate) fn at_least_one(given: &str) -> Result<usize, String> {
@@ -81,13 +85,9 @@ impl PlanArgs {
             selection: selected(render)?,
             dry_run: false,
             no_prune: self.no_prune,
-            max_history: 10,
+            max_history: DEFAULT_MAX_HISTORY,
             create_namespace: self.create_namespace,
-            adopt: match &self.adopt {
-                None => Adopt::None,
-                Some(named) if named.is_empty() => Adopt::All,
-                Some(named) => Adopt::Named(named.clone()),
-            },
+            adopt: self.adopted(),
             take_ownership: self.take_ownership,
             recreate: self.recreate || self.force,
             allow_empty: self.allow_empty || self.force,
@@ -103,6 +103,43 @@ impl PlanArgs {
             concurrency: self.concurrency,
             message: None,
         })
+    }
+
+    /// The same for a change of the history.
+    pub(crate) fn rollback(
+        &self,
+        release: ReleaseRef,
+        namespace: NamespaceName,
+    ) -> RollbackRequest {
+        RollbackRequest {
+            release,
+            namespace,
+            revision: None,
+            dry_run: false,
+            no_prune: self.no_prune,
+            max_history: DEFAULT_MAX_HISTORY,
+            adopt: self.adopted(),
+            take_ownership: self.take_ownership,
+            recreate: self.recreate || self.force,
+            allow_empty: self.allow_empty || self.force,
+            force_conflicts: self.force_conflicts,
+            guards: self.guards.flags(),
+            wait: false,
+            prune_after_ready: false,
+            timeout: Duration::ZERO,
+            wait_for_deletion: self.wait_for_deletion,
+            lock_timeout: Duration::ZERO,
+            concurrency: self.concurrency,
+            message: None,
+        }
+    }
+
+    fn adopted(&self) -> Adopt {
+        match &self.adopt {
+            None => Adopt::None,
+            Some(named) if named.is_empty() => Adopt::All,
+            Some(named) => Adopt::Named(named.clone()),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use opm_core::identity::ObjectSelector;
 use opm_engine::request::{Objects, PruneRequest};
 
+use super::plan_args::CONCURRENCY;
 use super::release_arg::ReleaseArg;
 use crate::cluster::{self, Session};
 use crate::duration;
@@ -61,7 +62,7 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             },
             dry_run: args.dry_run,
             lock_timeout: args.lock_timeout,
-            concurrency: 24,
+            concurrency: CONCURRENCY,
         };
         session.finish(session.engine.prune(&request, session.audience()).await)
     })

@@ -1,5 +1,6 @@
 //! `RELEASE`: a release, as people name it.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use opm_core::ids::ReleaseId;
@@ -36,6 +37,14 @@ impl FromStr for ReleaseArg {
 }
 
 impl ReleaseArg {
+    /// The directory that was given, if one was.
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
+        match self {
+            Self::Directory(path) => Some(PathBuf::from(path)),
+            Self::Name(_) | Self::Id(_) => None,
+        }
+    }
+
     /// The release that is meant. A directory is read for the module's path, its name
     /// and the namespace that it would like.
     pub(crate) fn resolve(&self, settings: &Settings) -> Result<ReleaseRef, CliError> {

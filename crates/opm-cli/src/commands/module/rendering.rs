@@ -167,6 +167,13 @@ pub(crate) struct Progress {
     interrupt: Interrupt,
 }
 
+impl Progress {
+    /// Through `ui`, for as long as nobody interrupts.
+    pub(crate) fn new(ui: Ui, interrupt: Interrupt) -> Self {
+        Self { ui, interrupt }
+    }
+}
+
 impl Watch for Progress {
     fn waiting(&self, what: &str, elapsed: Duration) {
         self.ui.info(&format!(

@@ -1,15 +1,13 @@
 //! Two changes side by side, for people and for scripts.
 
-use std::fmt::Write as _;
-
-use opm_core::diff::{FieldChange, Shown};
+use opm_core::diff::ChangeKind;
 use opm_core::history::{Happened, ObjectChange};
 use opm_engine::Comparison;
 use serde_json::{Value, json};
 
-use crate::cluster::report;
+use crate::cluster::{difference::change as field, report};
 use crate::error::{CliError, Exit};
-use crate::ui::{Format, Ui};
+use crate::ui::{Format, Ui, difference};
 
 /// Prints how two changes differ.
 pub(super) fn print(compared: &Comparison, ui: &Ui) -> Result<Exit, CliError> {
@@ -20,7 +18,7 @@ pub(super) fn print(compared: &Comparison, ui: &Ui) -> Result<Exit, CliError> {
         Format::Json => ui.json(&document(compared))?,
         Format::Yaml => ui.yaml(&document(compared))?,
         Format::Table | Format::Wide => {
-            ui.text(&text(compared))?;
+            ui.styled(&text(compared))?;
             ui.info(&summary(compared));
         }
     }
@@ -52,52 +50,22 @@ fn object(change: &ObjectChange) -> Value {
     })
 }
 
-/// A value that is not there is left out.
-fn field(change: &FieldChange) -> Value {
-    let mut value = json!({"path": change.path});
-    for (key, side) in [("before", &change.old), ("after", &change.new)] {
-        if let Some(shown) = side {
-            let plain = shown.value().cloned();
-            value[key] = plain.unwrap_or_else(|| json!(shown.to_string()));
-        }
-    }
-    let sides = [&change.old, &change.new];
-    if sides.into_iter().flatten().any(Shown::is_masked) {
-        value["masked"] = json!(true);
-    }
-    value
-}
-
 fn text(compared: &Comparison) -> String {
     let mut text = String::new();
     for change in &compared.objects {
-        let sign = match change.happened {
-            Happened::Added => '+',
-            Happened::Removed => '-',
-            Happened::Changed(_) => '~',
+        let kind = match change.happened {
+            Happened::Added => ChangeKind::Added,
+            Happened::Removed => ChangeKind::Removed,
+            Happened::Changed(_) => ChangeKind::Changed,
         };
-        // Writing into a String cannot fail.
-        let _ = writeln!(text, "{sign} {}", change.identity);
+        difference::heading(&mut text, kind, &change.identity.to_string());
         if let Happened::Changed(fields) = &change.happened {
             for field in fields {
-                let _ = writeln!(text, "    {}", line(field));
+                difference::field(&mut text, field);
             }
         }
     }
     text
-}
-
-fn line(field: &FieldChange) -> String {
-    let FieldChange { path, old, new, .. } = field;
-    match (old, new) {
-        (Some(old), Some(new)) if old.is_masked() && new.is_masked() => {
-            format!("{path}: changed, {old}")
-        }
-        (Some(old), Some(new)) => format!("{path}: {old} → {new}"),
-        (None, Some(new)) => format!("{path}: added {new}"),
-        (Some(old), None) => format!("{path}: removed {old}"),
-        (None, None) => path.clone(),
-    }
 }
 
 fn summary(compared: &Comparison) -> String {

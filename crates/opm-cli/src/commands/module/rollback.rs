@@ -1,0 +1,139 @@
+//! `opm mod rollback`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use opm_core::record::history::DEFAULT_MAX_HISTORY;
+use opm_core::rendered::Rendered;
+use opm_engine::ports::{Renderer, ToRender};
+use opm_engine::request::RollbackRequest;
+use opm_render::{CueSettings, Inputs, ModuleRef, Values, load};
+
+use super::plan_args::{PlanArgs, at_least_one};
+use super::release_arg::ReleaseArg;
+use super::rendering::{self, Progress};
+use crate::cluster::{self, Session};
+use crate::duration;
+use crate::error::{CliError, Exit};
+use crate::interrupt::Interrupt;
+use crate::settings::Settings;
+use crate::ui::Ui;
+
+/// Apply a recorded change again
+///
+/// By default the current change if the last deployment did not succeed, else the change before
+/// it. The manifests come from the cluster, verified by their digest: neither the module nor a
+/// registry is needed. Where they are not kept, the module is rendered again with the recorded
+/// values, and refused if that does not come to the same. From there on it is an ordinary apply.
+/// The content of volumes does not come back.
+#[derive(Debug, clap::Args)]
+#[command(mut_arg("create_namespace", |arg| arg.hide(true)))]
+pub(crate) struct Args {
+    /// The release: its name, its id, or the directory of its module
+    release: ReleaseArg,
+
+    /// Which change: its id or the beginning of its digits
+    #[arg(long, value_name = "CHANGE")]
+    revision: Option<String>,
+
+    /// Only show what would happen
+    #[arg(long)]
+    dry_run: bool,
+
+    #[command(flatten)]
+    plan: PlanArgs,
+
+    /// How many changes to keep in the history
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_HISTORY, value_parser = at_least_one)]
+    max_history: usize,
+
+    /// Wait until everything that was applied is ready
+    #[arg(long)]
+    wait: bool,
+
+    /// How long to wait
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::parse)]
+    timeout: Duration,
+
+    /// How long to wait for somebody else who is changing the release
+    #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
+    lock_timeout: Duration,
+
+    /// What the log says about this deployment
+    #[arg(long, short, value_name = "TEXT")]
+    message: Option<String>,
+
+    /// Answer prompts with yes
+    #[arg(long, short)]
+    yes: bool,
+}
+
+pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
+    let interrupt = Interrupt::listen(*ui);
+    let release = args.release.resolve(settings)?;
+    let again = Again {
+        directory: args.release.directory(),
+        cue: &settings.cue,
+        watch: Progress::new(*ui, interrupt.clone()),
+    };
+    cluster::run(async {
+        let session = Session::open(settings, ui, &interrupt, args.yes).await?;
+        let namespace = session.namespace_or_default()?;
+        let request = RollbackRequest {
+            revision: args.revision.clone(),
+            dry_run: args.dry_run,
+            max_history: args.max_history,
+            wait: args.wait,
+            timeout: args.timeout,
+            lock_timeout: args.lock_timeout,
+            message: args.message.clone(),
+            ..args.plan.rollback(release, namespace)
+        };
+        let audience = session.audience();
+        session.finish(session.engine.rollback(&request, &again, audience).await)
+    })
+}
+
+/// Renders a module once more: from the directory that the command names, else from a registry.
+struct Again<'a> {
+    directory: Option<PathBuf>,
+    cue: &'a CueSettings,
+    watch: Progress,
+}
+
+impl Renderer for Again<'_> {
+    fn render(&self, what: &ToRender<'_>) -> Result<Rendered, String> {
+        let module = self.source(what)?;
+        // A module without values takes none, not even an empty set.
+        let values = match what.values.trim() {
+            "" | "{}" => Values::default(),
+            text => Values::recorded(text),
+        };
+        let inputs = Inputs {
+            name: Some(what.release.clone()),
+            namespace: Some(what.namespace.clone()),
+            values,
+        };
+        let loaded = load(&module, &inputs, self.cue, &self.watch);
+        let loaded = loaded.map_err(|error| rendering::failure(&error).message)?;
+        Ok(loaded.rendered)
+    }
+}
+
+impl Again<'_> {
+    fn source(&self, what: &ToRender<'_>) -> Result<ModuleRef, String> {
+        if let Some(directory) = &self.directory {
+            return Ok(ModuleRef::Directory(directory.clone()));
+        }
+        let path = what.module.path.split('@').next().unwrap_or_default();
+        match &what.module.version {
+            Some(version) => Ok(ModuleRef::Registry {
+                path: path.to_owned(),
+                version: format!("v{}", version.trim_start_matches('v')),
+            }),
+            None => Err(format!(
+                "{path} has no version; name its directory instead of the release if it is still there"
+            )),
+        }
+    }
+}

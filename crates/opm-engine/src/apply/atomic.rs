@@ -1,0 +1,243 @@
+//! `--atomic`: an apply that fails, or does not become ready in time, is made undone.
+//!
+//! Nothing is recorded before everything is ready, so until then the change before is the
+//! current one, and what the apply created is pending. The way back is an ordinary apply of that
+//! change, from manifests that were read and verified before anything was touched; after a first
+//! apply it is an ordinary delete. If it fails too, nothing is worse than after any failed
+//! apply: the record knows everything, and the next run cleans up.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use opm_core::record::Record;
+
+use super::course::{Again, Course, Task};
+use super::{Ending, Source, release_of};
+use crate::engine::Engine;
+use crate::failure::{Failure, FailureKind};
+use crate::history::State;
+use crate::ports::{Answer, Asker, Audience, Clock, Cluster, Question, SecretStore};
+use crate::report::{Release, Report};
+use crate::request::{Adopt, ApplyRequest, DeleteRequest, GuardFlags, ReleaseRef};
+
+/// How much longer than a lock is good for the way back waits for it: the failed run may not
+/// have been able to release its own.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where an apply that fails goes back to.
+#[derive(Debug, Clone)]
+pub(crate) enum Back {
+    /// To the change that is current.
+    To(Box<State>),
+    /// There was none: what was created is removed again.
+    Nothing,
+}
+
+/// Going back after a run.
+pub(crate) struct Returning<'a> {
+    request: &'a ApplyRequest,
+    state: State,
+    /// The run that failed.
+    run: String,
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// Applies, and goes back if that fails.
+    pub(super) async fn apply_atomic(
+        &self,
+        request: &ApplyRequest,
+        audience: Audience<'_>,
+    ) -> Result<Report, Failure> {
+        let release = release_of(request);
+        let source = Source::Module(request);
+        let Ending {
+            result,
+            run,
+            course,
+        } = self
+            .follow(&release, &source, request.lock_timeout, audience)
+            .await?;
+        let failure = match result {
+            Ok(report) => return Ok(report),
+            Err(failure) => failure,
+        };
+        use FailureKind::{Failed, Interrupted, LockLost};
+        match (failure.kind, course.back) {
+            (Failed | Interrupted | LockLost, Some(back)) => {
+                Err(self.go_back(request, failure, back, run, audience).await)
+            }
+            _ => Err(failure),
+        }
+    }
+
+    /// The way back, which has to be known before anything is touched.
+    pub(super) async fn way_back(
+        &self,
+        release: &Release,
+        record: Option<&Record>,
+    ) -> Result<Back, Failure> {
+        let Some(current) = record.and_then(Record::current) else {
+            return Ok(Back::Nothing);
+        };
+        match self.state_of(release, current).await {
+            Ok(state) => Ok(Back::To(Box::new(state))),
+            Err(error) => {
+                let mut failure = error.failure(&current.id);
+                failure.message = format!("--atomic has no way back: {}", failure.message);
+                Err(failure.hint("apply once without --atomic: that keeps its manifests"))
+            }
+        }
+    }
+
+    async fn go_back(
+        &self,
+        request: &ApplyRequest,
+        failure: Failure,
+        back: Back,
+        run: String,
+        audience: Audience<'_>,
+    ) -> Failure {
+        // Whoever interrupts wants the release as it was. A second time, nothing is waited for.
+        self.gate.go_back();
+        match back {
+            Back::To(state) => {
+                let id = state.change.id.clone();
+                let (state, release) = (*state, release_of(request));
+                let returning = Returning {
+                    request,
+                    state,
+                    run,
+                };
+                let patience = (self.settings.timing.ttl + PATIENCE).max(request.lock_timeout);
+                let source = Source::Back(&returning);
+                let result = match self.follow(&release, &source, patience, audience).await {
+                    Ok(ending) => ending.result,
+                    Err(failure) => Err(failure),
+                };
+                returned(failure, result, &format!("went back to {id}"))
+            }
+            Back::Nothing => {
+                let removed = self.remove_again(request, audience).await;
+                returned(
+                    failure,
+                    removed,
+                    "everything that it created was removed again",
+                )
+            }
+        }
+    }
+
+    async fn remove_again(
+        &self,
+        request: &ApplyRequest,
+        audience: Audience<'_>,
+    ) -> Result<Report, Failure> {
+        let delete = DeleteRequest {
+            release: ReleaseRef::Module {
+                path: request.rendered.module.path.clone(),
+                name: request.name.clone(),
+                namespace: request.namespace.clone(),
+            },
+            namespace: request.namespace.clone(),
+            component: None,
+            dry_run: false,
+            guards: GuardFlags::default(),
+            wait: false,
+            timeout: request.timeout,
+            lock_timeout: self.settings.timing.ttl + PATIENCE,
+            ignore_not_found: true,
+            max_history: request.max_history,
+            concurrency: request.concurrency,
+            message: None,
+        };
+        let audience = Audience {
+            asker: &Agreed,
+            ..audience
+        };
+        self.delete(&delete, audience).await
+    }
+}
+
+impl Returning<'_> {
+    /// The change that was current, applied again. If somebody else came in between, the release
+    /// is theirs.
+    pub(super) fn task(&self, record: Option<&Record>) -> Result<Task<'_>, Failure> {
+        let last = record.and_then(|record| record.log.first());
+        if last.is_none_or(|entry| entry.id != self.run) {
+            let message = "somebody else has deployed the release meanwhile, and was left alone";
+            return Err(Failure::new(FailureKind::Refused, message));
+        }
+        let change = &self.state.change;
+        let request = ApplyRequest {
+            rendered: self.state.rendered.clone(),
+            selection: Some(self.state.selection()),
+            no_prune: false,
+            adopt: Adopt::None,
+            take_ownership: false,
+            allow_empty: true,
+            guards: GuardFlags::default(),
+            wait: true,
+            prune_after_ready: false,
+            wait_for_deletion: true,
+            atomic: false,
+            message: Some("--atomic went back".to_owned()),
+            ..self.request.clone()
+        };
+        Ok(Task {
+            request: Cow::Owned(request),
+            course: Course {
+                again: Some(Again::of(change)),
+                undoes: Some(self.run.clone()),
+                ..Course::default()
+            },
+            warnings: Vec::new(),
+        })
+    }
+}
+
+/// Whoever asks for `--atomic` has agreed to what the way back removes.
+struct Agreed;
+
+impl Asker for Agreed {
+    fn ask<'a>(
+        &'a self,
+        question: &'a Question,
+    ) -> std::pin::Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        let answer = match question {
+            Question::Delete { .. } => Answer::Yes,
+            _ => Answer::CannotAsk,
+        };
+        Box::pin(async move { answer })
+    }
+}
+
+/// What failed, and what became of the way back: both causes, if both failed.
+fn returned(mut failure: Failure, back: Result<Report, Failure>, done: &str) -> Failure {
+    let cause = failure.message.clone();
+    failure.hints.clear();
+    let report = match back {
+        Ok(report) => {
+            failure.message = format!("{cause}; {done}");
+            report
+        }
+        // It is what it was, only not ready, or not rid of everything.
+        Err(other) if other.kind == FailureKind::Incomplete => {
+            failure.message = format!("{cause}; {done}, but: {}", other.message);
+            failure.objects.extend(other.objects);
+            *other.report
+        }
+        Err(other) => {
+            failure.message = format!("{cause}; and going back failed: {}", other.message);
+            failure.objects.extend(other.objects);
+            failure.hints = other.hints;
+            failure.hints.push(
+                "nothing is forgotten: `opm mod rollback`, or another apply, ends clean".to_owned(),
+            );
+            *other.report
+        }
+    };
+    failure.report.pending = report.pending;
+    failure.report.kept = report.kept;
+    failure.report.warnings.extend(report.warnings);
+    failure
+}

@@ -1,0 +1,88 @@
+//! What a rollback cannot bring back: the content of volumes.
+
+use opm_core::check::{CheckedPlan, How};
+use opm_core::identity::Identity;
+
+use crate::failure::{Failure, FailureKind};
+use crate::ports::{Answer, Question};
+use crate::report::{Action, Report};
+
+/// The claims whose content a rollback leaves behind, or begins anew.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Data {
+    leaves: Vec<Identity>,
+    fresh: Vec<Identity>,
+}
+
+impl Data {
+    /// What a person should be asked, if anything.
+    pub(crate) fn question(&self) -> Option<Question> {
+        match self.leaves.is_empty() && self.fresh.is_empty() {
+            true => None,
+            false => Some(Question::Data {
+                leaves: self.leaves.clone(),
+                fresh: self.fresh.clone(),
+            }),
+        }
+    }
+
+    /// The same, where nobody is asked.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let leaves = self.leaves.iter();
+        let leaves = leaves.map(|claim| {
+            format!(
+                "{claim} is not part of that change: it stays, with its data, and nothing uses it"
+            )
+        });
+        let fresh = self.fresh.iter();
+        let fresh = fresh.map(|claim| format!("{claim} does not exist any more: it begins empty"));
+        leaves.chain(fresh).collect()
+    }
+}
+
+/// What a plan leaves behind and begins anew.
+pub(crate) fn of_plan(checked: &CheckedPlan) -> Data {
+    let kept = checked.stale.keep.iter().map(|keep| &keep.entry.identity);
+    let created = checked.applies().filter(|step| step.how == How::Create);
+    let created = created.map(|step| &step.entry.identity);
+    Data {
+        leaves: kept.filter(|one| is_claim(one)).cloned().collect(),
+        fresh: created.filter(|one| is_claim(one)).cloned().collect(),
+    }
+}
+
+/// The same of a dry run.
+pub(crate) fn of_report(report: &Report) -> Data {
+    let claims = |action: Action| {
+        let found = report
+            .resources
+            .iter()
+            .filter(move |one| one.action == action);
+        let found = found.map(|one| &one.identity).filter(|one| is_claim(one));
+        found.cloned().collect()
+    };
+    Data {
+        leaves: claims(Action::Kept),
+        fresh: claims(Action::Created),
+    }
+}
+
+fn is_claim(identity: &Identity) -> bool {
+    identity.group_kind.is("", "PersistentVolumeClaim")
+}
+
+/// What the answer means.
+pub(crate) fn agreed(answer: Answer, data: &Data) -> Result<(), Failure> {
+    let refused = |message: &str| {
+        let why = data.warnings().join("\n");
+        Failure::new(FailureKind::Refused, format!("{message}\n{why}"))
+    };
+    match answer {
+        Answer::Yes => Ok(()),
+        Answer::No => Err(refused("declined: nothing was changed")),
+        Answer::CannotAsk => Err(refused(
+            "this rollback does not bring data back, and has to be confirmed",
+        )
+        .hint("--yes confirms it")),
+    }
+}

@@ -1,0 +1,234 @@
+//! `rollback`: applies a recorded change again.
+//!
+//! From the manifests that are kept in the cluster, verified by their digest; else from the
+//! module, rendered again with the recorded values, if that comes to the very same manifests;
+//! else not at all. From there on it is an ordinary apply.
+
+pub(crate) mod data;
+pub(crate) mod request;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use opm_core::event::Event;
+use opm_core::history::{Reason, default_target};
+use opm_core::record::{Change, Record};
+
+use crate::apply::{Again, Course, Ending, Source, Task};
+use crate::engine::Engine;
+use crate::failure::{Failure, FailureKind};
+use crate::history::{State, StateError, find_change, readable, values_of};
+use crate::ports::{Audience, Clock, Cluster, Renderer, SecretStore, ToRender};
+use crate::record::ManifestsError;
+use crate::report::{Release, Report};
+use crate::request::RollbackRequest;
+use crate::upkeep::no_release;
+
+/// A rollback, and who can render a module again.
+pub(crate) struct Rollback<'a> {
+    request: &'a RollbackRequest,
+    renderer: &'a dyn Renderer,
+    audience: Audience<'a>,
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// Applies a change of the history again.
+    pub async fn rollback(
+        &self,
+        request: &RollbackRequest,
+        renderer: &dyn Renderer,
+        audience: Audience<'_>,
+    ) -> Result<Report, Failure> {
+        let release = self.existing(&request.release, &request.namespace).await?;
+        let rollback = Rollback {
+            request,
+            renderer,
+            audience,
+        };
+        if request.dry_run {
+            return self.rehearse_rollback(&release, &rollback).await;
+        }
+        let source = Source::History(&rollback);
+        let patience = request.lock_timeout;
+        let Ending { result, .. } = self.follow(&release, &source, patience, audience).await?;
+        result
+    }
+
+    async fn rehearse_rollback(
+        &self,
+        release: &Release,
+        rollback: &Rollback<'_>,
+    ) -> Result<Report, Failure> {
+        let (loaded, _) = self.load(release).await?;
+        let record = loaded.as_ref().map(|loaded| &loaded.record);
+        let task = self.rollback_task(rollback, release, record).await?;
+        let mut report = self.apply(&task.request, rollback.audience).await?;
+        report.warnings.extend(task.warnings);
+        report.warnings.extend(data::of_report(&report).warnings());
+        Ok(report)
+    }
+
+    /// What to apply: decided from the record as it stands.
+    pub(crate) async fn rollback_task(
+        &self,
+        rollback: &Rollback<'_>,
+        release: &Release,
+        record: Option<&Record>,
+    ) -> Result<Task<'static>, Failure> {
+        let Some(record) = record else {
+            return Err(no_release(
+                release.name.as_str(),
+                release.namespace.as_str(),
+            ));
+        };
+        let (change, why) = target(record, rollback.request.revision.as_deref())?;
+        rollback.audience.events.emit(Event::GoingBack {
+            change: change.id.clone(),
+            why,
+        });
+        let state = self.recover(rollback, release, change).await?;
+        Ok(Task {
+            warnings: differing_features(change, &self.settings.features),
+            course: Course {
+                again: Some(Again::of(change)),
+                asks_about_data: true,
+                ..Course::default()
+            },
+            request: Cow::Owned(rollback.request.applying(state, release)),
+        })
+    }
+
+    /// The change as it was applied: from what is kept, else rendered again.
+    async fn recover(
+        &self,
+        rollback: &Rollback<'_>,
+        release: &Release,
+        change: &Change,
+    ) -> Result<State, Failure> {
+        let error = match self.state_of(release, change).await {
+            Ok(state) => return Ok(state),
+            Err(error) => error,
+        };
+        let mut failure = error.failure(&change.id);
+        let unread = matches!(
+            error,
+            StateError::Manifests(ManifestsError::Forbidden { .. } | ManifestsError::Unread { .. })
+        );
+        let values = match values_of(change) {
+            Some(values) if !unread => values,
+            _ => return Err(failure),
+        };
+        let rendering = ToRender {
+            module: &change.module,
+            values: &values.0,
+            release: &release.name,
+            namespace: &release.namespace,
+        };
+        match rollback.renderer.render(&rendering) {
+            Ok(rendered) => Ok(State {
+                change: change.clone(),
+                rendered,
+            }),
+            Err(why) => {
+                failure.message = format!(
+                    "{}; and its module cannot be rendered again: {why}",
+                    failure.message
+                );
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// The change that is meant, and why it is that one.
+fn target<'a>(record: &'a Record, revision: Option<&str>) -> Result<(&'a Change, String), Failure> {
+    if let Some(given) = revision {
+        return Ok((find_change(record, given)?, "as asked for".to_owned()));
+    }
+    let Some((id, reason)) = default_target(record) else {
+        let message = match record.history.is_empty() {
+            true => "the release has no recorded change that one could go back to",
+            false => {
+                "the current change is the only one in the history, and the last deployment succeeded"
+            }
+        };
+        return Err(Failure::new(FailureKind::Refused, message)
+            .hint("--revision names a change; `opm mod history` shows them"));
+    };
+    let why = match reason {
+        Reason::LastFailed { command, result } => format!(
+            "the current change, because the last {command} did not succeed ({})",
+            result.word()
+        ),
+        Reason::Before => "the change before the current one".to_owned(),
+    };
+    Ok((readable(record, id)?, why))
+}
+
+/// The feature flags that stood otherwise when the change was new.
+fn differing_features(change: &Change, now: &BTreeMap<String, bool>) -> Vec<String> {
+    let Some(then) = &change.features else {
+        return Vec::new();
+    };
+    let names: BTreeSet<&String> = then.keys().chain(now.keys()).collect();
+    let state = |set: &BTreeMap<String, bool>, name: &String| match set.get(name) {
+        Some(true) => "enabled",
+        Some(false) => "disabled",
+        None => "not known",
+    };
+    names
+        .into_iter()
+        .filter(|name| then.get(*name) != now.get(*name))
+        .map(|name| {
+            let (then, now) = (state(then, name), state(now, name));
+            format!("feature {name} was {then} when this change was made, and is {now} now")
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_features_that_differ_are_told() {
+        let set = |pairs: &[(&str, bool)]| -> BTreeMap<String, bool> {
+            pairs
+                .iter()
+                .map(|(name, on)| ((*name).to_owned(), *on))
+                .collect()
+        };
+        let mut change = Change {
+            id: String::new(),
+            module: opm_core::record::ModuleRef {
+                path: String::new(),
+                version: None,
+                name: String::new(),
+                extra: Default::default(),
+            },
+            values: opm_core::record::Body::InRecord,
+            manifest_digest: String::new(),
+            timestamp: String::new(),
+            inventory: opm_core::record::Body::InRecord,
+            components: None,
+            features: None,
+            order: BTreeMap::new(),
+            parent: None,
+            record: None,
+            extra: Default::default(),
+        };
+        let now = set(&[("a", true), ("b", false), ("new", true)]);
+        assert!(
+            differing_features(&change, &now).is_empty(),
+            "nothing is known"
+        );
+        change.features = Some(set(&[("a", true), ("b", true), ("old", false)]));
+        let told = differing_features(&change, &now).join("\n");
+        assert_eq!(
+            told,
+            "feature b was enabled when this change was made, and is disabled now\n\
+             feature new was not known when this change was made, and is enabled now\n\
+             feature old was disabled when this change was made, and is not known now"
+        );
+    }
+}
