@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::begin::shorten;
 use super::{Locked, Partial, Settled, Timing};
+use crate::candidate::Candidate;
 use crate::check::CheckedPlan;
 use crate::plan::Purpose;
 use crate::record::history::Dropped;
@@ -31,6 +32,31 @@ pub struct NewChange {
     pub order: BTreeMap<String, Vec<String>>,
     /// Where its manifests are, if they are recorded.
     pub record: Option<RecordRef>,
+}
+
+impl NewChange {
+    /// The change that applying a candidate makes.
+    pub fn of(
+        candidate: &Candidate,
+        features: BTreeMap<String, bool>,
+        record: Option<RecordRef>,
+    ) -> Self {
+        Self {
+            id: candidate.change.to_string(),
+            module: ModuleRef {
+                path: candidate.module.path.as_str().to_owned(),
+                version: candidate.module.version.clone(),
+                name: candidate.module.name.as_str().to_owned(),
+                extra: Extra::default(),
+            },
+            values: Values(candidate.values.clone()),
+            manifest_digest: candidate.digest.to_string(),
+            components: candidate.selected.iter().map(ToString::to_string).collect(),
+            features,
+            order: candidate.order(),
+            record,
+        }
+    }
 }
 
 /// How a run ended, for the log.

@@ -133,6 +133,40 @@ impl World {
             .collect()
     }
 
+    /// The requests of a run, however it ends: verb and path.
+    pub async fn requests_in(&self, arguments: &[&str]) -> Vec<(String, String)> {
+        let route = self.route().await;
+        self.opm_as(&route.kubeconfig, arguments).await;
+        let requests = route.relay.requests().into_iter();
+        requests.map(|seen| (seen.verb, seen.uri)).collect()
+    }
+
+    /// Runs the binary, and lets nothing through from its nth request on, for so long.
+    pub async fn cut_off_at(
+        &self,
+        nth: usize,
+        long: Duration,
+        variables: &[(&str, &str)],
+        arguments: &[&str],
+    ) -> Ran {
+        let route = self.route().await;
+        let cut = When::nth(nth).always();
+        route.relay.on(cut, Fault::Reset(Moment::Before));
+        let target = Target::Kubeconfig(route.kubeconfig.clone());
+        let opm = self.opm.clone().against(target);
+        let opm = variables
+            .iter()
+            .fold(opm, |opm, (name, value)| opm.env(name, value));
+        let running = Running::new(opm.start(arguments), arguments, &self.canaries);
+        let cut_for = async {
+            self.until("it is cut off", || async { route.relay.count() >= nth })
+                .await;
+            tokio::time::sleep(long).await;
+            route.relay.clear_rules();
+        };
+        tokio::join!(running.end(), cut_for).0
+    }
+
     /// Runs the binary and kills it right before or right after its nth request.
     pub async fn killed_at(&self, nth: usize, moment: Moment, arguments: &[&str]) -> Killed {
         let ran = self.disturbed_at(nth, Fault::Kill(moment), arguments).await;

@@ -7,6 +7,7 @@
     reason = "scenarios fail loudly"
 )]
 
+mod atomic;
 mod change_records;
 mod diff;
 mod edges;
@@ -19,6 +20,7 @@ mod list;
 mod order;
 mod outcomes;
 mod ownership;
+mod packages;
 mod record;
 mod rfc;
 mod rfc_unsolved;

@@ -24,6 +24,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         let mut beside = Beside::default();
         let wanted = self.request.record && self.engine.has(CHANGE_RECORDS.as_str());
         let stored = &holding.record().await;
+        let wanted = wanted || self.course.keeps_what_is_kept(stored);
         if !wanted && named(stored).is_empty() {
             return beside;
         }

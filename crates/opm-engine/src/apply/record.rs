@@ -2,7 +2,7 @@
 
 use opm_core::protocol::{Ended, NewChange, Partial, Settled};
 use opm_core::record::room::make_room;
-use opm_core::record::{Extra, LogResult, ModuleRef, Record, RecordRef, Values};
+use opm_core::record::{LogResult, Record, RecordRef};
 
 use super::Apply;
 use super::begin::InHand;
@@ -97,22 +97,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     fn new_change(&self, record: Option<RecordRef>) -> NewChange {
-        let candidate = &self.candidate;
-        NewChange {
-            id: candidate.change.to_string(),
-            module: ModuleRef {
-                path: candidate.module.path.as_str().to_owned(),
-                version: candidate.module.version.clone(),
-                name: candidate.module.name.as_str().to_owned(),
-                extra: Extra::default(),
-            },
-            values: Values(candidate.values.clone()),
-            manifest_digest: candidate.digest.to_string(),
-            components: candidate.selected.iter().map(ToString::to_string).collect(),
-            features: self.course.features(&self.engine.settings.features),
-            order: candidate.order(),
-            record,
-        }
+        let features = self.course.features(&self.engine.settings.features);
+        NewChange::of(&self.candidate, features, record)
     }
 
     /// Where there has to be a way back, nothing is recorded before it is ready.

@@ -2,17 +2,24 @@
 
 use std::collections::HashMap;
 
+use opm_core::candidate::{Candidate, Selection};
+use opm_core::check::CheckedPlan;
+use opm_core::digest::ManifestDigest;
 use opm_core::event::Event;
+use opm_core::feature::declared::CHANGE_RECORDS;
 use opm_core::identity::Identity;
 use opm_core::ids::ChangeId;
+use opm_core::name::ComponentName;
 use opm_core::protocol::{Applied, NewChange, PruneOutcome};
-use opm_core::record::{Change, LogResult, Values};
+use opm_core::record::room::make_room;
+use opm_core::record::{Change, LogResult, RecordRef};
 
 use super::{Delete, Source};
 use crate::failure::{Failure, FailureKind};
+use crate::observe::scopes;
 use crate::ports::{Clock, Cluster, SecretStore};
-use crate::record::{Holding, WriteError};
-use crate::report::Report;
+use crate::record::{Among, Holding, WriteError};
+use crate::report::{Release, Report};
 use crate::run::{kept, pending};
 
 impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
@@ -28,24 +35,25 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             let message = "the release has no recorded change that a component could leave";
             return Err(Failure::new(FailureKind::Refused, message).after(report.clone()));
         };
-        let digest = opm_core::digest::ManifestDigest::of_entries(
-            applied
-                .plan()
-                .remaining
-                .iter()
-                .map(|recorded| &recorded.entry),
-        );
-        let change = self.what_is_left(current, digest.to_string(), &digest);
-        let id = change.id.clone();
+        self.warn_if_it_comes_back(current, report);
+        let change = match self.left(current).await {
+            Some(left) => {
+                let record = self.keep_left(&left, holding).await;
+                NewChange::of(&left, current.features.clone().unwrap_or_default(), record)
+            }
+            None => self.stand_in(current, applied.plan()),
+        };
+        let (id, digest) = (change.id.clone(), change.manifest_digest.clone());
         let settled = applied.settle(results, self.engine.server_now());
         let ended = self
             .engine
             .ended(LogResult::Succeeded, None, &report.resources);
         let recorded = settled.record(change, self.request.max_history, &ended);
         let unpruned = recorded.unpruned;
-        let record = recorded.record;
+        let mut record = recorded.record;
+        make_room(&mut record);
         report.change_id = id.parse().ok();
-        report.manifest_digest = Some(digest.to_string());
+        report.manifest_digest = Some(digest);
         report.pending = pending(&record);
         report.kept = kept(&record);
         if let Err(error) = self.engine.write_and_sweep(holding, record).await {
@@ -72,30 +80,79 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         Ok(report.clone())
     }
 
-    fn what_is_left(
-        &self,
-        current: &Change,
-        manifest_digest: String,
-        digest: &opm_core::digest::ManifestDigest,
-    ) -> NewChange {
+    /// What is left, exactly as an apply without the component would have made it: equal input,
+    /// equal change. None where the manifests of the current change cannot be had.
+    async fn left(&self, current: &Change) -> Option<Candidate> {
+        let state = self.engine.state_of(&self.release, current).await.ok()?;
+        let going = self.request.component.as_ref()?;
+        let mut rendered = state.rendered;
+        for component in &mut rendered.components {
+            if component.name == *going {
+                component.optional = true;
+                component.manifests.clear();
+            }
+        }
+        let manifests = rendered.components.iter().flat_map(|one| &one.manifests);
+        let scopes = scopes(&self.served).with_applied(manifests);
+        let Release {
+            name, namespace, ..
+        } = self.release.clone();
+        let selection = Selection::Given(self.selection(current));
+        Candidate::new(rendered, name, namespace, &selection, scopes).ok()
+    }
+
+    async fn keep_left(&self, left: &Candidate, holding: &Holding) -> Option<RecordRef> {
+        if !self.engine.has(CHANGE_RECORDS.as_str()) {
+            return None;
+        }
+        let stored = holding.record().await;
+        let existing = self
+            .engine
+            .record_secrets(&self.release, &stored, Among::Named)
+            .await;
+        let existing = existing.unwrap_or_default();
+        let kept = self
+            .engine
+            .keep_manifests(&self.release, left, &stored, &existing);
+        Some(kept.await)
+    }
+
+    /// What is left, where only its entries are known.
+    fn stand_in(&self, current: &Change, plan: &CheckedPlan) -> NewChange {
+        let entries = plan.remaining.iter().map(|recorded| &recorded.entry);
+        let digest = ManifestDigest::of_entries(entries);
         let values = current.values.here().cloned().unwrap_or_default();
-        let Values(text) = &values;
         let version = current.module.version.as_deref();
-        let id = ChangeId::of(&current.module.path, version, text, digest);
-        let component = self.request.component.as_ref().map(|c| c.as_str());
-        let selected = current.components.clone().unwrap_or_default();
+        let id = ChangeId::of(&current.module.path, version, &values.0, &digest);
         NewChange {
             id: id.to_string(),
             module: current.module.clone(),
             values,
-            manifest_digest,
-            components: selected
-                .into_iter()
-                .filter(|name| Some(name.as_str()) != component)
-                .collect(),
+            manifest_digest: digest.to_string(),
+            components: self.selection(current),
             features: current.features.clone().unwrap_or_default(),
             order: current.order.clone(),
             record: None,
+        }
+    }
+
+    /// The optional components that stay selected.
+    fn selection(&self, current: &Change) -> Vec<String> {
+        let going = self.request.component.as_ref().map(ComponentName::as_str);
+        let selected = current.components.iter().flatten();
+        let stays = selected.filter(|name| Some(name.as_str()) != going);
+        stays.cloned().collect()
+    }
+
+    /// Only an optional component stays away; the others belong to the module.
+    fn warn_if_it_comes_back(&self, current: &Change, report: &mut Report) {
+        let (Some(going), Some(selected)) = (&self.request.component, &current.components) else {
+            return;
+        };
+        if !selected.iter().any(|name| name == going.as_str()) {
+            report.warnings.push(format!(
+                "component {going} is not optional: the next apply of the module brings it back"
+            ));
         }
     }
 }

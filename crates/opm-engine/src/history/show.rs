@@ -52,6 +52,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     pub async fn show_values(&self, request: &ShowRequest) -> Result<ShownValues, Failure> {
         let (release, loaded) = self.past(&request.release, &request.namespace).await?;
         let change = asked_for(&loaded.record, request.revision.as_deref())?;
+        let change = &self.whole_change(&release, change).await?;
         let values = values_of(change).ok_or_else(|| {
             let message = format!("{}: its values are not in the record", change.id);
             Failure::new(FailureKind::Refused, message)
@@ -67,6 +68,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     pub async fn show_manifests(&self, request: &ShowRequest) -> Result<ShownManifests, Failure> {
         let (release, loaded) = self.past(&request.release, &request.namespace).await?;
         let change = asked_for(&loaded.record, request.revision.as_deref())?;
+        let change = &self.whole_change(&release, change).await?;
         let manifests = self.manifests_of(&release, change).await;
         let manifests = manifests.map_err(|error| unavailable(&change.id, &error))?;
         let objects = manifests.into_iter().map(|manifest| ShownObject {
@@ -108,8 +110,8 @@ fn component_of(change: &Change, manifest: &Manifest) -> String {
 /// The manifests of a change cannot be had.
 pub(crate) fn unavailable(id: &str, error: &ManifestsError) -> Failure {
     let kind = match error {
-        ManifestsError::Forbidden { .. } => FailureKind::NotPermitted,
-        ManifestsError::Unread { error, .. } if error.kind == ErrorKind::Unreachable => {
+        ManifestsError::Forbidden(_) => FailureKind::NotPermitted,
+        ManifestsError::Unread(error) if error.kind == ErrorKind::Unreachable => {
             FailureKind::Unreachable
         }
         _ => FailureKind::Refused,
@@ -123,6 +125,6 @@ pub(crate) fn unavailable(id: &str, error: &ManifestsError) -> Failure {
         | ManifestsError::Damaged(_)
         | ManifestsError::DigestDiffers { .. } => failure
             .hint("somebody changed the Secrets that hold it; other changes are not affected"),
-        ManifestsError::Forbidden { .. } | ManifestsError::Unread { .. } => failure,
+        ManifestsError::Forbidden(_) | ManifestsError::Unread(_) => failure,
     }
 }

@@ -46,6 +46,14 @@ pub(crate) enum PayloadError {
     /// A Secret that should hold a piece of it is not there.
     #[error("Secret/{0} is not there")]
     Missing(String),
+    /// There is less, or more, than was written.
+    #[error("{stored} bytes were stored, {found} are there")]
+    Truncated {
+        /// How many bytes were written.
+        stored: u64,
+        /// How many are there.
+        found: u64,
+    },
     /// What is there is not what was written.
     #[error("{0}")]
     Damaged(String),
@@ -89,17 +97,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         key: &str,
         held: &Held,
     ) -> Result<Vec<u8>, PayloadError> {
-        let mut packed = Vec::new();
-        for place in &held.places {
-            let name = secret_name(release, *place);
-            let stored = self.secrets.get(release.namespace.as_str(), &name).await?;
-            let stored = stored.ok_or_else(|| PayloadError::Missing(name.clone()))?;
-            let Some(piece) = stored.content.data.get(key) else {
-                let why = format!("Secret/{name} has no {key} in it");
-                return Err(PayloadError::Damaged(why));
-            };
-            packed.extend_from_slice(piece);
-        }
+        let packed = self.read_pieces(release, key, held).await?;
         let payload = unpacked(&packed).ok();
         let intact = |payload: &Vec<u8>| {
             let hash = held.hash.as_ref();
@@ -113,6 +111,32 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
                 names.join(", Secret/")
             ))
         })
+    }
+
+    /// The pieces of a payload put together, compressed as they are: as many bytes as were
+    /// written.
+    pub(super) async fn read_pieces(
+        &self,
+        release: &Release,
+        key: &str,
+        held: &Held,
+    ) -> Result<Vec<u8>, PayloadError> {
+        let mut packed = Vec::new();
+        for place in &held.places {
+            let name = secret_name(release, *place);
+            let stored = self.secrets.get(release.namespace.as_str(), &name).await?;
+            let stored = stored.ok_or_else(|| PayloadError::Missing(name.clone()))?;
+            let Some(piece) = stored.content.data.get(key) else {
+                let why = format!("Secret/{name} has no {key} in it");
+                return Err(PayloadError::Damaged(why));
+            };
+            packed.extend_from_slice(piece);
+        }
+        let (stored, found) = (held.bytes, packed.len() as u64);
+        match stored == found {
+            true => Ok(packed),
+            false => Err(PayloadError::Truncated { stored, found }),
+        }
     }
 
     /// A Secret that is there already, and that no index names, is what a crashed run left, or
@@ -157,15 +181,45 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
     }
 }
 
-fn unpacked(packed: &[u8]) -> std::io::Result<Vec<u8>> {
+/// Decompresses no further than the largest payload: a few forged bytes could stand for many
+/// gigabytes.
+pub(super) fn unpacked(packed: &[u8]) -> std::io::Result<Vec<u8>> {
+    unpacked_within(packed, LARGEST)
+}
+
+fn unpacked_within(packed: &[u8], limit: u64) -> std::io::Result<Vec<u8>> {
     let mut payload = Vec::new();
     let decoder = zstd::Decoder::new(packed)?;
-    decoder.take(LARGEST).read_to_end(&mut payload)?;
-    Ok(payload)
+    decoder.take(limit + 1).read_to_end(&mut payload)?;
+    match payload.len() as u64 > limit {
+        true => Err(std::io::Error::other("it would become too large")),
+        false => Ok(payload),
+    }
 }
 
 /// The name of the Secret at a place of the ring.
 pub(crate) fn secret_name(release: &Release, place: u8) -> String {
     let name = release.id.record_secret(&release.name, place);
     name.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bomb_is_not_unpacked() {
+        let packed = zstd::encode_all(&vec![b' '; 4 << 20][..], LEVEL).unwrap();
+        assert!(packed.len() < 2000, "{}", packed.len());
+        let whole = unpacked_within(&packed, 4 << 20).unwrap();
+        assert_eq!(whole.len(), 4 << 20);
+        assert!(unpacked_within(&packed, 1 << 20).is_err());
+    }
+
+    #[test]
+    fn what_is_not_compressed_is_not_read() {
+        for bytes in [&b"plain"[..], &[0x28, 0xb5, 0x2f, 0xfd]] {
+            assert!(unpacked(bytes).is_err(), "{bytes:?}");
+        }
+    }
 }

@@ -3,20 +3,16 @@
 //!
 //! Nothing here decides what to do without them.
 
-use std::io::Read as _;
-
 use opm_core::digest::ManifestDigest;
 use opm_core::manifest::Manifest;
 use opm_core::record::{Change, Held, Part};
 use thiserror::Error;
 
 use super::manifests::KEY;
+use super::payload::{PayloadError, unpacked};
 use crate::engine::Engine;
 use crate::ports::{ApiError, ErrorKind, SecretStore};
 use crate::report::Release;
-
-/// The most that the manifests of one change may become: what a module may render.
-const MAX_DECODED: u64 = 128 << 20;
 
 /// Why the manifests of a change cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -50,21 +46,27 @@ pub enum ManifestsError {
         found: String,
     },
     /// The cluster does not let them be read.
-    #[error("not permitted to read Secret/{name}, which holds its manifests: {error}")]
-    Forbidden {
-        /// The Secret.
-        name: String,
-        /// What the server said.
-        error: ApiError,
-    },
+    #[error("not permitted to read the Secrets that hold its manifests: {0}")]
+    Forbidden(ApiError),
     /// The cluster could not be asked.
-    #[error("cannot read Secret/{name}, which holds its manifests: {error}")]
-    Unread {
-        /// The Secret.
-        name: String,
-        /// What went wrong.
-        error: ApiError,
-    },
+    #[error("cannot read the Secrets that hold its manifests: {0}")]
+    Unread(ApiError),
+}
+
+impl From<PayloadError> for ManifestsError {
+    fn from(error: PayloadError) -> Self {
+        match error {
+            PayloadError::Missing(name) => Self::Missing(name),
+            PayloadError::Truncated { stored, found } => Self::Truncated { stored, found },
+            PayloadError::Damaged(why) => Self::Damaged(why),
+            PayloadError::Api(error) if error.kind == ErrorKind::Forbidden => {
+                Self::Forbidden(error)
+            }
+            PayloadError::Api(error) => Self::Unread(error),
+            // Only said of writing.
+            PayloadError::Full | PayloadError::TooLarge(_) => Self::Damaged(error.to_string()),
+        }
+    }
 }
 
 impl<C, S: SecretStore, K> Engine<C, S, K> {
@@ -75,8 +77,9 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         change: &Change,
     ) -> Result<Vec<Manifest>, ManifestsError> {
         let held = held(change)?;
-        let packed = self.pieces(release, held).await?;
-        let bytes = unpack(&packed, MAX_DECODED)?;
+        let packed = self.read_pieces(release, KEY, held).await?;
+        let damaged = |error: std::io::Error| ManifestsError::Damaged(error.to_string());
+        let bytes = unpacked(&packed).map_err(damaged)?;
         let found = ManifestDigest::of_canonical(&bytes);
         if found.as_str() != change.manifest_digest {
             return Err(ManifestsError::DigestDiffers {
@@ -85,34 +88,6 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
             });
         }
         parse(&bytes)
-    }
-
-    async fn pieces(&self, release: &Release, held: &Held) -> Result<Vec<u8>, ManifestsError> {
-        let mut packed = Vec::new();
-        for place in &held.places {
-            let name = release.id.record_secret(&release.name, *place);
-            let name = name.ok_or_else(|| {
-                ManifestsError::Damaged(format!("there is no place {place} for record Secrets"))
-            })?;
-            let stored = self.secrets.get(release.namespace.as_str(), &name).await;
-            let piece = match stored {
-                Ok(Some(mut stored)) => stored.content.data.remove(KEY),
-                Ok(None) => return Err(ManifestsError::Missing(name)),
-                Err(error) if error.kind == ErrorKind::Forbidden => {
-                    return Err(ManifestsError::Forbidden { name, error });
-                }
-                Err(error) => return Err(ManifestsError::Unread { name, error }),
-            };
-            packed.extend(piece.unwrap_or_default());
-        }
-        let found = packed.len() as u64;
-        match found == held.bytes {
-            true => Ok(packed),
-            false => Err(ManifestsError::Truncated {
-                stored: held.bytes,
-                found,
-            }),
-        }
     }
 }
 
@@ -128,22 +103,6 @@ pub(crate) fn held(change: &Change) -> Result<&Held, ManifestsError> {
         (Some(held), _) => Ok(held),
         (None, Some(why)) => Err(ManifestsError::Dropped(why.clone())),
         (None, None) => Err(ManifestsError::NotKept),
-    }
-}
-
-/// Decompresses no further than the limit: a few forged bytes could stand for gigabytes.
-fn unpack(packed: &[u8], limit: u64) -> Result<Vec<u8>, ManifestsError> {
-    let damaged = |error: std::io::Error| ManifestsError::Damaged(error.to_string());
-    let mut bytes = Vec::new();
-    zstd::Decoder::new(packed)
-        .and_then(|decoder| decoder.take(limit + 1).read_to_end(&mut bytes))
-        .map_err(damaged)?;
-    match bytes.len() as u64 > limit {
-        true => Err(ManifestsError::Damaged(format!(
-            "they would become larger than {} MiB",
-            limit >> 20
-        ))),
-        false => Ok(bytes),
     }
 }
 
@@ -166,26 +125,6 @@ mod tests {
     use opm_core::record::{Body, Extra, Inventory, ModuleRef, RecordRef, Values};
 
     use super::*;
-
-    #[test]
-    fn a_bomb_is_not_unpacked() {
-        let packed = zstd::encode_all(&vec![b' '; 4 << 20][..], 3).unwrap();
-        assert!(packed.len() < 2000, "{}", packed.len());
-        assert_eq!(unpack(&packed, 4 << 20).unwrap().len(), 4 << 20);
-        let refused = unpack(&packed, 1 << 20).unwrap_err();
-        assert!(matches!(refused, ManifestsError::Damaged(_)), "{refused}");
-    }
-
-    #[test]
-    fn what_is_no_compressed_text_is_damaged() {
-        for bytes in [&b"plain"[..], b"", &[0x28, 0xb5, 0x2f, 0xfd]] {
-            let read = unpack(bytes, 100).and_then(|bytes| parse(&bytes));
-            match read {
-                Ok(manifests) => assert!(manifests.is_empty(), "{bytes:?}"),
-                Err(error) => assert!(matches!(error, ManifestsError::Damaged(_)), "{error}"),
-            }
-        }
-    }
 
     #[test]
     fn a_damaged_manifest_is_not_quoted() {

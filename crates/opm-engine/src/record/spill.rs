@@ -46,7 +46,6 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
 
     /// One change with its values and its inventory in it, wherever they are stored: for older
     /// changes, which [`Engine::bodies`] leaves as they are.
-    #[expect(dead_code, reason = "for the commands that look at older changes")]
     pub(crate) async fn whole_change(
         &self,
         release: &Release,

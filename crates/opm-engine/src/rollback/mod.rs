@@ -86,6 +86,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             change: change.id.clone(),
             why,
         });
+        let change = &self.whole_change(release, change).await?;
         let state = self.recover(rollback, release, change).await?;
         Ok(Task {
             warnings: differing_features(change, &self.settings.features),
@@ -112,7 +113,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         let mut failure = error.failure(&change.id);
         let unread = matches!(
             error,
-            StateError::Manifests(ManifestsError::Forbidden { .. } | ManifestsError::Unread { .. })
+            StateError::Manifests(ManifestsError::Forbidden(_) | ManifestsError::Unread(_))
         );
         let values = match values_of(change) {
             Some(values) if !unread => values,
