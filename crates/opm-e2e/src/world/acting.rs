@@ -141,26 +141,33 @@ impl World {
         requests.map(|seen| (seen.verb, seen.uri)).collect()
     }
 
-    /// Runs the binary, and lets nothing through from its nth request on, for so long.
+    /// Runs the binary, and lets nothing through from its first write of such an object on, for
+    /// so long.
     pub async fn cut_off_at(
         &self,
-        nth: usize,
+        resource: &str,
         long: Duration,
         variables: &[(&str, &str)],
         arguments: &[&str],
     ) -> Ran {
         let route = self.route().await;
-        let cut = When::nth(nth).always();
-        route.relay.on(cut, Fault::Reset(Moment::Before));
+        let written = When::verb("patch").and_path(resource).always();
+        route.relay.on(written, Fault::Reset(Moment::Before));
         let target = Target::Kubeconfig(route.kubeconfig.clone());
         let opm = self.opm.clone().against(target);
         let opm = variables
             .iter()
             .fold(opm, |opm, (name, value)| opm.env(name, value));
         let running = Running::new(opm.start(arguments), arguments, &self.canaries);
+        let came = || {
+            let seen = route.relay.requests();
+            let mut seen = seen.iter();
+            seen.any(|one| one.verb == "patch" && one.uri.contains(resource))
+        };
         let cut_for = async {
-            self.until("it is cut off", || async { route.relay.count() >= nth })
-                .await;
+            self.until("it writes", || async { came() }).await;
+            let all = When::next().always();
+            route.relay.on(all, Fault::Reset(Moment::Before));
             tokio::time::sleep(long).await;
             route.relay.clear_rules();
         };
