@@ -55,7 +55,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             run,
             course,
         } = self
-            .follow(&release, &source, request.lock_timeout, audience)
+            .apply_from(&release, &source, request.lock_timeout, audience)
             .await?;
         let failure = match result {
             Ok(report) => return Ok(report),
@@ -110,7 +110,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 };
                 let patience = (self.settings.timing.ttl + PATIENCE).max(request.lock_timeout);
                 let source = Source::Back(&returning);
-                let result = match self.follow(&release, &source, patience, audience).await {
+                let result = match self.apply_from(&release, &source, patience, audience).await {
                     Ok(ending) => ending.result,
                     Err(failure) => Err(failure),
                 };

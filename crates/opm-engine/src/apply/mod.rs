@@ -93,12 +93,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         }
         let (release, source) = (release_of(request), Source::Module(request));
         let patience = request.lock_timeout;
-        let Ending { result, .. } = self.follow(&release, &source, patience, audience).await?;
+        let Ending { result, .. } = self
+            .apply_from(&release, &source, patience, audience)
+            .await?;
         result
     }
 
     /// The whole way, for whatever is applied. An error means that nothing was touched.
-    pub(crate) async fn follow(
+    pub(crate) async fn apply_from(
         &self,
         release: &Release,
         source: &Source<'_>,

@@ -50,7 +50,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         }
         let source = Source::History(&rollback);
         let patience = request.lock_timeout;
-        let Ending { result, .. } = self.follow(&release, &source, patience, audience).await?;
+        let Ending { result, .. } = self
+            .apply_from(&release, &source, patience, audience)
+            .await?;
         result
     }
 

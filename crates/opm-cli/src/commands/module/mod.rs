@@ -15,8 +15,8 @@ mod prune;
 mod release_arg;
 mod rendering;
 mod rollback;
-mod status;
 mod show;
+mod status;
 mod unlock;
 mod vet;
 
