@@ -16,12 +16,14 @@ pub mod objects;
 mod ran;
 mod record;
 mod run;
+mod seed;
 mod world;
 
 pub use module::Module;
-pub use opm_testkit::relay::{Fault, Moment};
+pub use opm_testkit::relay::{Fault, Moment, Seen, When};
 pub use opm_testkit::{Rights, Writes, full};
 pub use ran::{Ran, Running};
 pub use record::RecordSeen;
-pub use run::{note, on_real, on_sandbox};
-pub use world::{Killed, Line, Place, World, set};
+pub use run::{note, on_real, on_sandbox, trying};
+pub use seed::Seed;
+pub use world::{Beside, Killed, Line, Place, World, set};

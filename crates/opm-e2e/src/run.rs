@@ -38,6 +38,11 @@ pub async fn on_sandbox<Told: Future<Output = ()>>(scenario: impl FnOnce(World) 
     scenario(World::sandbox().await).await;
 }
 
+/// Says what is being tried, so that a failure has a name.
+pub fn trying(what: &str) {
+    eprintln!("trying: {what}");
+}
+
 /// Says a figure that the scenario measured, where the test run shows it.
 pub fn note(figure: &str) {
     eprintln!("measured: {figure}");

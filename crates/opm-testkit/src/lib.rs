@@ -31,7 +31,7 @@ pub use admission::{Rule, Writes};
 pub use audit::{Audit, Mark, Requests, tally};
 pub use namespace::{TEST_LABEL, TestNamespace};
 pub use opm::{Opm, Ran, Running, Target, opm_binary};
-pub use plane::{ControlPlane, PlaneError, Stop, stop};
+pub use plane::{ApiServer, ControlPlane, PlaneError, Stop, stop};
 #[doc(hidden)]
 pub use plane::{supervise, sweep};
 pub use reaper::Leftover;

@@ -77,7 +77,7 @@ fn waiting(wait: &Wait) -> String {
         Wait::Gone(objects) => format!("waiting until gone: {}", some_of(objects)),
         Wait::Rest(rest) => {
             format!(
-                "waiting {} s for requests of the former holder of the lock",
+                "waiting {} s: a request of an earlier run may still land",
                 rest.as_secs()
             )
         }

@@ -108,9 +108,10 @@ impl Applied {
         &self.locked.checked
     }
 
-    /// Gives up before pruning or recording, because somebody interrupted the run.
+    /// Gives up before pruning or recording, because somebody interrupted the run. All that it
+    /// sent was answered, and a delete that lands late brings nothing back.
     pub fn stop(self) -> Partial {
-        self.into_partial(true)
+        self.into_partial(false)
     }
 
     /// What the objects of a failed run turned out to be is worth knowing: a uid makes them

@@ -24,9 +24,9 @@ pub enum Killed {
 }
 
 /// The way to a cluster through a relay.
-struct Route {
-    relay: Relay,
-    kubeconfig: PathBuf,
+pub(super) struct Route {
+    pub(super) relay: Relay,
+    pub(super) kubeconfig: PathBuf,
     _server: Option<Server>,
 }
 
@@ -116,11 +116,6 @@ impl World {
         route.relay.count()
     }
 
-    /// Which requests of a run are about Secrets, by their number.
-    pub async fn secret_requests_of(&self, arguments: &[&str]) -> Vec<usize> {
-        self.requests_about("/secrets", arguments).await
-    }
-
     /// Which requests of a run have this in their path, by their number.
     pub async fn requests_about(&self, part: &str, arguments: &[&str]) -> Vec<usize> {
         let route = self.route().await;
@@ -186,17 +181,11 @@ impl World {
 
     /// Runs the binary, whose nth request meets a fault.
     pub async fn disturbed_at(&self, nth: usize, fault: Fault, arguments: &[&str]) -> Ran {
-        let route = self.route().await;
-        route.relay.on(When::nth(nth), fault);
-        let target = Target::Kubeconfig(route.kubeconfig.clone());
-        let running = self.opm.clone().against(target).start(arguments);
-        let running = Running::new(running, arguments, &self.canaries);
-        route.relay.aim_at(running.pid());
-        running.end().await
+        self.struck_at(nth, fault, arguments).await.0
     }
 
     /// A relay in front of the API server, and a kubeconfig that leads through it.
-    async fn route(&self) -> Route {
+    pub(super) async fn route(&self) -> Route {
         let (direct, server) = match &self.place {
             Place::Real(_, user) => (user.kubeconfig().to_owned(), None),
             Place::Sandbox(sandbox) => {

@@ -2,6 +2,7 @@
 //! the built binary to act on it (`acting`), past which one can look (`seeing`).
 
 mod acting;
+mod disturbing;
 mod seeing;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,7 @@ use crate::canary::Canaries;
 use crate::objects;
 
 pub use acting::{Killed, Line};
+pub use disturbing::Beside;
 
 /// Which cluster a scenario runs on.
 pub enum Place {

@@ -1,183 +1,107 @@
-//! kill −9 right before and right after single requests of an apply and of a delete, and faults
-//! instead of the kill: whatever was done by then, the next run ends in the right state. A sample
-//! in the ordinary run, every request in the full one.
+//! The kill matrix: kill −9 right before and right after every single request of a run, and each
+//! time the same module again, the previous one, or a delete. Every point with every recovery in
+//! the full run; in the ordinary one a sample, whose seed is printed.
 
-use opm_e2e::objects::{config_map, deployment, secret, service};
-use std::time::Duration;
+use futures::StreamExt as _;
+use opm_e2e::{Killed, Moment, Seed, World, scenarios};
 
-use opm_e2e::{Fault, Killed, Module, Moment, World, scenarios};
+use crate::flows::{Bystanders, Flow, Recovery};
 
 scenarios! {
     killed_first_apply,
     killed_upgrade_with_rename,
+    killed_apply_after_two_failed_ones,
     killed_delete,
-    disturbed_upgrade_with_rename,
+    killed_upgrade_of_a_record_that_does_not_fit,
+    killed_delete_of_a_record_that_does_not_fit,
 }
 
-/// How many requests of a run are tried when not all of them are.
-const SAMPLE: usize = 4;
+/// How many points are tried when not all of them are.
+const SAMPLE: usize = 3;
 
-/// A module of eight objects in four kinds, all but one named after `stem`.
-fn module(release: &str, stem: &str) -> Module {
-    let name = |kind: &str| format!("{release}-{stem}-{kind}");
-    Module::new(release).component(
-        "app",
-        &[
-            config_map(&format!("{release}-stays"), stem),
-            config_map(&name("one"), "1"),
-            config_map(&name("two"), "2"),
-            secret(&name("key"), "hunter2"),
-            secret(&name("token"), "hunter3"),
-            service(&name("web")),
-            service(&name("db")),
-            deployment(&name("web")),
-        ],
-    )
+/// How many runs go on at the same time, each on a release of its own.
+const AT_ONCE: usize = 3;
+
+async fn killed_first_apply(w: World) {
+    kill_everywhere(w, Flow::FirstApply).await;
 }
 
-fn objects(release: &str, stem: &str) -> Vec<String> {
-    let named = [
-        ("ConfigMap", "one"),
-        ("ConfigMap", "two"),
-        ("Deployment", "web"),
-        ("Secret", "key"),
-        ("Secret", "token"),
-        ("Service", "db"),
-        ("Service", "web"),
-    ];
-    let mut all: Vec<String> = named
-        .iter()
-        .map(|(kind, name)| format!("{kind}/{release}-{stem}-{name}"))
-        .collect();
-    all.push(format!("ConfigMap/{release}-stays"));
-    all
+async fn killed_upgrade_with_rename(w: World) {
+    kill_everywhere(w, Flow::Upgrade).await;
 }
 
-async fn holds(w: &World, release: &str, stem: &str) {
-    let objects = objects(release, stem);
-    w.holds_exactly(
-        release,
-        &objects.iter().map(String::as_str).collect::<Vec<_>>(),
+async fn killed_apply_after_two_failed_ones(w: World) {
+    kill_everywhere(w, Flow::AfterTwoFailures).await;
+}
+
+async fn killed_delete(w: World) {
+    kill_everywhere(w, Flow::Delete).await;
+}
+
+async fn killed_upgrade_of_a_record_that_does_not_fit(w: World) {
+    kill_everywhere(
+        w.with_env("OPM_RECORD_LIMIT", "1000"),
+        Flow::AfterTwoFailures,
     )
     .await;
 }
 
-/// What somebody does after the kill; each must end clean.
-async fn recover(w: &World, release: &str, how: usize, before: Option<&str>, after: &str) {
-    match (how % 3, before) {
-        (0, _) => {
-            w.apply(&module(release, after), &[]).await.ok();
-            holds(w, release, after).await;
-        }
-        (1, Some(before)) => {
-            w.apply(&module(release, before), &[]).await.ok();
-            holds(w, release, before).await;
-        }
-        _ => {
-            w.delete(release, &["--ignore-not-found"]).await.ok();
-            assert_eq!(
-                w.settled_live(release).await,
-                Vec::<String>::new(),
-                "{release}"
-            );
-            assert!(w.find_record(release).await.is_none(), "{release}");
-            w.has_no_stray_records(release).await;
-        }
-    }
+async fn killed_delete_of_a_record_that_does_not_fit(w: World) {
+    kill_everywhere(w.with_env("OPM_RECORD_LIMIT", "1000"), Flow::Delete).await;
 }
 
-/// The points of a run of `requests` requests at which to kill.
-fn points(requests: usize) -> Vec<(usize, Moment)> {
-    let all = (1..=requests).flat_map(|n| [(n, Moment::Before), (n, Moment::After)]);
-    let all: Vec<_> = all.collect();
-    if opm_e2e::full() {
-        return all;
-    }
-    // Spread over the run, another place for each moment.
-    let step = (all.len() / SAMPLE).max(1) | 1;
-    all.into_iter().step_by(step).collect()
+/// Where a run is killed, and what happens next.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    nth: usize,
+    moment: Moment,
+    recovery: Recovery,
 }
 
-async fn killed_first_apply(w: World) {
-    let requests = w
-        .requests_of(&["mod", "apply", &w.write(&module("probe", "v1"))])
-        .await;
-    for (index, (nth, moment)) in points(requests).into_iter().enumerate() {
-        let release = format!("first{index}");
-        let dir = w.write(&module(&release, "v1"));
-        let ran = w.killed_at(nth, moment, &["mod", "apply", &dir]).await;
-        assert_ne!(ran, Killed::Failed, "request {nth}, {moment:?}");
-        recover(&w, &release, index, None, "v1").await;
-    }
-}
-
-async fn killed_upgrade_with_rename(w: World) {
-    w.apply(&module("probe", "v1"), &[]).await.ok();
-    let requests = w
-        .requests_of(&["mod", "apply", &w.write(&module("probe", "v2"))])
-        .await;
-    for (index, (nth, moment)) in points(requests).into_iter().enumerate() {
-        let release = format!("upgrade{index}");
-        w.apply(&module(&release, "v1"), &[]).await.ok();
-        let dir = w.write(&module(&release, "v2"));
-        let ran = w.killed_at(nth, moment, &["mod", "apply", &dir]).await;
-        assert_ne!(ran, Killed::Failed, "request {nth}, {moment:?}");
-        recover(&w, &release, index, Some("v1"), "v2").await;
-    }
-}
-
-async fn killed_delete(w: World) {
-    w.apply(&module("probe", "v1"), &[]).await.ok();
-    let requests = w.requests_of(&["mod", "delete", "probe", "--yes"]).await;
-    for (index, (nth, moment)) in points(requests).into_iter().enumerate() {
-        let release = format!("delete{index}");
-        w.apply(&module(&release, "v1"), &[]).await.ok();
-        let ran = w
-            .killed_at(nth, moment, &["mod", "delete", &release, "--yes"])
-            .await;
-        assert_ne!(ran, Killed::Failed, "request {nth}, {moment:?}");
-        recover(&w, &release, index, Some("v1"), "v1").await;
-    }
-}
-
-async fn disturbed_upgrade_with_rename(w: World) {
-    w.apply(&module("probe", "v1"), &[]).await.ok();
-    let requests = w
-        .requests_of(&["mod", "apply", &w.write(&module("probe", "v2"))])
-        .await;
-    let faults = [
-        Fault::conflict(),
-        Fault::too_many_requests(1),
-        Fault::internal_error(),
-        Fault::error_without_reason(),
-        Fault::unavailable(),
-        Fault::forbidden(),
-        Fault::Reset(Moment::Before),
-        Fault::Reset(Moment::After),
-        Fault::Stall(Moment::Before, Duration::from_millis(300)),
-    ];
-    let step = if opm_e2e::full() {
-        1
-    } else {
-        requests.div_ceil(2)
+/// Every point of a run of so many requests, with every recovery.
+fn cases(requests: usize) -> Vec<Case> {
+    let points = (1..=requests).flat_map(|nth| [(nth, Moment::Before), (nth, Moment::After)]);
+    let with_all = |(nth, moment)| {
+        Recovery::ALL.map(|recovery| Case {
+            nth,
+            moment,
+            recovery,
+        })
     };
-    for (index, fault) in faults.iter().enumerate() {
-        for nth in (1 + index % step..=requests).step_by(step) {
-            let release = format!("fault{index}x{nth}");
-            w.apply(&module(&release, "v1"), &[]).await.ok();
-            let dir = w.write(&module(&release, "v2"));
-            let ran = w
-                .disturbed_at(nth, fault.clone(), &["mod", "apply", &dir])
-                .await;
-            assert!(
-                matches!(ran.code(), 0 | 1 | 2 | 3 | 4 | 7 | 8),
-                "{fault:?} at {nth}: {ran}"
-            );
-            if ran.code() != 0 {
-                recover(&w, &release, nth + index, Some("v1"), "v2").await;
-            } else {
-                holds(&w, &release, "v2").await;
-            }
-        }
-    }
+    points.flat_map(with_all).collect()
+}
+
+async fn kill_everywhere(w: World, flow: Flow) {
+    let bystanders = Bystanders::put(&w).await;
+    flow.prepare(&w, "probe").await;
+    let probe = flow.command(&w, "probe");
+    let probe: Vec<&str> = probe.iter().map(String::as_str).collect();
+    let requests = w.requests_of(&probe).await;
+    let all = cases(requests);
+    let chosen = match opm_e2e::full() {
+        true => all,
+        false => Seed::of_this_run(flow.word()).some_of(all, SAMPLE),
+    };
+    let tried = chosen.len();
+    let runs = chosen.into_iter().enumerate();
+    let runs = futures::stream::iter(runs.map(|(index, case)| kill(&w, flow, index, case)));
+    let outcomes: Vec<Killed> = runs.buffer_unordered(AT_ONCE).collect().await;
+    let killed = outcomes.iter().filter(|ran| **ran == Killed::Yes).count();
+    assert!(killed * 2 > tried, "{killed} of {tried} runs were killed");
+    bystanders.are_untouched(&w).await;
+    opm_e2e::note(&format!(
+        "{flow:?}: {requests} requests, {killed} kills in {tried} runs, nothing lost"
+    ));
+}
+
+async fn kill(w: &World, flow: Flow, index: usize, case: Case) -> Killed {
+    let release = format!("{}{index}", flow.word());
+    flow.prepare(w, &release).await;
+    let command = flow.command(w, &release);
+    let command: Vec<&str> = command.iter().map(String::as_str).collect();
+    let ran = w.killed_at(case.nth, case.moment, &command).await;
+    assert_ne!(ran, Killed::Failed, "{flow:?}, {case:?}");
+    opm_e2e::trying(&format!("{release}: {case:?}"));
+    case.recovery.run(flow, w, &release).await;
+    ran
 }

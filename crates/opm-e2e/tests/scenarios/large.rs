@@ -14,7 +14,6 @@ use serde_json::Value;
 scenarios! {
     what_does_not_fit_moves_out_and_comes_back,
     a_failed_apply_of_many_objects_is_not_forgotten,
-    killed_while_parts_move,
     kept_objects_move_out_too,
     a_user_who_may_only_touch_named_secrets_has_large_records_too,
     a_missing_part_is_an_error_and_never_an_empty_inventory,
@@ -122,50 +121,6 @@ async fn a_failed_apply_of_many_objects_is_not_forgotten(w: World) {
     assert_eq!(w.record("large").await.pending().len(), 41);
     w.apply(&module("new", 20), &[]).await.ok();
     holds(&w, "new", 20).await;
-}
-
-async fn killed_while_parts_move(w: World) {
-    let w = low(w);
-    let write = |stem| w.write(&module(stem, 12));
-    w.apply(&module("old", 12), &[]).await.ok();
-    let requests = w.requests_of(&["mod", "apply", &write("new")]).await;
-    let secrets: Vec<usize> = w.secret_requests_of(&["mod", "apply", &write("old")]).await;
-    assert!(secrets.len() > 6, "{secrets:?} of {requests}");
-    let step = if opm_e2e::full() { 1 } else { 3 };
-    let points = secrets
-        .iter()
-        .flat_map(|nth| [(*nth, Moment::Before), (*nth, Moment::After)]);
-    for (index, (nth, moment)) in points.enumerate().step_by(step) {
-        w.apply(&module("old", 12), &[]).await.ok();
-        let dir = write("new");
-        let ran = w.killed_at(nth, moment, &["mod", "apply", &dir]).await;
-        assert_ne!(ran, Killed::Failed, "request {nth}, {moment:?}");
-        if index % 2 == 0 {
-            w.apply(&module("other", 12), &[]).await.ok();
-            holds(&w, "other", 12).await;
-        } else {
-            w.delete("large", &[]).await.ok();
-            assert_eq!(w.settled_live("large").await, Vec::<String>::new());
-            assert!(w.find_record("large").await.is_none());
-            w.has_no_stray_records("large").await;
-        }
-    }
-    w.apply(&module("old", 12), &[]).await.ok();
-    let delete = ["mod", "delete", "large", "--yes"];
-    let secrets = w.secret_requests_of(&delete).await;
-    for (nth, moment) in secrets
-        .iter()
-        .flat_map(|nth| [(*nth, Moment::Before), (*nth, Moment::After)])
-        .step_by(step)
-    {
-        w.apply(&module("old", 12), &[]).await.ok();
-        let ran = w.killed_at(nth, moment, &delete).await;
-        assert_ne!(ran, Killed::Failed, "request {nth}, {moment:?}");
-        w.delete("large", &["--ignore-not-found"]).await.ok();
-        assert_eq!(w.settled_live("large").await, Vec::<String>::new());
-        assert!(w.find_record("large").await.is_none());
-        w.has_no_stray_records("large").await;
-    }
 }
 
 async fn kept_objects_move_out_too(w: World) {

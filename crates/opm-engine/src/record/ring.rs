@@ -14,11 +14,17 @@ use opm_core::record::{LogResult, Record};
 use serde_json::{Map, Value};
 
 use super::payload::secret_name;
+use super::spill::local;
 use super::{Holding, WriteError};
 use crate::engine::Engine;
 use crate::observe::metadata;
-use crate::ports::{ApiError, Clock, Cluster, Detail, ErrorKind, SecretStore};
+use crate::ports::{
+    ApiError, Clock, Cluster, Detail, ErrorKind, RemoveOutcome, SecretStore, StoredSecret,
+};
 use crate::report::Release;
+
+/// How often a removal is tried again that met a conflict with nobody.
+const ATTEMPTS: usize = 3;
 
 /// How many Secrets are looked at at the same time by who may not list them.
 const AT_ONCE: usize = 16;
@@ -151,22 +157,43 @@ impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {
             .into_iter()
             .map(|place| secret_name(release, place))
             .collect();
-        for secret in existing
-            .iter()
-            .filter(|secret| !named.contains(&secret.name))
-        {
-            let RecordSecret {
-                name,
-                uid,
-                resource_version,
-            } = secret;
-            let version = Some(resource_version.as_str());
-            let namespace = release.namespace.as_str();
-            self.secrets
-                .remove(namespace, name, uid, version, &self.gate)
-                .await?;
+        let unnamed = existing.iter().filter(|s| !named.contains(&s.name));
+        for secret in unnamed {
+            self.remove_unchanged(release, secret).await?;
         }
         Ok(())
+    }
+
+    /// A conflict alone does not say that somebody wrote it: only another version does.
+    async fn remove_unchanged(
+        &self,
+        release: &Release,
+        secret: &RecordSecret,
+    ) -> Result<(), ApiError> {
+        let RecordSecret {
+            name,
+            uid,
+            resource_version,
+        } = secret;
+        let version = Some(resource_version.as_str());
+        let namespace = release.namespace.as_str();
+        for _ in 0..ATTEMPTS {
+            let removed = self
+                .secrets
+                .remove(namespace, name, uid, version, &self.gate);
+            if removed.await? == RemoveOutcome::Gone {
+                return Ok(());
+            }
+            let now = self.secrets.get(namespace, name).await?;
+            let same = |now: &StoredSecret| now.version().resource_version == resource_version;
+            if !now.is_some_and(|now| same(&now)) {
+                return Ok(());
+            }
+        }
+        Err(local(
+            ErrorKind::Stale,
+            &format!("Secret/{name} cannot be removed: there is a conflict again and again"),
+        ))
     }
 }
 

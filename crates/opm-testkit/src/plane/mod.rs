@@ -4,6 +4,7 @@
 //! the supervisor when there is none, and holds the connection open for as long as it lives
 //! (`lease`); the kernel closes that connection however the process ends.
 
+mod alone;
 mod lease;
 mod processes;
 mod settings;
@@ -26,6 +27,7 @@ use crate::keys::{Authority, Identity};
 use crate::kubeconfig::{Access, Credentials};
 use crate::programs::BuildError;
 
+pub use alone::ApiServer;
 pub use lease::{Stop, stop};
 pub use supervisor::supervise;
 pub use sweep::sweep;

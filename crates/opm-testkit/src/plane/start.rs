@@ -26,10 +26,10 @@ const MASTERS: &str = "system:masters";
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Debug)]
-struct Ports {
+pub(super) struct Ports {
     etcd: u16,
     peer: u16,
-    api: u16,
+    pub(super) api: u16,
     kwok: u16,
 }
 
@@ -86,7 +86,7 @@ async fn attempt(dir: &Path, sweeper: &mut Sweeper) -> Result<(Plane, Processes)
     Ok((plane, processes))
 }
 
-fn ports() -> io::Result<Ports> {
+pub(super) fn ports() -> io::Result<Ports> {
     // All are held until all are known, so that no two are the same.
     let held: Vec<_> = (0..4)
         .map(|_| TcpListener::bind(("127.0.0.1", 0)))
@@ -103,7 +103,7 @@ fn ports() -> io::Result<Ports> {
     })
 }
 
-fn write_files(plane: &Plane, ports: &Ports) -> io::Result<()> {
+pub(super) fn write_files(plane: &Plane, ports: &Ports) -> io::Result<()> {
     let dir = &plane.dir;
     let authority = Authority::generate();
     let server = authority.server();
@@ -154,7 +154,7 @@ fn random() -> io::Result<[u8; 16]> {
     Ok(bytes)
 }
 
-fn etcd(ports: &Ports) -> Vec<String> {
+pub(super) fn etcd(ports: &Ports) -> Vec<String> {
     let client = format!("http://127.0.0.1:{}", ports.etcd);
     let peer = format!("http://127.0.0.1:{}", ports.peer);
     args(&[
@@ -169,7 +169,7 @@ fn etcd(ports: &Ports) -> Vec<String> {
     ])
 }
 
-fn apiserver(ports: &Ports) -> Vec<String> {
+pub(super) fn apiserver(ports: &Ports) -> Vec<String> {
     args(&[
         &format!("--etcd-servers=http://127.0.0.1:{}", ports.etcd),
         &format!("--secure-port={}", ports.api),
@@ -194,7 +194,7 @@ fn apiserver(ports: &Ports) -> Vec<String> {
     ])
 }
 
-fn controller_manager() -> Vec<String> {
+pub(super) fn controller_manager() -> Vec<String> {
     args(&[
         "--kubeconfig=controller-manager.kubeconfig",
         "--service-account-private-key-file=sa.key",
@@ -249,7 +249,7 @@ async fn until<F: Future<Output = bool>>(
     Ok(())
 }
 
-async fn api_ready(client: &kube::Client) -> bool {
+pub(super) async fn api_ready(client: &kube::Client) -> bool {
     let request = http::Request::get("/readyz")
         .body(Vec::new())
         .expect("a valid request");

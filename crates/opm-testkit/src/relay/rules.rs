@@ -164,7 +164,9 @@ impl When {
         self.times(usize::MAX)
     }
 
-    fn fits(&self, seen: &Seen) -> bool {
+    /// Whether a request is one of those that it counts.
+    #[must_use]
+    pub fn fits(&self, seen: &Seen) -> bool {
         self.verb.as_ref().is_none_or(|verb| *verb == seen.verb)
             && self
                 .path

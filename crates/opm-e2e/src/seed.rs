@@ -1,0 +1,39 @@
+//! Choosing at random, and again in the same way: a seed is printed, and can be given.
+
+/// Chooses the same after the same seed.
+#[derive(Debug, Clone)]
+pub struct Seed(u64);
+
+impl Seed {
+    /// `OPM_TEST_SEED` if it is set, else another one every time. Printed, so that a failure can
+    /// be repeated.
+    pub fn of_this_run(what: &str) -> Self {
+        let given = std::env::var("OPM_TEST_SEED").ok();
+        let given = given.map(|text| text.parse().expect("OPM_TEST_SEED is a number"));
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let seed = given.unwrap_or_else(|| now.unwrap().as_secs() % 1_000_000);
+        eprintln!("{what}: OPM_TEST_SEED={seed}");
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`.
+    pub fn below(&mut self, end: usize) -> usize {
+        usize::try_from(self.next() % end.max(1) as u64).unwrap()
+    }
+
+    /// So many of these, in their order; all of them if there are no more.
+    pub fn some_of<T>(&mut self, mut all: Vec<T>, count: usize) -> Vec<T> {
+        while all.len() > count {
+            all.remove(self.below(all.len()));
+        }
+        all
+    }
+}

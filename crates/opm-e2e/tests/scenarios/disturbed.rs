@@ -1,0 +1,291 @@
+//! The fault matrix: the flows of the kill matrix, with a fault instead of the kill. One table
+//! says how a run ends that meets a fault at one kind of request, and which object it names. After
+//! the next run everything is as it should be. Every fault at every request in the full run; in
+//! the ordinary one a sample, whose seed is printed.
+
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use opm_e2e::{Fault, Moment, Ran, Seed, Seen, World, scenarios};
+
+use crate::flows::{Bystanders, Flow, Recovery};
+
+scenarios! {
+    disturbed_first_apply,
+    disturbed_upgrade_with_rename,
+    disturbed_apply_after_two_failed_ones,
+    disturbed_delete,
+}
+
+/// How many faults are tried when not all of them are.
+const SAMPLE: usize = 4;
+
+/// How many runs go on at the same time, each on a release of its own.
+const AT_ONCE: usize = 3;
+
+async fn disturbed_first_apply(w: World) {
+    disturb_everywhere(w, Flow::FirstApply).await;
+}
+
+async fn disturbed_upgrade_with_rename(w: World) {
+    disturb_everywhere(w, Flow::Upgrade).await;
+}
+
+async fn disturbed_apply_after_two_failed_ones(w: World) {
+    disturb_everywhere(w, Flow::AfterTwoFailures).await;
+}
+
+async fn disturbed_delete(w: World) {
+    disturb_everywhere(w, Flow::Delete).await;
+}
+
+/// What goes wrong once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wrong {
+    Conflict,
+    TooManyRequests,
+    InternalError,
+    ErrorWithoutReason,
+    Unavailable,
+    Forbidden,
+    ResetBefore,
+    ResetAfter,
+    Stall,
+}
+
+impl Wrong {
+    const ALL: [Self; 9] = [
+        Self::Conflict,
+        Self::TooManyRequests,
+        Self::InternalError,
+        Self::ErrorWithoutReason,
+        Self::Unavailable,
+        Self::Forbidden,
+        Self::ResetBefore,
+        Self::ResetAfter,
+        Self::Stall,
+    ];
+
+    fn fault(self) -> Fault {
+        match self {
+            Self::Conflict => Fault::conflict(),
+            Self::TooManyRequests => Fault::too_many_requests(1),
+            Self::InternalError => Fault::internal_error(),
+            Self::ErrorWithoutReason => Fault::error_without_reason(),
+            Self::Unavailable => Fault::unavailable(),
+            Self::Forbidden => Fault::forbidden(),
+            Self::ResetBefore => Fault::Reset(Moment::Before),
+            Self::ResetAfter => Fault::Reset(Moment::After),
+            Self::Stall => Fault::Stall(Moment::Before, Duration::from_millis(300)),
+        }
+    }
+}
+
+/// What a request is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum About {
+    /// Which kinds there are.
+    Discovery,
+    /// Who is asking, or who scales: the run goes on without knowing.
+    Aside,
+    /// The record, by its name.
+    ReadRecord,
+    /// The record, by its labels.
+    FindRecord,
+    /// Whether the namespace is there.
+    Namespace,
+    /// One object as it is.
+    Look(String),
+    /// All objects of a kind as they are.
+    LookAtAll(&'static str),
+    /// Lock and intent.
+    Begin,
+    /// One object.
+    Send(String),
+    /// One object goes.
+    Remove(String),
+    /// The record Secrets.
+    ListParts,
+    WritePart,
+    RemovePart,
+    /// The record at the end.
+    Record,
+    RemoveRecord,
+}
+
+impl About {
+    /// What the nth of these requests is for.
+    fn of(requests: &[Seen], nth: usize) -> Self {
+        let seen = &requests[nth - 1];
+        let kind = match seen.resource.as_str() {
+            "" => return Self::Discovery,
+            "selfsubjectreviews" | "horizontalpodautoscalers" => return Self::Aside,
+            "namespaces" => return Self::Namespace,
+            "configmaps" => "ConfigMap",
+            "secrets" => "Secret",
+            "services" => "Service",
+            "deployments" => "Deployment",
+            other => panic!("nobody asks for {other}"),
+        };
+        let record = kind == "Secret" && seen.name.starts_with("opm.");
+        // A record Secret has two digits more.
+        let part = record && seen.name.split('.').count() == 4;
+        let spelled = format!("{kind}/{}", seen.name);
+        match (seen.verb.as_str(), part, record) {
+            ("list", ..) if seen.uri.contains("inventory") => Self::FindRecord,
+            // Objects are looked at before anything is written, record Secrets after.
+            ("list", ..) if kind == "Secret" && begun(&requests[..nth]) => Self::ListParts,
+            ("list", ..) => Self::LookAtAll(kind),
+            ("get", false, true) => Self::ReadRecord,
+            ("get", ..) => Self::Look(spelled),
+            ("delete", true, _) => Self::RemovePart,
+            ("delete", false, true) => Self::RemoveRecord,
+            ("delete", false, false) => Self::Remove(spelled),
+            (_, true, _) => Self::WritePart,
+            (_, false, true) => {
+                let written = |before: &&Seen| {
+                    matches!(before.verb.as_str(), "patch" | "update") && before.name == seen.name
+                };
+                match requests[..nth - 1].iter().filter(written).count() {
+                    0 => Self::Begin,
+                    _ => Self::Record,
+                }
+            }
+            _ => Self::Send(spelled),
+        }
+    }
+}
+
+/// How a run must end, and what it must say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Ends {
+    code: i32,
+    says: Option<String>,
+}
+
+/// The table: how a run ends that meets this fault once, at a request of this kind.
+///
+/// What may pass is tried again, and nobody notices. A conflict starts over from what is there
+/// now. What is permanent, or forbidden, ends the run as early as nothing has been touched, fails
+/// the one object, or leaves the one stale object pending.
+fn expected(flow: Flow, wrong: Wrong, about: &About) -> Ends {
+    let ends = |code: i32, says: &str| Ends {
+        code,
+        says: (!says.is_empty()).then(|| says.to_owned()),
+    };
+    let (done, deletes) = (ends(0, ""), flow == Flow::Delete);
+    let (refused, forbidden) = (2, wrong == Wrong::Forbidden);
+    let refused = if forbidden { 4 } else { refused };
+    match wrong {
+        Wrong::Conflict | Wrong::ErrorWithoutReason | Wrong::Forbidden => {}
+        _ => return done,
+    }
+    let conflict = wrong == Wrong::Conflict;
+    match about {
+        About::Aside => done,
+        About::Discovery => ends(refused, "which kinds it serves"),
+        About::ReadRecord => ends(refused, "cannot read the release's record"),
+        About::FindRecord if forbidden && !deletes => ends(0, "not permitted to list Secrets"),
+        About::FindRecord => ends(refused, "cannot look for"),
+        About::Namespace if forbidden => done,
+        About::Namespace => ends(refused, "cannot look at namespace"),
+        About::Look(object) if deletes => ends(1, object),
+        About::Look(object) if is_stale(flow, object) => ends(8, object),
+        About::Look(object) if forbidden => ends(4, object),
+        About::Look(object) => ends(3, object),
+        About::LookAtAll(_) if forbidden => done, // then one by one
+        About::LookAtAll(kind) if deletes => ends(1, &format!("{kind}/")),
+        About::LookAtAll(kind) => ends(3, &format!("{kind}/")),
+        About::Begin if conflict => done,
+        About::Begin => ends(refused, "cannot write the release's record"),
+        About::Send(_) if conflict => done,
+        About::Send(object) => ends(1, object),
+        About::Remove(object) if deletes => ends(1, object),
+        About::Remove(object) => ends(8, object),
+        About::ListParts if forbidden => done,
+        About::ListParts if deletes => ends(1, "not the release's records"),
+        About::ListParts => ends(0, "could not be swept"),
+        About::WritePart | About::RemovePart | About::Record | About::RemoveRecord if conflict => {
+            done
+        }
+        About::WritePart => ends(0, "could not be kept"),
+        About::RemovePart if deletes => ends(1, "not the release's records"),
+        About::RemovePart => ends(0, "could not be swept"),
+        About::Record => ends(1, "record could not be written"),
+        About::RemoveRecord => ends(1, "the release's record is not"),
+    }
+}
+
+/// Whether lock and intent are among these requests.
+fn begun(requests: &[Seen]) -> bool {
+    let writes = |seen: &Seen| matches!(seen.verb.as_str(), "patch" | "update");
+    requests
+        .iter()
+        .any(|seen| writes(seen) && seen.name.starts_with("opm."))
+}
+
+/// Whether the flow leaves this object behind.
+fn is_stale(flow: Flow, object: &str) -> bool {
+    let kept = |stem: &str| object.contains(&format!("-{stem}-")) || object.ends_with("-stays");
+    !flow.after().is_some_and(kept)
+}
+
+/// What goes wrong where.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    nth: usize,
+    wrong: Wrong,
+}
+
+async fn disturb_everywhere(w: World, flow: Flow) {
+    let bystanders = Bystanders::put(&w).await;
+    flow.prepare(&w, "probe").await;
+    let probe = flow.command(&w, "probe");
+    let probe: Vec<&str> = probe.iter().map(String::as_str).collect();
+    let requests = w.requests_of(&probe).await;
+    let all = (1..=requests).flat_map(|nth| Wrong::ALL.map(|wrong| Case { nth, wrong }));
+    let chosen = match opm_e2e::full() {
+        true => all.collect(),
+        false => Seed::of_this_run(flow.word()).some_of(all.collect(), SAMPLE),
+    };
+    let tried = chosen.len();
+    let runs = chosen.into_iter().enumerate();
+    let runs = futures::stream::iter(runs.map(|(index, case)| disturb(&w, flow, index, case)));
+    let codes: Vec<i32> = runs.buffer_unordered(AT_ONCE).collect().await;
+    let failed = codes.iter().filter(|code| **code != 0).count();
+    bystanders.are_untouched(&w).await;
+    opm_e2e::note(&format!(
+        "{flow:?}: {requests} requests, {tried} faults, {failed} runs failed as they should, \
+         nothing lost"
+    ));
+}
+
+async fn disturb(w: &World, flow: Flow, index: usize, case: Case) -> i32 {
+    let release = format!("{}{index}", flow.word());
+    flow.prepare(w, &release).await;
+    let command = flow.command(w, &release);
+    let command: Vec<&str> = command.iter().map(String::as_str).collect();
+    let (ran, requests) = w.struck_at(case.nth, case.wrong.fault(), &command).await;
+    if requests.len() >= case.nth {
+        let about = About::of(&requests, case.nth);
+        check(flow, case.wrong, &about, &ran);
+    }
+    if ran.code() == 0 {
+        flow.is_done(w, &release).await;
+    } else {
+        Recovery::Same.run(flow, w, &release).await;
+    }
+    ran.code()
+}
+
+fn check(flow: Flow, wrong: Wrong, about: &About, ran: &Ran) {
+    let Ends { code, says } = expected(flow, wrong, about);
+    let case = format!("{flow:?}, {wrong:?} at {about:?}");
+    assert_eq!(ran.code(), code, "{case}: {ran}");
+    if let Some(text) = says {
+        assert!(
+            ran.to_string().contains(&text),
+            "{case}: no {text:?} in {ran}"
+        );
+    }
+}

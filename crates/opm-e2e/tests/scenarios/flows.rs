@@ -1,0 +1,203 @@
+//! What the kill matrix and the fault matrix have in common: a module of eight objects in four
+//! kinds, the flows of a release's life that may go wrong anywhere, and what somebody does next.
+//!
+//! One more flow is one more variant: how the release is brought to where the flow begins, what
+//! is run then, and what must be there when it has run to its end.
+
+use opm_e2e::objects::{config_map, deployment, secret, service, unacceptable};
+use opm_e2e::{Module, World};
+
+/// A flow of a release's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// There is nothing yet.
+    FirstApply,
+    /// All objects but one are renamed, so that new ones come and old ones go.
+    Upgrade,
+    /// The same, after two applies failed that had renamed them otherwise.
+    AfterTwoFailures,
+    /// Everything goes.
+    Delete,
+}
+
+impl Flow {
+    /// Short enough for a release's name.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::FirstApply => "first",
+            Self::Upgrade => "upgrade",
+            Self::AfterTwoFailures => "third",
+            Self::Delete => "delete",
+        }
+    }
+
+    /// What was recorded before, by its stem.
+    pub(crate) fn before(self) -> Option<&'static str> {
+        match self {
+            Self::FirstApply => None,
+            Self::Upgrade | Self::AfterTwoFailures | Self::Delete => Some("v1"),
+        }
+    }
+
+    /// What is there after it, by its stem; nothing after a delete.
+    pub(crate) fn after(self) -> Option<&'static str> {
+        match self {
+            Self::FirstApply => Some("v1"),
+            Self::Upgrade | Self::AfterTwoFailures => Some("v2"),
+            Self::Delete => None,
+        }
+    }
+
+    /// Brings a release to where the flow begins.
+    pub(crate) async fn prepare(self, w: &World, release: &str) {
+        if let Some(before) = self.before() {
+            w.apply(&module(release, before), &[]).await.ok();
+        }
+        if self == Self::AfterTwoFailures {
+            for stem in ["lost", "stray"] {
+                w.apply(&broken(release, stem), &[]).await.ends(1);
+            }
+        }
+    }
+
+    /// The command that may go wrong.
+    pub(crate) fn command(self, w: &World, release: &str) -> Vec<String> {
+        let module = self.after().map(|stem| w.write(&module(release, stem)));
+        let words = match &module {
+            Some(dir) => vec!["mod", "apply", dir, "-o", "json"],
+            None => vec!["mod", "delete", release, "--yes", "-o", "json"],
+        };
+        words.into_iter().map(str::to_owned).collect()
+    }
+
+    /// The release is as it should be after the flow.
+    pub(crate) async fn is_done(self, w: &World, release: &str) {
+        match self.after() {
+            Some(stem) => holds(w, release, stem).await,
+            None => is_gone(w, release).await,
+        }
+    }
+}
+
+/// What somebody does next. Each must end clean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Recovery {
+    /// The same module again.
+    Same,
+    /// The module that was applied before.
+    Previous,
+    /// A delete.
+    Delete,
+}
+
+impl Recovery {
+    pub(crate) const ALL: [Self; 3] = [Self::Same, Self::Previous, Self::Delete];
+
+    /// Recovers, and looks whether everything is as it should be.
+    pub(crate) async fn run(self, flow: Flow, w: &World, release: &str) {
+        let stem = match self {
+            Self::Same => flow.after(),
+            Self::Previous => flow.before(),
+            Self::Delete => None,
+        };
+        match stem {
+            Some(stem) => {
+                w.apply(&module(release, stem), &[]).await.ok();
+                holds(w, release, stem).await;
+            }
+            None => {
+                w.delete(release, &["--ignore-not-found"]).await.ok();
+                is_gone(w, release).await;
+            }
+        }
+    }
+}
+
+/// A module of eight objects in four kinds, all but one named after `stem`.
+pub(crate) fn module(release: &str, stem: &str) -> Module {
+    let name = |kind: &str| format!("{release}-{stem}-{kind}");
+    Module::new(release).component(
+        "app",
+        &[
+            config_map(&format!("{release}-stays"), stem),
+            config_map(&name("one"), "1"),
+            config_map(&name("two"), "2"),
+            secret(&name("key"), "hunter2"),
+            secret(&name("token"), "hunter3"),
+            service(&name("web")),
+            service(&name("db")),
+            deployment(&name("web")),
+        ],
+    )
+}
+
+/// The same, with a Deployment that no server takes: it comes last, so the others are there.
+fn broken(release: &str, stem: &str) -> Module {
+    let name = format!("{release}-{stem}-web");
+    let deployment = unacceptable(deployment(&name));
+    let objects = [
+        config_map(&format!("{release}-{stem}-one"), "1"),
+        secret(&format!("{release}-{stem}-key"), "hunter2"),
+        service(&name),
+        deployment,
+    ];
+    Module::new(release).component("app", &objects)
+}
+
+/// `Kind/name` of what [`module`] renders.
+fn objects(release: &str, stem: &str) -> Vec<String> {
+    let named = [
+        ("ConfigMap", "one"),
+        ("ConfigMap", "two"),
+        ("Deployment", "web"),
+        ("Secret", "key"),
+        ("Secret", "token"),
+        ("Service", "db"),
+        ("Service", "web"),
+    ];
+    let mut all: Vec<String> = named
+        .iter()
+        .map(|(kind, name)| format!("{kind}/{release}-{stem}-{name}"))
+        .collect();
+    all.push(format!("ConfigMap/{release}-stays"));
+    all
+}
+
+/// Exactly these objects are there, exactly these are recorded, nothing is pending, and no record
+/// Secret is left over.
+pub(crate) async fn holds(w: &World, release: &str, stem: &str) {
+    let objects = objects(release, stem);
+    let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
+    w.holds_exactly(release, &objects).await;
+}
+
+/// Nothing of the release is left.
+pub(crate) async fn is_gone(w: &World, release: &str) {
+    let nothing = Vec::<String>::new();
+    assert_eq!(w.settled_live(release).await, nothing, "{release}");
+    assert!(w.find_record(release).await.is_none(), "{release}");
+    w.has_no_stray_records(release).await;
+}
+
+/// Objects that are nobody's business: whatever goes wrong, they stay as they are.
+pub(crate) struct Bystanders(Vec<(String, serde_json::Value)>);
+
+impl Bystanders {
+    pub(crate) async fn put(w: &World) -> Self {
+        let mut all = Vec::new();
+        for object in [config_map("bystander", "1"), secret("bystander", "theirs")] {
+            let made = w.api.create(&w.ns, &object).await;
+            let kind = object["kind"].as_str().unwrap();
+            let version = made["metadata"]["resourceVersion"].clone();
+            all.push((format!("{kind}/bystander"), version));
+        }
+        Self(all)
+    }
+
+    pub(crate) async fn are_untouched(&self, w: &World) {
+        for (spelled, version) in &self.0 {
+            let now = w.get(spelled).await.expect("it is not ours to delete");
+            assert_eq!(now["metadata"]["resourceVersion"], *version, "{spelled}");
+        }
+    }
+}

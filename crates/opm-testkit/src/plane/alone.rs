@@ -1,0 +1,100 @@
+//! An API server of one's own, with its store and the controllers beside it: to be killed and started
+//! again by the test that has it. Nobody else's control plane is touched.
+
+use std::io;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+
+use super::start::{Ports, api_ready, apiserver, controller_manager, etcd, ports, write_files};
+use super::{ControlPlane, Plane, PlaneError, client_of};
+use crate::programs::Program;
+
+/// How long a start may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An API server, its etcd and the controllers. All end when it is dropped.
+#[derive(Debug)]
+pub struct ApiServer {
+    plane: Plane,
+    ports: Ports,
+    api: Child,
+    _beside: [Child; 2],
+    _dir: TempDir,
+}
+
+impl ApiServer {
+    /// Starts one, with an empty store.
+    pub async fn start() -> Result<Self, PlaneError> {
+        let dir = tempfile::tempdir()?;
+        let ports = ports()?;
+        let plane = Plane {
+            dir: dir.path().to_owned(),
+            server: format!("https://127.0.0.1:{}", ports.api),
+            seconds_to_ready: 0.0,
+        };
+        write_files(&plane, &ports)?;
+        let store = spawn(&plane, Program::Etcd, &etcd(&ports))?;
+        let api = spawn(&plane, Program::KubeApiserver, &apiserver(&ports))?;
+        ready(&plane).await?;
+        let json = serde_json::to_vec(&plane).map_err(io::Error::from)?;
+        std::fs::write(dir.path().join("plane.json"), json)?;
+        let manager = Program::KubeControllerManager;
+        let controllers = spawn(&plane, manager, &controller_manager())?;
+        Ok(Self {
+            plane,
+            ports,
+            api,
+            _beside: [store, controllers],
+            _dir: dir,
+        })
+    }
+
+    /// The control plane that it makes, for as long as it runs.
+    #[must_use]
+    pub fn plane(&self) -> &'static ControlPlane {
+        let given = ControlPlane::given(self.plane.kubeconfig());
+        // One for each test that asks: tests share control planes for the life of the process.
+        Box::leak(Box::new(given))
+    }
+
+    /// Kills the API server (SIGKILL). Its store stays.
+    pub async fn kill(&mut self) {
+        let _ = self.api.kill().await;
+    }
+
+    /// Starts the API server again, at the same address, and waits until it is ready.
+    pub async fn start_again(&mut self) -> Result<(), PlaneError> {
+        self.api = spawn(&self.plane, Program::KubeApiserver, &apiserver(&self.ports))?;
+        ready(&self.plane).await
+    }
+}
+
+async fn ready(plane: &Plane) -> Result<(), PlaneError> {
+    let client = client_of(&plane.kubeconfig()).await?;
+    let begin = Instant::now();
+    while !api_ready(&client).await {
+        if begin.elapsed() > PATIENCE {
+            let why = "an API server of one's own is not ready in time".to_owned();
+            return Err(PlaneError::Start(why));
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Ok(())
+}
+
+fn spawn(plane: &Plane, program: Program, args: &[String]) -> Result<Child, PlaneError> {
+    let missing = || PlaneError::Start(format!("{} is not built", program.name()));
+    let path = program.find().ok_or_else(missing)?;
+    let child = Command::new(path)
+        .args(args)
+        .current_dir(&plane.dir)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn();
+    Ok(child?)
+}
