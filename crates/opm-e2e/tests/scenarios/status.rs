@@ -16,6 +16,8 @@ scenarios! {
     what_may_not_be_read_is_unknown_and_never_missing,
     five_hundred_objects_take_few_requests,
     a_release_that_does_not_exist_is_not_found,
+    a_record_of_another_version_is_shown_as_far_as_it_goes,
+    a_record_in_plain_rfc_0001_form_is_shown_and_listed,
 }
 
 fn web(objects: &[Value]) -> Module {
@@ -360,4 +362,65 @@ async fn a_release_that_does_not_exist_is_not_found(w: World) {
     assert_eq!(ran.json()["error"]["kind"], "not-found");
     let dir = w.write(&web(&[config_map("a", "1")]));
     w.opm(&["mod", "status", &dir]).await.ends(5);
+}
+
+async fn a_record_of_another_version_is_shown_as_far_as_it_goes(w: World) {
+    w.apply(&web(&[config_map("a", "1")]), &[]).await.ok();
+    w.edit_record("web", |data| {
+        data.get_mut("metadata").unwrap()["apiVersion"] = json!("core.opmodel.dev/v9");
+    })
+    .await;
+    let ran = status(&w, &[]).await.ok().says("core.opmodel.dev/v9");
+    assert_eq!(names(&resources(&ran.json())), set(["ConfigMap/a"]));
+    assert_eq!(ran.json()["source"], "inventory");
+}
+
+/// What a tool writes that knows RFC-0001 and nothing else.
+async fn a_record_in_plain_rfc_0001_form_is_shown_and_listed(w: World) {
+    w.api.create(&w.ns, &config_map("config", "1")).await;
+    let id = "a3b8f2e1-7c4d-5a9e-b6f0-1234567890ab";
+    let metadata = json!({"kind": "ModuleRelease", "apiVersion": "core.opmodel.dev/v1alpha1",
+        "name": "minecraft", "namespace": w.ns, "releaseId": id, "lastTransitionTime": "2026-02-11T16:45:00Z"});
+    let entry = |kind: &str, name: &str| json!({"group": "", "kind": kind, "namespace": w.ns, "name": name, "v": "v1", "component": "app"});
+    let change = json!({
+        "module": {"path": "opmodel.dev/modules/minecraft@v0", "version": "0.1.0", "name": "minecraft"},
+        "values": "{}", "manifestDigest": "sha256:0", "timestamp": "2026-02-11T14:00:00Z",
+        "inventory": {"entries": [entry("ConfigMap", "config"), entry("Service", "gone")]}});
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "type": "opmodel.dev/release",
+        "metadata": {"name": format!("opm.minecraft.{id}"), "labels": {
+            "app.kubernetes.io/managed-by": "open-platform-model", "module.opmodel.dev/name": "minecraft",
+            "module.opmodel.dev/namespace": w.ns, "module-release.opmodel.dev/uuid": id,
+            "opmodel.dev/component": "inventory"}},
+        "stringData": {"metadata": metadata.to_string(), "index": "[\"change-sha1-a3b8f2e1\"]",
+            "change-sha1-a3b8f2e1": change.to_string()}});
+    w.api.create(&w.ns, &secret).await;
+
+    let shown = w
+        .opm(&["mod", "status", "minecraft", "-o", "json"])
+        .await
+        .ok()
+        .json();
+    assert_eq!(shown["changeId"], "change-sha1-a3b8f2e1");
+    assert_eq!(shown["lastTransitionTime"], "2026-02-11T16:45:00Z");
+    let all = resources(&shown);
+    assert_eq!(
+        (&all[0]["health"], &all[1]["health"]),
+        (&json!("Ready"), &json!("Missing"))
+    );
+
+    let listed = w
+        .opm(&["mod", "list", "--health", "-o", "json"])
+        .await
+        .ok()
+        .json();
+    let line = &listed["releases"][0];
+    assert_eq!(
+        (&line["name"], &line["releaseId"]),
+        (&json!("minecraft"), &json!(id))
+    );
+    assert_eq!(
+        (&line["module"]["name"], &line["health"]),
+        (&json!("minecraft"), &json!("Degraded"))
+    );
+    assert_eq!(line["note"], "it has no summary");
 }

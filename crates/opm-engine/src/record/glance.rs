@@ -1,7 +1,7 @@
 //! Reading a release's record to show it, never to write it: one that is damaged, or in a format
 //! that this version does not know, is told from one that is not there.
 
-use opm_core::record::{self, Change, Decoded, Kept, Lock, Metadata, Pending, Stored};
+use opm_core::record::{self, Change, Decoded, Kept, Lock, LogEntry, Metadata, Pending, Stored};
 
 use super::payload::PayloadError;
 use super::secret::parts;
@@ -61,6 +61,14 @@ impl Glimpse {
         match &self.stored {
             Stored::Writable(record) => &record.kept,
             Stored::ReadOnly(newer) => newer.kept(),
+        }
+    }
+
+    /// Deployments, newest first.
+    pub(crate) fn log(&self) -> &[LogEntry] {
+        match &self.stored {
+            Stored::Writable(record) => &record.log,
+            Stored::ReadOnly(newer) => newer.log(),
         }
     }
 

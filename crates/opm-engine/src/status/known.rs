@@ -6,7 +6,7 @@ use std::time::Duration;
 use opm_core::entry::Entry;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::protocol::{LockSight, LockState};
-use opm_core::record::{Change, ModuleRef, Stored};
+use opm_core::record::{Change, LogEntry, LogResult, ModuleRef, Stored};
 
 use super::{LockStatus, Source};
 use crate::delete::ByLabels;
@@ -107,6 +107,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         if change.is_none() {
             warnings.push("the release has no recorded change yet".to_owned());
         }
+        warnings.extend(glimpse.log().first().and_then(bad_end));
         Known {
             module: change.as_ref().map(|change| change.module.clone()),
             last_transition_time: glimpse.metadata().last_transition_time.clone(),
@@ -171,4 +172,23 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             warnings,
         })
     }
+}
+
+/// What there is to say about a deployment that did not end well.
+fn bad_end(last: &LogEntry) -> Option<String> {
+    let ended = match &last.result {
+        LogResult::Failed => "failed",
+        LogResult::Interrupted => "was interrupted",
+        LogResult::Lost => "was cut short",
+        LogResult::RolledBack => "was rolled back",
+        LogResult::Started | LogResult::Succeeded | LogResult::Other(_) => return None,
+    };
+    let reason = last.reason.as_ref().map(|reason| format!(": {reason}"));
+    Some(format!(
+        "the last deployment ({} by {} at {}) {ended}{}",
+        last.command,
+        last.who,
+        last.time,
+        reason.unwrap_or_default()
+    ))
 }

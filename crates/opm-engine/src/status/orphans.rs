@@ -14,7 +14,7 @@ use super::known::Known;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::observe::{CONCURRENT_LISTS, entry, was_applied};
-use crate::ports::{ApiError, Clock, Cluster, Detail, SecretStore, ServedKinds};
+use crate::ports::{ApiError, Clock, Cluster, Detail, ErrorKind, SecretStore, ServedKinds};
 
 impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     /// Finds them: everywhere and in all kinds, or where the release's changes have put objects.
@@ -44,7 +44,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 
     /// What carries a label in these kinds and namespaces. A place that may not be listed is left
-    /// out without a word: nobody asked for it.
+    /// out without a word: nobody asked for it, as `--scan` does.
     async fn labelled_where(
         &self,
         places: &BTreeSet<(GroupKind, Option<String>)>,
@@ -63,7 +63,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             .buffer_unordered(CONCURRENT_LISTS)
             .collect()
             .await;
-        let objects = lists.into_iter().flatten().flatten();
-        (objects.filter(was_applied).collect(), Vec::new())
+        let (mut objects, mut warnings) = (Vec::new(), Vec::new());
+        for listed in lists {
+            match listed {
+                Ok(found) => objects.extend(found.into_iter().filter(was_applied)),
+                Err(error) if error.kind == ErrorKind::Forbidden => {}
+                Err(error) => warnings.push(format!("orphans could not be looked for: {error}")),
+            }
+        }
+        (objects, warnings)
     }
 }

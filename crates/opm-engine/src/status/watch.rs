@@ -118,7 +118,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         onlooker: &mut dyn Onlooker,
     ) -> Result<Ended, ApiError> {
         let record = gathered.record_identity();
-        let mut wanted: Vec<Identity> = gathered.known.tracked.iter().cloned().collect();
+        let mut wanted = gathered.to_watch();
         wanted.push(record.clone());
         let (sender, events) = unbounded();
         let mut pass_on = |event| sender.unbounded_send(event).is_err();
@@ -176,6 +176,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
 }
 
 impl Gathered {
+    /// What can be watched: what may not even be read would end the watch of everything else.
+    fn to_watch(&self) -> Vec<Identity> {
+        let hidden = |id: &&Identity| matches!(self.seen.sights.get(*id), Some(Sight::Hidden(_)));
+        let tracked = self.known.tracked.iter();
+        tracked.filter(|id| !hidden(id)).cloned().collect()
+    }
+
     fn record_identity(&self) -> Identity {
         let release = &self.known.release;
         Identity::new(
