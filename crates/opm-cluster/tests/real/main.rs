@@ -14,6 +14,7 @@ mod faults;
 mod look;
 mod messages;
 mod network;
+mod part;
 mod secrets;
 mod served;
 mod watch;

@@ -57,6 +57,21 @@ pub enum Ownership {
     Nobodys,
 }
 
+impl Live {
+    /// The other releases that share the object. One that belongs to a release alone has none,
+    /// unless one joined in the moment in which it ceased to be shared.
+    pub fn shared_with(&self, release: &ReleaseId) -> Vec<Release> {
+        let mine = release.to_string();
+        let others = self.owner.shared.iter().filter(|(id, _)| *id != mine);
+        let release = |(id, name): &(String, String)| Release {
+            id: id.clone(),
+            name: Some(name.clone()),
+            namespace: None,
+        };
+        others.map(release).collect()
+    }
+}
+
 impl Ownership {
     /// Reads the table for a live object, given the uid that the record has for it.
     pub fn of(live: &Live, recorded_uid: Option<&str>, release: &ReleaseId) -> Self {
@@ -77,16 +92,9 @@ impl Ownership {
             None => {}
         }
         if !live.owner.shared.is_empty() {
-            let (own, others): (Vec<_>, Vec<_>) =
-                live.owner.shared.iter().partition(|(id, _)| *id == mine);
-            let others = others.into_iter().map(|(id, name)| Release {
-                id: id.clone(),
-                name: Some(name.clone()),
-                namespace: None,
-            });
             return Self::Shared {
-                mine: !own.is_empty(),
-                others: others.collect(),
+                mine: live.owner.shared.iter().any(|(id, _)| *id == mine),
+                others: live.shared_with(release),
             };
         }
         match recorded_uid {

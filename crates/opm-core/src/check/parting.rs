@@ -35,15 +35,15 @@ pub fn part_with(
 ) -> Option<Parting> {
     let live = Live::read(object, release);
     let (own_shared, own_managers) = (shared_label(release), own_managers(release));
-    let others_stay = match Ownership::of(&live, recorded_uid, release) {
-        Ownership::Mine => false,
-        Ownership::Shared { mine: true, others } => !others.is_empty(),
+    match Ownership::of(&live, recorded_uid, release) {
+        Ownership::Mine | Ownership::Shared { mine: true, .. } => {}
         _ => return None,
-    };
+    }
+    let others_stay = !live.shared_with(release).is_empty();
     let metadata = object.get("metadata")?;
     let goes = |(key, value): &(&String, &Value)| match key.as_str() {
         MANAGED_BY => !others_stay && value.as_str() == Some(MANAGED_BY_OPM),
-        key => (OWN.contains(&key) && !others_stay) || key == own_shared,
+        key => OWN.contains(&key) || key == own_shared,
     };
     let labels = metadata.get("labels").and_then(Value::as_object);
     let labels = labels.into_iter().flatten().filter(goes);
@@ -108,8 +108,9 @@ pub enum SharedNow {
 /// Decides anew about an object that others may have joined or left since the plan was made.
 pub fn shared_now(live: &Live, step: &PruneStep, release: &ReleaseId) -> SharedNow {
     let last = match Ownership::of(live, step.entry.uid.as_deref(), release) {
-        Ownership::Shared { mine: true, others } => others.is_empty(),
-        Ownership::Mine => true,
+        Ownership::Mine | Ownership::Shared { mine: true, .. } => {
+            live.shared_with(release).is_empty()
+        }
         Ownership::Shared { mine: false, .. } | Ownership::Anothers(_) => return SharedNow::LetGo,
         Ownership::Nobodys => return SharedNow::NotMine,
     };

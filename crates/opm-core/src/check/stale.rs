@@ -68,8 +68,7 @@ fn present(
         return decisions.transferred.push(Transferred { entry, to });
     }
     let shared_with = match Ownership::of(live, entry.uid.as_deref(), &checking.release) {
-        Ownership::Mine => Vec::new(),
-        Ownership::Shared { others, .. } => others,
+        Ownership::Mine | Ownership::Shared { .. } => live.shared_with(&checking.release),
         Ownership::Nobodys | Ownership::Anothers(_) => {
             let reason = match live.is_record {
                 true => "it is the record of a release".to_owned(),

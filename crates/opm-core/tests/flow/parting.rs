@@ -102,6 +102,17 @@ fn what_a_release_takes_back_of_itself() {
         ),
         ("nobody's", live(&json!({}), &["kubectl"]), Some("u"), None),
     ];
+    let torn = live(
+        &json!({UUID: me, shared(OTHER): "b", "app.kubernetes.io/managed-by": "open-platform-model"}),
+        &["opm", &theirs],
+    );
+    let parting = part_with(&torn, None, &release()).unwrap();
+    assert_eq!(
+        parting.labels,
+        [UUID],
+        "somebody joined what was about to be one's own"
+    );
+    assert_eq!(parting.managed_fields.len(), 1);
     for (what, object, recorded, expected) in cases {
         let parting = part_with(&object, recorded, &release());
         let found = parting.as_ref().map(|parting| {
@@ -146,6 +157,7 @@ fn others_join_and_leave_meanwhile() {
         json!({shared(&me): "a"}),
         json!({shared(&me): "a", shared(OTHER): "b"}),
     );
+    let torn = json!({UUID: me, shared(OTHER): "b"});
     let (left, taken) = (json!({shared(OTHER): "b"}), json!({UUID: OTHER}));
     let step = |short: &str, how: PruneHow| PruneStep {
         entry: Entry::new(id(short), "v1", "app"),
@@ -174,6 +186,7 @@ fn others_join_and_leave_meanwhile() {
             SharedNow::Leave,
             SharedNow::Leave,
         ),
+        (&torn, PruneHow::Delete, SharedNow::Leave, SharedNow::Leave),
         (
             &left,
             PruneHow::LeaveShared,

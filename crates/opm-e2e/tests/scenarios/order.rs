@@ -145,6 +145,9 @@ async fn a_volume_claim_cannot_be_handed_over_while_both_run(w: World) {
         .says("Deployment/old")
         .says("StatefulSet/new");
     assert!(!w.exists("StatefulSet/new").await, "nothing was touched");
+    let pretended = ["--prune-after-ready", "--dry-run"];
+    let ran = w.apply(&new, &pretended).await.ends(2);
+    ran.says("PersistentVolumeClaim/data");
     assert_eq!(w.record("web").await.secret, before);
     // At once, it can; and another claim is another matter.
     w.apply(&new, &[])

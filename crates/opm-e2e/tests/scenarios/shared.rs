@@ -1,7 +1,9 @@
 //! Objects that several releases bring along: they belong to all of them, and go with the last.
 
 use opm_e2e::api;
-use opm_e2e::objects::{cluster_role, config_map, custom, custom_kind, shared};
+use opm_e2e::objects::{
+    cluster_role, config_map, custom, custom_kind, in_namespace, namespace, shared,
+};
 use opm_e2e::{Killed, Module, Moment, World, full, note, scenarios, set};
 use serde_json::{Value, json};
 
@@ -13,6 +15,7 @@ scenarios! {
     a_shared_object_changes_hands,
     without_a_record_shared_objects_are_found_by_their_labels,
     a_release_whose_namespace_is_gone_can_be_deleted,
+    a_shared_namespace_goes_with_the_last_release,
     releases_that_let_go_at_the_same_moment_leave_nothing,
     what_is_cut_short_is_completed_by_the_next_run,
 }
@@ -357,6 +360,28 @@ async fn a_release_whose_namespace_is_gone_can_be_deleted(w: World) {
     ran.did("deleted", &format!("ClusterRole/{role}"));
     assert!(!w.exists(&format!("ClusterRole/{role}")).await);
     w.opm(&delete).await.ends(5);
+}
+
+async fn a_shared_namespace_goes_with_the_last_release(w: World) {
+    let common = w.name("common");
+    let spelled = format!("Namespace/{common}");
+    let with = |name: &str| {
+        let inside = in_namespace(config_map(name, "1"), &common);
+        release(name, &[shared(namespace(&common)), inside])
+    };
+    w.apply(&with("a"), &[]).await.ok();
+    w.apply(&with("b"), &[]).await.ok();
+    w.delete("a", &["--prune-namespaces"]).await.ok();
+    let left = w.get(&spelled).await.unwrap();
+    assert!(left["metadata"]["deletionTimestamp"].is_null());
+    assert!(!w.exists(&format!("{common}:ConfigMap/a")).await);
+    assert!(w.exists(&format!("{common}:ConfigMap/b")).await);
+    // Without its flag the last one keeps it, and what carries its label is found again.
+    w.delete("b", &[]).await.ok().did("kept", &spelled);
+    assert_eq!(sharing(&w.get(&spelled).await.unwrap()), set(["b"]));
+    w.apply(&with("b"), &[]).await.ok();
+    w.delete("b", &["--prune-namespaces"]).await.ok();
+    assert!(w.gone(&spelled).await);
 }
 
 async fn releases_that_let_go_at_the_same_moment_leave_nothing(w: World) {

@@ -90,7 +90,8 @@ async fn a_release_goes_on_under_a_module_of_another_path(w: World) {
         .await
         .ends(2)
         .says("release shop in namespace");
-    w.apply(&new, &["--take-ownership"]).await.ok();
+    let ran = w.apply(&new, &["--take-ownership"]).await.ok();
+    ran.says("there is another release named shop");
     w.delete("shop", &[])
         .await
         .ends(2)

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use opm_core::check::CheckedPlan;
+use opm_core::check::{ApplyStep, PruneStep};
 use opm_core::identity::Identity;
 use opm_core::plan::{Contested, claims, contested, runs_pods};
 use serde_json::{Map, Value};
@@ -17,20 +17,20 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// Refuses if what has to be ready first waits for a claim of what goes only then.
     pub(super) async fn without_contested_claims(
         &self,
-        checked: &CheckedPlan,
+        applies: impl Iterator<Item = &ApplyStep>,
+        going: &[PruneStep],
         scene: &Scene,
     ) -> Result<(), Failure> {
         if !self.request.prune_after_ready {
             return Ok(());
         }
-        let going = checked.stale.prune.iter().map(|step| &step.entry.identity);
+        let going = going.iter().map(|step| &step.entry.identity);
         let going: Vec<Identity> = going
             .filter(|i| runs_pods(&i.group_kind))
             .cloned()
             .collect();
         let old = self.whole(&going).await?;
-        let rendered: Vec<Identity> = checked
-            .applies()
+        let rendered: Vec<Identity> = applies
             .map(|step| step.entry.identity.clone())
             .filter(|identity| runs_pods(&identity.group_kind))
             .collect();

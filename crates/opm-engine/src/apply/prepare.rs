@@ -161,7 +161,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         let scene = self.scene(surveyed, own_namespace, going, served).await;
         let (scene, loaded, record) = scene;
         self.without_conflicts(&checked, &scene).await?;
-        self.without_contested_claims(&checked, &scene).await?;
+        let going = &checked.stale.prune;
+        self.without_contested_claims(checked.applies(), going, &scene)
+            .await?;
         Ok(Prepared {
             checked,
             scene,
@@ -178,6 +180,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         served: &ServedKinds,
     ) -> Result<Surveyed, Failure> {
         let reached = self.reach(served).await;
+        if loaded.is_none() {
+            warnings.extend(self.engine.namesakes(&self.release()).await);
+        }
         let stored = loaded.as_ref().map(|loaded| loaded.record.clone());
         let mut record = stored.unwrap_or_else(|| new_record(&self.candidate.owner));
         self.add_orphans(&mut record, served, &mut warnings).await?;

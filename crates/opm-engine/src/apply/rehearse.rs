@@ -88,12 +88,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             &self.checking(&surveyed),
         );
         let awaited = self.awaited_deletions(&mut preview.refusals);
-        let blocked = [surveyed.reached.clone().err(), unwritable];
+        let unreached = surveyed.reached.clone().err();
         let own_namespace = surveyed.reached.clone().unwrap_or(OwnNamespace::Exists);
         let entries = named(&surveyed);
         let going = &preview.stale.prune;
         let scene = self.scene(surveyed, own_namespace, going, served).await;
         let (scene, loaded, _) = scene;
+        let contested = self.without_contested_claims(preview.applies(), going, &scene);
+        let blocked = [unreached, unwritable, contested.await.err()];
 
         self.announce(preview.applies(), &preview.stale);
         let mut rehearsed = Rehearsed::default();
@@ -270,7 +272,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         &self,
         preview: Preview,
         rehearsed: Rehearsed,
-        blocked: [Option<Failure>; 2],
+        blocked: [Option<Failure>; 3],
         scene: &Scene,
         loaded: Option<&Loaded>,
     ) -> DiffReport {
@@ -394,7 +396,7 @@ fn identity_of(object: &Map<String, Value>) -> Map<String, Value> {
 
 /// How an apply would fail: by a check, or when an object is sent.
 fn would_fail(
-    blocked: [Option<Failure>; 2],
+    blocked: [Option<Failure>; 3],
     refusals: &[Refusal],
     rehearsed: &Rehearsed,
 ) -> Option<Failure> {

@@ -4,6 +4,7 @@
 
 mod autoscalers;
 mod labelled;
+mod namesakes;
 mod occupants;
 mod plan;
 mod surroundings;
