@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{
@@ -111,6 +112,27 @@ async fn a_deployment_becomes_ready_under_a_watch() {
     tokio::time::timeout(Duration::from_secs(5), ready)
         .await
         .unwrap();
+}
+
+#[tokio::test]
+async fn an_autoscaler_says_that_it_is_content() {
+    let dir = tempfile::tempdir().unwrap();
+    let api: Api<HorizontalPodAutoscaler> = Api::namespaced(client(dir.path()), "default");
+    let object = json!({
+        "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web"},
+        "spec": {"minReplicas": 2, "maxReplicas": 4,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}
+    });
+    api.patch("web", &PatchParams::apply("t"), &Patch::Apply(object))
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let status = api.get("web").await.unwrap().status.unwrap();
+    assert_eq!(status.desired_replicas, 2);
+    let active = status.conditions.unwrap();
+    let active = active.iter().find(|c| c.type_ == "ScalingActive").unwrap();
+    assert_eq!(active.status, "True");
 }
 
 #[tokio::test]
