@@ -118,6 +118,13 @@ label_name!(
     "namespace"
 );
 
+/// A module is called like its release unless somebody says otherwise; both follow one rule.
+impl From<&ReleaseName> for ModuleName {
+    fn from(release: &ReleaseName) -> Self {
+        Self(release.0.clone())
+    }
+}
+
 /// Where a module comes from: a CUE module path with or without its major version
 /// (`opmodel.dev/modules/minecraft@v0`), or `local/<name>`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

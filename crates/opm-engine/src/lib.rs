@@ -17,6 +17,7 @@ mod observe;
 pub mod ports;
 mod record;
 mod removal;
+pub mod repair;
 pub mod report;
 pub mod request;
 mod rollback;

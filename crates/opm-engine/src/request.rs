@@ -171,6 +171,19 @@ pub struct ForgetRequest {
     pub lock_timeout: Duration,
 }
 
+/// Rebuild a record that was lost or damaged.
+#[derive(Debug, Clone)]
+pub struct RepairRequest {
+    /// Which release.
+    pub release: ReleaseRef,
+    /// Its namespace.
+    pub namespace: NamespaceName,
+    /// Only show what would be written.
+    pub dry_run: bool,
+    /// How long to wait for another holder of the lock.
+    pub lock_timeout: Duration,
+}
+
 /// Remove the lock of a dead holder.
 #[derive(Debug, Clone)]
 pub struct UnlockRequest {

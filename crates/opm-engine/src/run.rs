@@ -1,5 +1,7 @@
 //! What every run that writes has in common: who it is, what time it is, and how it ends.
 
+use std::collections::BTreeMap;
+
 use opm_core::digest::ObjectHash;
 use opm_core::event::Action;
 use opm_core::labels::Owner;
@@ -11,7 +13,7 @@ use opm_core::time::Timestamp;
 
 use crate::engine::Engine;
 use crate::ports::{Clock, Cluster, SecretStore};
-use crate::report::{Outcome, Tracked};
+use crate::report::{Outcome, Release, Tracked};
 
 impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     /// The server's time, as well as it is known.
@@ -105,6 +107,18 @@ pub(crate) fn new_record(owner: &Owner) -> Record {
         extra: Extra::default(),
     };
     Record::new(metadata, release_labels(owner))
+}
+
+/// A record of which nothing is known but whose it is.
+pub(crate) fn shell(release: &Release) -> Record {
+    let metadata = Metadata {
+        name: release.name.to_string(),
+        namespace: release.namespace.to_string(),
+        release_id: release.id.to_string(),
+        last_transition_time: None,
+        extra: Extra::default(),
+    };
+    Record::new(metadata, BTreeMap::new())
 }
 
 /// What is still to be cleaned up, as a report names it.

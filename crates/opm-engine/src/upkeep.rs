@@ -36,7 +36,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 
     /// A plan that removes the kept objects that `named` names, and leaves all else alone.
-    async fn plan_upkeep(
+    pub(crate) async fn plan_upkeep(
         &self,
         release: &Release,
         record: &Record,

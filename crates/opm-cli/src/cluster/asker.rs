@@ -7,6 +7,7 @@ use std::pin::Pin;
 use opm_core::identity::Identity;
 use opm_engine::ports::{Answer, Asker, Question};
 
+use super::repair::findings;
 use crate::ui::Ui;
 
 /// Asks on the terminal. `--yes` answers what it may answer; without a terminal nothing can be
@@ -53,6 +54,7 @@ fn answered_by_yes(question: &Question) -> bool {
         Question::Delete { .. }
         | Question::PruneKept { .. }
         | Question::Data { .. }
+        | Question::Repair(_)
         | Question::Unlock { .. } => true,
     }
 }
@@ -95,6 +97,9 @@ fn wording(question: &Question) -> String {
                 ));
             }
             format!("{}\nGo back all the same?", lines.join("\n"))
+        }
+        Question::Repair(report) => {
+            format!("{}\nWrite this record?", findings(report))
         }
         Question::Unlock { holder } => format!("The lock is held by {holder}.\nRemove it?"),
     }

@@ -7,7 +7,7 @@ use opm_engine::{Failure, Outcome};
 use serde_json::{Map, Value, json};
 
 use super::Session;
-use super::report::{self, resource, tracked};
+use super::report::{self, identity, resource, tracked};
 use crate::error::{CliError, Exit};
 use crate::ui::{Format, difference};
 
@@ -40,11 +40,7 @@ impl Session {
             error.document = document;
             return Err(error);
         }
-        match self.ui.format_or(Format::Table) {
-            Format::Json => self.ui.json(&document)?,
-            Format::Yaml => self.ui.yaml(&document)?,
-            Format::Table | Format::Wide => {}
-        }
+        self.ui.json_or_yaml(&document)?;
         Ok(match exit_code && report.differs() {
             true => Exit::Differences,
             false => Exit::Done,
@@ -95,14 +91,10 @@ pub(crate) fn change(change: &FieldChange) -> Value {
 }
 
 fn let_go(let_go: &LetGo) -> Value {
-    let identity = &let_go.entry.identity;
-    json!({
-        "group": identity.group(),
-        "kind": identity.kind(),
-        "namespace": identity.namespace.as_deref().unwrap_or_default(),
-        "name": identity.name,
-        "v": let_go.entry.version,
-        "component": let_go.entry.component,
-        "to": {"name": let_go.to.name, "namespace": let_go.to.namespace, "releaseId": let_go.to.id},
-    })
+    let (entry, to) = (&let_go.entry, &let_go.to);
+    let mut value = identity(&entry.identity);
+    value["v"] = json!(entry.version);
+    value["component"] = json!(entry.component);
+    value["to"] = json!({"name": to.name, "namespace": to.namespace, "releaseId": to.id});
+    value
 }

@@ -6,6 +6,7 @@ mod connect;
 pub(crate) mod difference;
 mod onlooker;
 mod progress;
+mod repair;
 pub(crate) mod report;
 mod session;
 mod status;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use opm_core::event::Action;
+use opm_core::identity::Identity;
 use opm_engine::{Failure, FailureKind, Outcome, Release, Report, Tracked};
 use serde_json::{Map, Value, json};
 
@@ -83,16 +84,21 @@ pub(crate) fn release(release: &Release) -> Value {
     })
 }
 
+/// An object, as every document names it. A cluster-scoped one has an empty namespace.
+pub(super) fn identity(identity: &Identity) -> Value {
+    json!({
+        "group": identity.group(),
+        "kind": identity.kind(),
+        "namespace": identity.namespace.as_deref().unwrap_or_default(),
+        "name": identity.name,
+    })
+}
+
 pub(super) fn resource(outcome: &Outcome) -> Value {
-    let mut value = json!({
-        "group": outcome.identity.group(),
-        "kind": outcome.identity.kind(),
-        "namespace": outcome.identity.namespace.as_deref().unwrap_or_default(),
-        "name": outcome.identity.name,
-        "v": outcome.version,
-        "component": outcome.component,
-        "action": outcome.action.word(),
-    });
+    let mut value = identity(&outcome.identity);
+    value["v"] = json!(outcome.version);
+    value["component"] = json!(outcome.component);
+    value["action"] = json!(outcome.action.word());
     if let Some(reason) = &outcome.reason {
         value["reason"] = json!(reason);
     }
@@ -100,17 +106,12 @@ pub(super) fn resource(outcome: &Outcome) -> Value {
 }
 
 pub(super) fn tracked(object: &Tracked) -> Value {
-    let mut value = json!({
-        "group": object.identity.group(),
-        "kind": object.identity.kind(),
-        "namespace": object.identity.namespace.as_deref().unwrap_or_default(),
-        "name": object.identity.name,
-        "v": object.version,
-        "component": object.component,
-        "why": object.why,
-        "change": object.change,
-        "since": object.since,
-    });
+    let mut value = identity(&object.identity);
+    value["v"] = json!(object.version);
+    value["component"] = json!(object.component);
+    value["why"] = json!(object.why);
+    value["change"] = json!(object.change);
+    value["since"] = json!(object.since);
     if let Some(reason) = &object.reason {
         value["reason"] = json!(reason);
     }
@@ -170,7 +171,7 @@ fn summary(report: &Report) -> String {
 
 #[cfg(test)]
 mod tests {
-    use opm_core::identity::{GroupKind, Identity};
+    use opm_core::identity::GroupKind;
 
     use super::*;
 

@@ -67,6 +67,15 @@ impl Ui {
         }
     }
 
+    /// Prints a document for scripts, if one was asked for.
+    pub(crate) fn json_or_yaml(&self, document: &impl Serialize) -> Result<(), CliError> {
+        match self.format_or(Format::Table) {
+            Format::Json => self.json(document),
+            Format::Yaml => self.yaml(document),
+            Format::Table | Format::Wide => Ok(()),
+        }
+    }
+
     /// Prints a document as JSON.
     pub(crate) fn json(&self, document: &impl Serialize) -> Result<(), CliError> {
         let text =

@@ -3,7 +3,7 @@
 
 use opm_core::feature::declared::CHANGE_RECORDS;
 use opm_core::record::ring::named;
-use opm_core::record::{Part, RecordRef};
+use opm_core::record::{Body, Change, Extra, Inventory, Part, RecordRef, RecordedEntry};
 
 use super::Apply;
 use crate::ports::{Clock, Cluster, SecretStore};
@@ -38,7 +38,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             let candidate = &self.candidate;
             let kept = self
                 .engine
-                .keep_manifests(release, candidate, stored, &beside.existing)
+                .keep_manifests(
+                    release,
+                    candidate,
+                    stored,
+                    &beside.existing,
+                    &self.change_alone(),
+                )
                 .await;
             if let Some(why) = kept.dropped.get(&Part::Manifests) {
                 let warning = format!("the manifests of this change could not be kept: {why}");
@@ -47,6 +53,29 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             beside.manifests = Some(kept);
         }
         beside
+    }
+
+    /// The change as far as it is known without the cluster: what a repair starts from.
+    fn change_alone(&self) -> Change {
+        let change = self.new_change(None);
+        let entries = self.candidate.entries().into_iter();
+        Change {
+            id: change.id,
+            module: change.module,
+            values: Body::Here(change.values),
+            manifest_digest: change.manifest_digest,
+            timestamp: self.engine.server_now().to_string(),
+            inventory: Body::Here(Inventory {
+                entries: entries.map(RecordedEntry::from).collect(),
+                extra: Extra::default(),
+            }),
+            components: Some(change.components),
+            features: Some(change.features),
+            order: change.order,
+            parent: None,
+            record: None,
+            extra: Extra::default(),
+        }
     }
 
     /// Removes the record Secrets that the record does not name any more.

@@ -96,7 +96,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         }
     }
 
-    fn new_change(&self, record: Option<RecordRef>) -> NewChange {
+    pub(super) fn new_change(&self, record: Option<RecordRef>) -> NewChange {
         let features = self.course.features(&self.engine.settings.features);
         NewChange::of(&self.candidate, features, record)
     }

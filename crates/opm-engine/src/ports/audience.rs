@@ -6,6 +6,8 @@ use std::pin::Pin;
 use opm_core::event::Event;
 use opm_core::identity::Identity;
 
+use crate::repair::RepairReport;
+
 /// Takes the stream of events. Must not block.
 pub trait Events: Send + Sync {
     /// One thing has happened.
@@ -13,7 +15,7 @@ pub trait Events: Send + Sync {
 }
 
 /// What only a person may decide.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Question {
     /// A field of this object cannot be changed in place. Delete and recreate it?
     /// `--recreate` says yes beforehand; `--yes` alone does not.
@@ -42,6 +44,8 @@ pub enum Question {
         /// Claims that do not exist any more, and begin empty.
         fresh: Vec<Identity>,
     },
+    /// The record of a release will be rebuilt like this. `--yes` says yes beforehand.
+    Repair(Box<RepairReport>),
     /// The lock of this holder will be removed. `--yes` says yes beforehand.
     Unlock {
         /// The holder, with host and time.

@@ -44,7 +44,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
     }
 
     /// The Secret of a release whose id is known, unread, and warnings.
-    pub(super) async fn stored(
+    pub(crate) async fn stored(
         &self,
         release: &Release,
     ) -> Result<(Option<StoredSecret>, Vec<String>), Failure> {

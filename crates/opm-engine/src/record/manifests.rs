@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 
 use opm_core::candidate::Candidate;
 use opm_core::record::ring::named;
-use opm_core::record::{Held, Part, Record, RecordRef, labels_beside};
+use opm_core::record::{Change, Held, Part, Record, RecordRef, encode_change, labels_beside};
 
 use super::RecordSecret;
-use super::payload::{Beside, secret_name};
+use super::payload::{Beside, OfChange, secret_name};
 use crate::engine::Engine;
 use crate::ports::SecretStore;
 use crate::report::Release;
@@ -22,13 +22,15 @@ pub(super) const KEY: &str = "manifests";
 impl<C, S: SecretStore, K> Engine<C, S, K> {
     /// Keeps the manifests of the candidate's change. `stored` is the record as it stands in the
     /// cluster. What an earlier run kept for the same change is kept on, if it is still there: a
-    /// delete that was cut short may have taken it.
+    /// delete that was cut short may have taken it. The change itself is kept beside them, for
+    /// the day on which the release's Secret is lost.
     pub(crate) async fn keep_manifests(
         &self,
         release: &Release,
         candidate: &Candidate,
         stored: &Record,
         existing: &[RecordSecret],
+        change: &Change,
     ) -> RecordRef {
         let mut reference = RecordRef::default();
         let former = stored.change(candidate.change.as_str());
@@ -40,6 +42,10 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         let beside = Beside {
             release,
             labels: labels_beside(stored),
+            of: Some(OfChange {
+                id: change.id.clone(),
+                encoded: encode_change(change),
+            }),
             gate: &self.gate,
         };
         let manifests = candidate.canonical_manifests();

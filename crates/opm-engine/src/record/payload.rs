@@ -26,10 +26,28 @@ const LARGEST: u64 = 512 << 20;
 /// How often a piece is written anew when somebody else was at its place.
 const ATTEMPTS: usize = 5;
 
+/// Annotation on the Secrets that hold a change's manifests: which change.
+pub(crate) const CHANGE_ANNOTATION: &str = "opmodel.dev/change";
+
+/// The key in the first of them that holds the change itself, compressed.
+pub(crate) const CHANGE_KEY: &str = "change";
+
+/// A change that is larger than this, compressed, is not kept beside its manifests: there would
+/// be no room for both in one Secret.
+const LARGEST_CHANGE: usize = 100_000;
+
+/// The change that a payload belongs to, in case the release's own Secret is lost.
+pub(crate) struct OfChange {
+    pub(crate) id: String,
+    /// The change, as the codec writes it.
+    pub(crate) encoded: Vec<u8>,
+}
+
 /// Where payloads of a release go, and what their Secrets have in common.
 pub(crate) struct Beside<'a> {
     pub(crate) release: &'a Release,
     pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) of: Option<OfChange>,
     /// In front of every write.
     pub(crate) gate: &'a Gate,
 }
@@ -79,8 +97,12 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
             return Err(PayloadError::TooLarge(bytes));
         }
         let places = allocate(places_needed(packed.len()), taken).ok_or(PayloadError::Full)?;
+        let mut change = beside.of.as_ref().and_then(OfChange::packed);
         for (place, piece) in places.iter().zip(pieces(&packed)) {
-            self.write_piece(beside, *place, key, piece).await?;
+            let data = [(key.to_owned(), piece.to_vec())];
+            let change = change.take().map(|change| (CHANGE_KEY.to_owned(), change));
+            let data = data.into_iter().chain(change).collect();
+            self.write_piece(beside, *place, data).await?;
         }
         Ok(Held {
             places,
@@ -145,16 +167,17 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         &self,
         beside: &Beside<'_>,
         place: u8,
-        key: &str,
-        piece: &[u8],
+        data: BTreeMap<String, Vec<u8>>,
     ) -> Result<(), ApiError> {
+        let change = beside.of.iter();
+        let annotations = change.map(|of| (CHANGE_ANNOTATION.to_owned(), of.id.clone()));
         let content = SecretContent {
             name: secret_name(beside.release, place),
             namespace: beside.release.namespace.to_string(),
             secret_type: RECORD_TYPE.to_owned(),
             labels: beside.labels.clone(),
-            annotations: BTreeMap::new(),
-            data: BTreeMap::from([(key.to_owned(), piece.to_vec())]),
+            annotations: annotations.collect(),
+            data,
             immutable: false,
         };
         for _ in 0..ATTEMPTS {
@@ -181,9 +204,16 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
     }
 }
 
+impl OfChange {
+    fn packed(&self) -> Option<Vec<u8>> {
+        let packed = zstd::encode_all(self.encoded.as_slice(), LEVEL).ok()?;
+        (packed.len() <= LARGEST_CHANGE).then_some(packed)
+    }
+}
+
 /// Decompresses no further than the largest payload: a few forged bytes could stand for many
 /// gigabytes.
-pub(super) fn unpacked(packed: &[u8]) -> std::io::Result<Vec<u8>> {
+pub(crate) fn unpacked(packed: &[u8]) -> std::io::Result<Vec<u8>> {
     unpacked_within(packed, LARGEST)
 }
 

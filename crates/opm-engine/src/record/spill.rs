@@ -83,6 +83,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         let beside = Beside {
             release,
             labels: labels_beside(stored),
+            of: None,
             gate,
         };
         for moved in std::mem::take(&mut fitted.moves) {

@@ -33,7 +33,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             return self.take(release, stored, fitted.record, records).await;
         }
         let before = match stored {
-            Some(stored) => Some(secret::read(stored)?.0),
+            // One that cannot be read is about to be replaced by its repaired self.
+            Some(stored) => secret::read(stored).ok().map(|(record, _)| record),
             None => None,
         };
         if let Some(record) = all_in_place(fitted, before.as_ref()) {

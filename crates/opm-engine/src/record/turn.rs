@@ -41,6 +41,24 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
         patience: Duration,
         audience: Audience<'_>,
     ) -> Result<Turn, Failure> {
+        let load = async || {
+            let (loaded, warnings) = self.load(release).await?;
+            if let Some(loaded) = &loaded {
+                check_writable(&loaded.stored)?;
+            }
+            Ok((loaded, warnings))
+        };
+        self.turn_by(release, patience, audience, load).await
+    }
+
+    /// The same, for whoever reads the record in another way.
+    pub(crate) async fn turn_by(
+        &self,
+        release: &Release,
+        patience: Duration,
+        audience: Audience<'_>,
+        load: impl AsyncFn() -> Result<(Option<Loaded>, Vec<String>), Failure>,
+    ) -> Result<Turn, Failure> {
         // Whatever became of an earlier run, this one holds no lock yet.
         self.gate.no_lock();
         let started = self.clock.monotonic();
@@ -48,7 +66,7 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
         let mut first: Option<Watched> = None;
         let mut told = false;
         loop {
-            let (loaded, warnings) = self.load(release).await?;
+            let (loaded, warnings) = load().await?;
             let Some(loaded) = loaded else {
                 return Ok(Turn {
                     loaded: None,
@@ -56,7 +74,6 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
                     warnings,
                 });
             };
-            check_writable(&loaded.stored)?;
             let sight = self.sight(&loaded, &mut watched);
             first = first.or_else(|| watched.clone());
             let record = Some(&loaded.record);

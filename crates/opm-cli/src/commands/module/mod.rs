@@ -14,6 +14,7 @@ mod plan_args;
 mod prune;
 mod release_arg;
 mod rendering;
+mod repair;
 mod rollback;
 mod show;
 mod status;
@@ -42,6 +43,7 @@ pub(crate) enum Command {
     Rollback(Box<rollback::Args>),
     Prune(prune::Args),
     Forget(forget::Args),
+    Repair(repair::Args),
     Unlock(unlock::Args),
 }
 
@@ -60,6 +62,7 @@ pub(super) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exi
         Command::Rollback(args) => rollback::run(args, settings, ui),
         Command::Prune(args) => prune::run(args, settings, ui),
         Command::Forget(args) => forget::run(args, settings, ui),
+        Command::Repair(args) => repair::run(args, settings, ui),
         Command::Unlock(args) => unlock::run(args, settings, ui),
     }
 }

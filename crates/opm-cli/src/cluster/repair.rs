@@ -1,0 +1,141 @@
+//! What a repair found and wrote, for people and for scripts.
+
+use opm_core::repair::{RecoveredChange, Source, Taken, TakenObject};
+use opm_engine::Failure;
+use opm_engine::repair::{RepairReport, SecretState};
+use serde_json::{Map, Value, json};
+
+use super::Session;
+use super::report::{self, identity, tracked};
+use crate::error::{CliError, Exit};
+use crate::ui::Table;
+
+impl Session {
+    /// Ends `repair` with what became of it.
+    pub(crate) fn show_repair(
+        &self,
+        result: Result<RepairReport, Failure>,
+    ) -> Result<Exit, CliError> {
+        let report = result.map_err(|failure| self.failed(failure))?;
+        for warning in &report.warnings {
+            self.ui.warn(warning);
+        }
+        self.ui.info(&findings(&report));
+        if !report.needed {
+            self.ui.json_or_yaml(&document(&report))?;
+            self.ui.info("nothing to repair");
+            return Ok(Exit::Done);
+        }
+        self.ui.data(&document(&report), |_| table(&report))?;
+        self.ui.info(match report.dry_run {
+            true => "a dry run, nothing was written",
+            false => "the record is repaired; `opm mod diff` shows what the next apply does",
+        });
+        Ok(Exit::Done)
+    }
+}
+
+/// What was found, in words: also what a person is asked about.
+pub(super) fn findings(report: &RepairReport) -> String {
+    let release = &report.release;
+    let mut lines = vec![format!(
+        "release {} in namespace {} (id {})",
+        release.name, release.namespace, release.id
+    )];
+    lines.push(match report.secret {
+        SecretState::Missing => "its Secret does not exist".to_owned(),
+        SecretState::Whole => "its Secret can be read".to_owned(),
+        SecretState::Damaged => "its Secret is damaged:".to_owned(),
+    });
+    lines.extend(report.findings.iter().map(|finding| format!("  {finding}")));
+    lines.extend(report.faults.iter().map(|fault| format!("  {fault}")));
+    for change in &report.changes {
+        let from = match change.source {
+            Source::Secret => "can be read",
+            Source::Records => "comes back from the records",
+        };
+        lines.push(format!("{} {from} ({} objects)", change.id, change.objects));
+    }
+    let lost = report.lost.iter();
+    lines.extend(lost.map(|id| format!("{id} is lost")));
+    let foreign = report.foreign.iter();
+    lines.extend(foreign.map(|one| format!("{one} is not this release's, and is left out")));
+    let count = |taken: Taken| report.objects.iter().filter(|o| o.taken == taken).count();
+    for (taken, what) in [
+        (Taken::Inventory, "belong to the current change"),
+        (Taken::Pending, "become pending: the next apply keeps what it renders and removes the rest"),
+        (Taken::Kept, "become kept, and stay until somebody says otherwise"),
+    ] {
+        match count(taken) {
+            0 => {}
+            count => lines.push(format!("{count} objects with its labels {what}")),
+        }
+    }
+    lines.join("\n")
+}
+
+fn table(report: &RepairReport) -> Table {
+    let mut table = Table::new(["OBJECT", "NAMESPACE", "COMPONENT", "REMEMBERED AS"]);
+    for TakenObject { entry, taken } in &report.objects {
+        table.row([
+            &format!("{}/{}", entry.identity.kind(), entry.identity.name),
+            entry.identity.namespace.as_deref().unwrap_or_default(),
+            &entry.component,
+            word(*taken),
+        ]);
+    }
+    table
+}
+
+fn word(taken: Taken) -> &'static str {
+    match taken {
+        Taken::Inventory => "inventory",
+        Taken::Pending => "pending",
+        Taken::Kept => "kept",
+    }
+}
+
+fn document(report: &RepairReport) -> Map<String, Value> {
+    let mut document = Map::new();
+    let mut put = |key: &str, value: Value| document.insert(key.to_owned(), value);
+    put("release", report::release(&report.release));
+    put("dryRun", json!(report.dry_run));
+    put("needed", json!(report.needed));
+    put(
+        "secret",
+        json!(match report.secret {
+            SecretState::Whole => "whole",
+            SecretState::Missing => "missing",
+            SecretState::Damaged => "damaged",
+        }),
+    );
+    let findings = report.findings.iter().map(ToString::to_string);
+    put(
+        "findings",
+        findings.chain(report.faults.iter().cloned()).collect(),
+    );
+    put("changes", report.changes.iter().map(change).collect());
+    put("lost", json!(report.lost));
+    put("objects", report.objects.iter().map(object).collect());
+    put("foreign", report.foreign.iter().map(identity).collect());
+    put("pending", report.pending.iter().map(tracked).collect());
+    put("kept", report.kept.iter().map(tracked).collect());
+    put("warnings", json!(report.warnings));
+    document
+}
+
+fn change(change: &RecoveredChange) -> Value {
+    let source = match change.source {
+        Source::Secret => "secret",
+        Source::Records => "records",
+    };
+    json!({"id": change.id, "source": source, "objects": change.objects})
+}
+
+fn object(object: &TakenObject) -> Value {
+    let mut value = identity(&object.entry.identity);
+    value["v"] = json!(object.entry.version);
+    value["component"] = json!(object.entry.component);
+    value["as"] = json!(word(object.taken));
+    value
+}

@@ -1,0 +1,184 @@
+//! Gathering what is left of a release: its Secret, its record Secrets, its labelled objects.
+
+use std::collections::HashMap;
+
+use opm_core::entry::Entry;
+use opm_core::identity::Identity;
+use opm_core::labels::{self, Owner, OwnerLabels};
+use opm_core::name::ModuleName;
+use opm_core::record::{Extra, Lock, Salvaged, SecretParts, salvage};
+use opm_core::repair::{Evidence, Look, Repaired, draft, needs_records};
+
+use super::find::nothing_left;
+use crate::engine::Engine;
+use crate::failure::{Failure, FailureKind};
+use crate::observe::Labelled;
+use crate::ports::{
+    Audience, Clock, Cluster, Detail, Found, SecretStore, ServedKinds, StoredSecret,
+};
+use crate::record::{Loaded, Turn};
+use crate::report::Release;
+use crate::request::RepairRequest;
+use crate::run::shell;
+
+/// The id of a lock that cannot be read.
+const UNREADABLE: &str = "unreadable";
+
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// Waits for the lock, as far as it can be read; of one that cannot, its age is known.
+    pub(super) async fn turn_for_repair(
+        &self,
+        release: &Release,
+        request: &RepairRequest,
+        audience: Audience<'_>,
+    ) -> Result<Turn, Failure> {
+        let load = async || {
+            let (stored, warnings) = self.stored(release).await?;
+            let loaded = stored.map(|stored| {
+                let mut record = shell(release);
+                record.lock = lock(&salvage(&parts(&stored)));
+                Loaded {
+                    stored,
+                    record,
+                    warnings: Vec::new(),
+                }
+            });
+            Ok((loaded, warnings))
+        };
+        let patience = request.lock_timeout;
+        self.turn_by(release, patience, audience, load).await
+    }
+
+    /// The repaired record, and what could not be looked at.
+    pub(super) async fn repaired(
+        &self,
+        release: &Release,
+        turn: &Turn,
+        served: &ServedKinds,
+    ) -> Result<(Repaired, Vec<String>), Failure> {
+        let stored = turn.loaded.as_ref().map(|loaded| &loaded.stored);
+        let salvaged = stored.map(|stored| salvage(&parts(stored)));
+        writable(stored, salvaged.as_ref())?;
+        let found: Labelled = self.labelled(release, served).await?;
+        let mut warnings = found.warnings.clone();
+        let kept_changes = match needs_records(salvaged.as_ref()) {
+            true => self.kept_changes(release, &mut warnings).await?,
+            false => Vec::new(),
+        };
+        if stored.is_none() && found.objects.is_empty() && kept_changes.is_empty() {
+            return Err(nothing_left(
+                release.name.as_str(),
+                release.namespace.as_str(),
+            ));
+        }
+        let labelled: Vec<Entry> = found
+            .as_pending("")
+            .into_iter()
+            .map(|object| object.entry)
+            .collect();
+        let modules: Vec<String> = found
+            .objects
+            .iter()
+            .filter_map(|object| OwnerLabels::read(object).module)
+            .collect();
+        let recorded = kept_changes.first().map(|change| &change.module.name);
+        let draft = draft(Evidence {
+            owner: owner(release, &modules, stored, recorded),
+            salvaged,
+            kept_changes,
+            labelled,
+            now: self.server_now(),
+        });
+        let doubtful: Vec<Identity> = draft.doubtful().cloned().collect();
+        let looks = self.looks(&doubtful).await;
+        Ok((draft.settle(&looks), warnings))
+    }
+
+    async fn looks(&self, doubtful: &[Identity]) -> HashMap<Identity, Look> {
+        let found = self.cluster.look(doubtful, Detail::Metadata).await;
+        found
+            .into_iter()
+            .map(|(identity, found)| {
+                let look = match found {
+                    Found::Absent => Look::Absent,
+                    Found::Present(_) => Look::Foreign,
+                    Found::Failed(_) => Look::Unknown,
+                };
+                (identity, look)
+            })
+            .collect()
+    }
+}
+
+fn parts(stored: &StoredSecret) -> SecretParts {
+    let content = &stored.content;
+    SecretParts {
+        data: content.data.clone(),
+        labels: content.labels.clone(),
+        annotations: content.annotations.clone(),
+    }
+}
+
+/// The lock that is there. Somebody may be at work under one that cannot be read, too.
+fn lock(salvaged: &Salvaged) -> Option<Lock> {
+    let unreadable = salvaged.lock_damaged.then(|| Lock {
+        id: UNREADABLE.to_owned(),
+        holder: "somebody whose lock cannot be read".to_owned(),
+        host: "an unknown host".to_owned(),
+        pid: 0,
+        boot: None,
+        pid_namespace: None,
+        command: String::new(),
+        since: String::new(),
+        beat: 0,
+        extra: Extra::default(),
+    });
+    salvaged.lock.clone().or(unreadable)
+}
+
+/// A record that is going away, or that another version wrote, is not this one's to repair.
+fn writable(stored: Option<&StoredSecret>, salvaged: Option<&Salvaged>) -> Result<(), Failure> {
+    let Some(stored) = stored else {
+        return Ok(());
+    };
+    let (name, namespace) = (&stored.content.name, &stored.content.namespace);
+    if stored.terminating {
+        let message = format!("Secret/{name} in namespace {namespace} is being deleted");
+        return Err(Failure::new(FailureKind::Refused, message).hint("try again when it is gone"));
+    }
+    match salvaged.and_then(|salvaged| salvaged.foreign.as_ref()) {
+        None => Ok(()),
+        Some((kind, version)) => Err(Failure::new(
+            FailureKind::Refused,
+            format!(
+                "Secret/{name} in namespace {namespace} was written by another version of opm \
+                 ({version}, kind {kind}): this one may not write it"
+            ),
+        )
+        .hint("use the version of opm that wrote it, or a newer one")),
+    }
+}
+
+/// Whose record it is. The module's name is what the Secret says, else what most objects say.
+fn owner(
+    release: &Release,
+    modules: &[String],
+    stored: Option<&StoredSecret>,
+    recorded: Option<&String>,
+) -> Owner {
+    let labelled = stored.and_then(|stored| stored.content.labels.get(labels::MODULE_NAME));
+    let mut counts: HashMap<&String, usize> = HashMap::new();
+    for module in modules {
+        *counts.entry(module).or_default() += 1;
+    }
+    let most = counts.into_iter().max_by_key(|(name, count)| (*count, *name));
+    let names = [labelled, most.map(|(name, _)| name), recorded];
+    let mut names = names.into_iter().flatten();
+    let module = names.find_map(|name| ModuleName::new(name.as_str()).ok());
+    Owner {
+        module: module.unwrap_or_else(|| ModuleName::from(&release.name)),
+        namespace: release.namespace.clone(),
+        release: release.name.clone(),
+        id: release.id,
+    }
+}

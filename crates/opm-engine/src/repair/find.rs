@@ -1,0 +1,91 @@
+//! Which release is meant, when its record may not be there to say so.
+
+use opm_core::labels;
+use opm_core::name::ReleaseName;
+
+use crate::engine::Engine;
+use crate::failure::{Failure, FailureKind};
+use crate::ports::{Clock, Cluster, ErrorKind, SecretStore, ServedKinds, StoredSecret};
+use crate::report::Release;
+use crate::request::{ReleaseRef, RepairRequest};
+
+const RECORD: (&str, &str) = (labels::COMPONENT, labels::COMPONENT_RECORD);
+
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// By a module's directory, that follows from the names alone. Else by its Secret, by its
+    /// record Secrets, and by the labels of its objects, in this order.
+    pub(super) async fn find_lost(
+        &self,
+        request: &RepairRequest,
+        served: &ServedKinds,
+    ) -> Result<Release, Failure> {
+        let (reference, namespace) = (&request.release, &request.namespace);
+        match self.find(reference, namespace).await {
+            Ok(Some(release)) => return Ok(release),
+            Ok(None) => {}
+            // Objects may be looked for where Secrets may not.
+            Err(failure) if failure.kind == FailureKind::NotPermitted => {}
+            Err(failure) => return Err(failure),
+        }
+        if let Some(release) = self.find_by_records(request).await? {
+            return Ok(release);
+        }
+        let found = self.find_by_labels(reference, namespace, served).await?;
+        found.ok_or_else(|| nothing_left(&reference.to_string(), namespace.as_str()))
+    }
+
+    async fn find_by_records(&self, request: &RepairRequest) -> Result<Option<Release>, Failure> {
+        let (label, value) = match &request.release {
+            ReleaseRef::Name(name) => (labels::RELEASE_NAME, name.to_string()),
+            ReleaseRef::Id(id) => (labels::RELEASE_ID, id.to_string()),
+            ReleaseRef::Module { .. } => return Ok(None),
+        };
+        let namespace = &request.namespace;
+        let selector = [(label, value.as_str()), RECORD];
+        let found = match self.secrets.list(Some(namespace.as_str()), &selector).await {
+            Ok(found) => found,
+            Err(error) if error.kind == ErrorKind::Forbidden => return Ok(None),
+            Err(error) => {
+                let what = format!("cannot look for records in namespace {namespace}");
+                return Err(Failure::before_writing(&what, &error));
+            }
+        };
+        let mut releases: Vec<Release> = found
+            .iter()
+            .filter_map(|stored| named_by_labels(stored, namespace))
+            .collect();
+        releases.sort_by_key(|release| release.id);
+        releases.dedup();
+        if releases.len() < 2 {
+            return Ok(releases.pop());
+        }
+        let ids: Vec<String> = releases.iter().map(|r| r.id.to_string()).collect();
+        let message = format!(
+            "{value} names more than one release in namespace {namespace}: ids {}",
+            ids.join(", ")
+        );
+        Err(Failure::new(FailureKind::Refused, message).hint("name the release by its id"))
+    }
+}
+
+fn named_by_labels(
+    stored: &StoredSecret,
+    namespace: &opm_core::name::NamespaceName,
+) -> Option<Release> {
+    let label = |name: &str| stored.content.labels.get(name);
+    Some(Release {
+        name: ReleaseName::new(label(labels::RELEASE_NAME)?.as_str()).ok()?,
+        namespace: namespace.clone(),
+        id: label(labels::RELEASE_ID)?.parse().ok()?,
+    })
+}
+
+/// Neither a record nor an object knows of it.
+pub(super) fn nothing_left(name: &str, namespace: &str) -> Failure {
+    let message = format!(
+        "nothing is left of a release {name} in namespace {namespace}: no record, and no object \
+         with its labels"
+    );
+    Failure::new(FailureKind::NotFound, message)
+        .hint("`opm mod list -A` shows all releases; -n names another namespace")
+}

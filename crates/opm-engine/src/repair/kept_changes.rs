@@ -1,0 +1,100 @@
+//! The changes that record Secrets keep beside their manifests: read back, and believed only if
+//! manifests, digest and id belong together.
+
+use std::collections::BTreeMap;
+
+use opm_core::digest::{ManifestDigest, ObjectHash};
+use opm_core::ids::ChangeId;
+use opm_core::record::{Body, Change, Held, Part, RecordRef, decode_change};
+
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::ports::{Clock, Cluster, SecretStore, StoredSecret};
+use crate::record::{Among, CHANGE_ANNOTATION, CHANGE_KEY, unpacked};
+use crate::report::Release;
+use crate::run::shell;
+
+/// One change, as its record Secrets hold it.
+#[derive(Default)]
+struct Pieces {
+    places: Vec<u8>,
+    packed: Vec<u8>,
+    change: Option<Vec<u8>>,
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// All changes that can be had, in no order.
+    pub(super) async fn kept_changes(
+        &self,
+        release: &Release,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<Change>, Failure> {
+        let what = format!("cannot read the records of release {}", release.name);
+        let failed = |error| Failure::before_writing(&what, &error);
+        let existing = self.record_secrets(release, &shell(release), Among::All);
+        let mut by_change: BTreeMap<String, BTreeMap<u8, StoredSecret>> = BTreeMap::new();
+        for secret in existing.await.map_err(failed)? {
+            let name = secret.name();
+            let stored = self.secrets.get(release.namespace.as_str(), name).await;
+            let Some(stored) = stored.map_err(failed)? else {
+                continue;
+            };
+            let change = stored.content.annotations.get(CHANGE_ANNOTATION).cloned();
+            let place = name.rsplit('.').next().and_then(|place| place.parse().ok());
+            if let (Some(change), Some(place)) = (change, place) {
+                by_change.entry(change).or_default().insert(place, stored);
+            }
+        }
+        let mut changes = Vec::new();
+        for (id, secrets) in by_change {
+            match verified(&id, &pieces(&secrets)) {
+                Some(change) => changes.push(change),
+                None => warnings.push(format!(
+                    "the records of {id} are damaged, and were not used"
+                )),
+            }
+        }
+        Ok(changes)
+    }
+}
+
+/// The pieces of one change, in the order of their places.
+fn pieces(secrets: &BTreeMap<u8, StoredSecret>) -> Pieces {
+    let mut pieces = Pieces::default();
+    for (place, stored) in secrets {
+        let data = &stored.content.data;
+        if let Some(piece) = data.get(Part::Manifests.word()) {
+            pieces.places.push(*place);
+            pieces.packed.extend_from_slice(piece);
+        }
+        if let Some(change) = data.get(CHANGE_KEY) {
+            pieces.change = Some(change.clone());
+        }
+    }
+    pieces
+}
+
+/// The change, if its manifests are what it says, and it is what its id says.
+fn verified(id: &str, pieces: &Pieces) -> Option<Change> {
+    let change = unpacked(pieces.change.as_deref()?).ok()?;
+    let mut change = decode_change(id, &change).ok()?;
+    let manifests = unpacked(&pieces.packed).ok()?;
+    let digest = ManifestDigest::of_canonical(&manifests);
+    let Body::Here(values) = &change.values else {
+        return None;
+    };
+    let module = &change.module;
+    let own = ChangeId::of(&module.path, module.version.as_deref(), &values.0, &digest);
+    if change.manifest_digest != digest.as_str() || own.as_str() != id {
+        return None;
+    }
+    let held = Held {
+        places: pieces.places.clone(),
+        bytes: pieces.packed.len() as u64,
+        hash: Some(ObjectHash::of_bytes(&manifests)),
+    };
+    let mut record = RecordRef::default();
+    record.parts.insert(Part::Manifests, held);
+    change.record = Some(record);
+    Some(change)
+}

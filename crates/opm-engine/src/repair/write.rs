@@ -1,0 +1,104 @@
+//! Writing a repaired record, under the lock.
+
+use std::collections::HashMap;
+
+use opm_core::identity::Identity;
+use opm_core::protocol::begin;
+use opm_core::record::size::Records;
+use opm_core::record::{LogResult, RELEASE_TYPE, Record};
+use opm_core::repair::Repaired;
+
+use crate::engine::Engine;
+use crate::failure::{Failure, FailureKind};
+use crate::ports::{Clock, Cluster, RemoveOutcome, SecretStore, StoredSecret};
+use crate::record::{Loaded, Turn, WriteError};
+use crate::report::Release;
+
+/// What is wrong with a Secret as such, and cannot be changed in place.
+pub(super) fn faults(stored: &StoredSecret) -> Vec<String> {
+    let mut faults = Vec::new();
+    if stored.content.immutable {
+        faults.push("it is marked immutable, so nothing can be written into it".to_owned());
+    }
+    if stored.content.secret_type != RELEASE_TYPE {
+        faults.push(format!(
+            "its type is {:?} and not {RELEASE_TYPE:?}",
+            stored.content.secret_type
+        ));
+    }
+    faults
+}
+
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+    /// Writes the record with this run's lock in it, then without. None if somebody else wrote
+    /// it meanwhile.
+    pub(super) async fn write_repaired(
+        &self,
+        release: &Release,
+        turn: Turn,
+        repaired: Repaired,
+    ) -> Result<Option<Record>, Failure> {
+        let Turn {
+            loaded, opening, ..
+        } = turn;
+        let mut record = repaired.record;
+        let lock = loaded.as_ref().and_then(|loaded| loaded.record.lock.clone());
+        record.lock = lock;
+        let nothing = |_: &Identity| false;
+        let checked = self.plan_upkeep(release, &record, nothing).await?;
+        let run = self.run("repair", None, None).await;
+        let Ok(locked) = begin(record.clone(), opening, checked, run) else {
+            return Ok(None);
+        };
+        let stored = match loaded.map(|loaded| loaded.stored) {
+            Some(stored) if !faults(&stored).is_empty() => match self.make_way(&stored).await? {
+                RemoveOutcome::Gone => None,
+                RemoveOutcome::Lost => return Ok(None),
+            },
+            stored => stored,
+        };
+        let loaded = stored.map(|stored| Loaded {
+            stored,
+            record,
+            warnings: Vec::new(),
+        });
+        let holding = self.take_lock(release, loaded.as_ref(), &locked, Records::Used);
+        let (Some(holding), Ok(applied)) = (holding.await?, locked.finish(&HashMap::new())) else {
+            return Ok(None);
+        };
+        let settled = applied.settle(&HashMap::new(), self.server_now());
+        let record = settled.release(&self.ended(LogResult::Succeeded, None, &[]));
+        match self.write(&holding, record.clone()).await {
+            Ok(()) => Ok(Some(record)),
+            Err(WriteError::Lost) => Err(Failure::new(
+                FailureKind::LockLost,
+                "the release's lock was lost after the record was repaired",
+            )),
+            Err(WriteError::Api(error)) => Err(Failure::new(
+                FailureKind::Failed,
+                format!("the repaired record is written, but its lock could not be released: {error}"),
+            )
+            .hint("the lock expires by itself")),
+        }
+    }
+
+    /// A type cannot be changed, and an immutable Secret not at all: it goes, and the repaired
+    /// one comes in its place. A crash in between leaves what every repair can start from.
+    async fn make_way(&self, stored: &StoredSecret) -> Result<RemoveOutcome, Failure> {
+        let content = &stored.content;
+        let removed = self
+            .secrets
+            .remove(
+                &content.namespace,
+                &content.name,
+                &stored.uid,
+                Some(&stored.resource_version),
+                &self.gate,
+            )
+            .await;
+        removed.map_err(|error| {
+            let what = format!("cannot replace Secret/{}", content.name);
+            Failure::before_writing(&what, &error)
+        })
+    }
+}
