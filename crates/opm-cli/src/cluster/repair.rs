@@ -63,8 +63,14 @@ pub(super) fn findings(report: &RepairReport) -> String {
     let count = |taken: Taken| report.objects.iter().filter(|o| o.taken == taken).count();
     for (taken, what) in [
         (Taken::Inventory, "belong to the current change"),
-        (Taken::Pending, "become pending: the next apply keeps what it renders and removes the rest"),
-        (Taken::Kept, "become kept, and stay until somebody says otherwise"),
+        (
+            Taken::Pending,
+            "become pending: the next apply keeps what it renders and removes the rest",
+        ),
+        (
+            Taken::Kept,
+            "become kept, and stay until somebody says otherwise",
+        ),
     ] {
         match count(taken) {
             0 => {}

@@ -10,6 +10,7 @@
 mod atomic;
 mod change_records;
 mod diff;
+mod diff_then_apply;
 mod disturbed;
 mod edges;
 mod faults;
@@ -26,6 +27,7 @@ mod ownership;
 mod packages;
 mod races;
 mod record;
+mod repair;
 mod restart;
 mod rfc;
 mod rfc_unsolved;

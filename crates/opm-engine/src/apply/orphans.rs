@@ -1,43 +1,85 @@
 //! RFC-0001's second layer: objects that carry this release's labels and that no record names,
-//! found by a scan of all kinds. Behind the feature flag `label-orphan-pruning`.
+//! found by a scan of all kinds.
 //!
-//! What is found becomes pending, so that it is pruned, kept, guarded and retried like anything
-//! else that is known to exist and is in no recorded change.
+//! With the feature flag `label-orphan-pruning` every apply scans, and what is found becomes
+//! pending, so that it is pruned, kept, guarded and retried like anything else that is known to
+//! exist and is in no recorded change. Without it, only an apply without a record scans, and
+//! only if a cheap look says that the release was there before: then its record was lost, and
+//! what the render no longer has is named in a warning.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
+use futures::future::join_all;
+use opm_core::check::Live;
 use opm_core::feature::declared::LABEL_ORPHAN_PRUNING;
-use opm_core::identity::Identity;
-use opm_core::record::{Body, Record};
+use opm_core::identity::{GroupKind, Identity};
+use opm_core::labels;
+use opm_core::record::{Body, PendingObject, Record};
+use opm_core::scope::Scope;
+use serde_json::{Map, Value};
 
 use super::Apply;
 use crate::failure::Failure;
-use crate::ports::{Clock, Cluster, SecretStore, ServedKinds};
+use crate::ports::{Clock, Cluster, Detail, SecretStore, ServedKinds};
+
+/// How many orphans a warning names.
+const NAMED: usize = 10;
 
 impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
-    /// Adds the release's orphans to what is pending in `record`, if the feature is on.
+    /// Looks for the release's orphans where there is reason to, and adds them to what is
+    /// pending in `record` if the feature is on. `unrecorded` says that there is no record.
     pub(super) async fn add_orphans(
         &self,
         record: &mut Record,
+        unrecorded: bool,
         served: &ServedKinds,
         warnings: &mut Vec<String>,
     ) -> Result<(), Failure> {
-        if !self.engine.has(LABEL_ORPHAN_PRUNING.as_str()) {
+        let prunes = self.engine.has(LABEL_ORPHAN_PRUNING.as_str());
+        if !prunes && !(unrecorded && self.was_there_before(served).await) {
             return Ok(());
         }
         let found = self.engine.labelled(&self.release(), served).await?;
         let since = self.engine.server_now().to_string();
-        let orphans = found.as_pending(&since);
-        warnings.extend(found.warnings);
         let known = self.known(record);
-        if let Body::Here(pending) = &mut record.pending.objects {
-            pending.extend(
-                orphans
-                    .into_iter()
-                    .filter(|o| !known.contains(&o.entry.identity)),
-            );
+        let mut orphans = found.as_pending(&since);
+        orphans.retain(|orphan| !known.contains(&orphan.entry.identity));
+        if prunes {
+            warnings.extend(found.warnings);
+            if let Body::Here(pending) = &mut record.pending.objects {
+                pending.extend(orphans);
+            }
+        } else if !orphans.is_empty() {
+            warnings.extend(found.warnings);
+            warnings.push(left_behind(&orphans));
         }
         Ok(())
+    }
+
+    /// Whether anything of this release is in the cluster already, though it has no record: one
+    /// list for each rendered kind and one for Secrets, all at the same time, by label and in the
+    /// release's own namespace, so that an ordinary first apply pays next to nothing. What may
+    /// not be listed is no reason to stop, or even to warn.
+    async fn was_there_before(&self, served: &ServedKinds) -> bool {
+        let owner = &self.candidate.owner;
+        let id = owner.id.to_string();
+        let rendered = self.candidate.objects.iter();
+        let rendered = rendered.map(|object| object.manifest.identity().group_kind.clone());
+        let kinds: BTreeSet<GroupKind> = rendered.chain([GroupKind::new("", "Secret")]).collect();
+        let lists = kinds.iter().filter_map(|kind| {
+            let served = served.kinds.get(kind).filter(|served| served.listable)?;
+            let namespaced = served.scope == Scope::Namespaced;
+            let namespace = namespaced.then_some(owner.namespace.as_str());
+            let label = Some((labels::RELEASE_ID, id.as_str()));
+            Some(
+                self.engine
+                    .cluster
+                    .list(kind, namespace, label, Detail::Metadata),
+            )
+        });
+        let found = join_all(lists).await;
+        let mut found = found.into_iter().flatten().flatten();
+        found.any(|object| is_a_trace(&object, &owner.id))
     }
 
     /// What the record or the render names already.
@@ -63,4 +105,35 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             .cloned()
             .collect()
     }
+}
+
+/// Whether an object shows that the release was applied before: one that it applied, or a Secret
+/// that holds the manifests of a change.
+fn is_a_trace(object: &Map<String, Value>, release: &opm_core::ids::ReleaseId) -> bool {
+    let component = object
+        .get("metadata")
+        .and_then(|metadata| metadata.get("labels"))
+        .and_then(|labels| labels.get(labels::COMPONENT));
+    match component.and_then(Value::as_str) {
+        Some(labels::COMPONENT_RECORD) => true,
+        Some(_) => false,
+        None => Live::read(object, release).applied_by_opm,
+    }
+}
+
+/// What an apply without a record tells about what it found.
+fn left_behind(orphans: &[PendingObject]) -> String {
+    let named = orphans.iter().take(NAMED);
+    let mut names: Vec<String> = named.map(|o| o.entry.identity.to_string()).collect();
+    if orphans.len() > NAMED {
+        names.push(format!("{} more", orphans.len() - NAMED));
+    }
+    format!(
+        "there is no record of this release, but {} objects that are not rendered carry its \
+         labels, and are left as they are: {}. If its record was lost, `opm mod repair` takes \
+         them up, and the next apply removes them; with the feature {} every apply does",
+        orphans.len(),
+        names.join(", "),
+        LABEL_ORPHAN_PRUNING.as_str()
+    )
 }

@@ -185,7 +185,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         }
         let stored = loaded.as_ref().map(|loaded| loaded.record.clone());
         let mut record = stored.unwrap_or_else(|| new_record(&self.candidate.owner));
-        self.add_orphans(&mut record, served, &mut warnings).await?;
+        self.add_orphans(&mut record, loaded.is_none(), served, &mut warnings)
+            .await?;
         let plan = self.plan(&record)?;
         let detail = match self.request.dry_run {
             true => Detail::Whole,

@@ -38,8 +38,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         if here.len() > 1 {
             let ids: Vec<String> = here.keys().map(ToString::to_string).collect();
             let message = format!(
-                "{} names more than one release in namespace {namespace}: ids {}",
-                reference,
+                "{reference} names more than one release in namespace {namespace}: ids {}",
                 ids.join(", ")
             );
             let failure = Failure::new(FailureKind::Refused, message);

@@ -9,7 +9,7 @@ mod occupants;
 mod plan;
 mod surroundings;
 
-pub(crate) use labelled::{entry, was_applied};
+pub(crate) use labelled::{Labelled, entry, was_applied};
 pub(crate) use surroundings::scopes;
 
 use opm_core::identity::{GroupKind, Identity};

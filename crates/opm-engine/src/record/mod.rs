@@ -18,6 +18,7 @@ mod turn;
 pub(crate) use glance::{Glance, Glimpse};
 pub(crate) use hold::{Holding, WriteError};
 pub(crate) use lookup::{Loaded, named_by_secret};
+pub(crate) use payload::{CHANGE_ANNOTATION, CHANGE_KEY, unpacked};
 pub use read_back::ManifestsError;
 pub(crate) use read_back::held;
 pub(crate) use ring::{Among, RecordSecret, unswept};

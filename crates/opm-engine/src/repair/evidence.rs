@@ -171,7 +171,9 @@ fn owner(
     for module in modules {
         *counts.entry(module).or_default() += 1;
     }
-    let most = counts.into_iter().max_by_key(|(name, count)| (*count, *name));
+    let most = counts
+        .into_iter()
+        .max_by_key(|(name, count)| (*count, *name));
     let names = [labelled, most.map(|(name, _)| name), recorded];
     let mut names = names.into_iter().flatten();
     let module = names.find_map(|name| ModuleName::new(name.as_str()).ok());

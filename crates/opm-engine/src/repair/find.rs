@@ -3,6 +3,7 @@
 use opm_core::labels;
 use opm_core::name::ReleaseName;
 
+use crate::delete::ByLabels;
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Clock, Cluster, ErrorKind, SecretStore, ServedKinds, StoredSecret};
@@ -30,8 +31,18 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         if let Some(release) = self.find_by_records(request).await? {
             return Ok(release);
         }
-        let found = self.find_by_labels(reference, namespace, served).await?;
-        found.ok_or_else(|| nothing_left(&reference.to_string(), namespace.as_str()))
+        match self.find_by_labels(reference, namespace, served).await? {
+            ByLabels::Found(release) => Ok(release),
+            ByLabels::Unknown(sharing) => {
+                let failure = nothing_left(&reference.to_string(), namespace.as_str());
+                let ids = sharing.iter();
+                Err(ids.fold(failure, |failure, id| {
+                    failure.hint(format!(
+                        "release {id} shares objects under that name: name it by its id"
+                    ))
+                }))
+            }
+        }
     }
 
     async fn find_by_records(&self, request: &RepairRequest) -> Result<Option<Release>, Failure> {

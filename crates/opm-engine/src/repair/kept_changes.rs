@@ -31,7 +31,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     ) -> Result<Vec<Change>, Failure> {
         let what = format!("cannot read the records of release {}", release.name);
         let failed = |error| Failure::before_writing(&what, &error);
-        let existing = self.record_secrets(release, &shell(release), Among::All);
+        let nothing = shell(release);
+        let existing = self.record_secrets(release, &nothing, Among::All);
         let mut by_change: BTreeMap<String, BTreeMap<u8, StoredSecret>> = BTreeMap::new();
         for secret in existing.await.map_err(failed)? {
             let name = secret.name();

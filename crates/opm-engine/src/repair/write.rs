@@ -42,7 +42,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             loaded, opening, ..
         } = turn;
         let mut record = repaired.record;
-        let lock = loaded.as_ref().and_then(|loaded| loaded.record.lock.clone());
+        let lock = loaded
+            .as_ref()
+            .and_then(|loaded| loaded.record.lock.clone());
         record.lock = lock;
         let nothing = |_: &Identity| false;
         let checked = self.plan_upkeep(release, &record, nothing).await?;
@@ -76,7 +78,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             )),
             Err(WriteError::Api(error)) => Err(Failure::new(
                 FailureKind::Failed,
-                format!("the repaired record is written, but its lock could not be released: {error}"),
+                format!(
+                    "the repaired record is written, but its lock could not be released: {error}"
+                ),
             )
             .hint("the lock expires by itself")),
         }

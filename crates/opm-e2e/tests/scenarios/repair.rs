@@ -1,0 +1,476 @@
+//! `opm mod repair`, and applies after the record was lost: what is the release's is found again,
+//! and nothing else.
+
+use std::collections::BTreeMap;
+
+use opm_e2e::objects::{config_map, secret, service, volume_claim};
+use opm_e2e::{Module, World, api, note, scenarios, set};
+use serde_json::{Value, json};
+
+scenarios! {
+    every_damage_is_repaired_and_the_next_apply_prunes_rightly,
+    a_lost_record_comes_back_from_its_records,
+    without_records_everything_is_pending,
+    a_lost_release_is_found_by_name_id_and_directory,
+    repair_shows_asks_and_writes_nothing_by_itself,
+    a_release_without_damage_is_left_alone,
+    repair_respects_a_lock,
+    an_apply_after_loss_knows_its_own_and_names_the_rest,
+    a_first_apply_stays_cheap,
+}
+
+const NAMES: [&str; 4] = ["a", "b", "c", "data"];
+
+/// A release with two changes: `old` went, a claim is kept, `a` and `b` are there.
+async fn settled(w: &World, release: &str, flags: &[&str]) {
+    let first = module(release, &["a", "b", "old"]);
+    let objects = [volume_claim(&name(release, "data"))];
+    let first = first.component("disk", &objects);
+    w.apply(&first, flags).await.ok();
+    w.apply(&module(release, &["a", "b"]), flags).await.ok();
+    let record = w.record(release).await;
+    assert_eq!(record.index().len(), 2);
+    assert_eq!(
+        record.kept(),
+        set([&format!("PersistentVolumeClaim/{release}-data")])
+    );
+}
+
+fn name(release: &str, object: &str) -> String {
+    format!("{release}-{object}")
+}
+
+fn module(release: &str, names: &[&str]) -> Module {
+    let maps = names.iter().map(|n| config_map(&name(release, n), "1"));
+    let mut objects: Vec<Value> = maps.collect();
+    objects.push(secret(&name(release, "creds"), "hunter2"));
+    Module::new(release).component("app", &objects)
+}
+
+/// Objects that look like the release's and are not.
+async fn bystanders(w: &World) -> Vec<&'static str> {
+    w.api.create(&w.ns, &config_map("nobodys", "1")).await;
+    let other = Module::new("other").component("app", &[config_map("others", "1")]);
+    w.apply(&other, &[]).await.ok();
+    vec!["ConfigMap/nobodys", "ConfigMap/others", "ConfigMap/posing"]
+}
+
+/// An object that somebody labelled by hand: `opm` never applied it.
+async fn posing(w: &World, release: &str) {
+    let labels =
+        w.get(&format!("ConfigMap/{release}-a")).await.unwrap()["metadata"]["labels"].clone();
+    let mut object = config_map("posing", "1");
+    object["metadata"]["labels"] = labels;
+    w.api.create(&w.ns, &object).await;
+}
+
+async fn repair(w: &World, release: &str, flags: &[&str]) -> opm_e2e::Ran {
+    let arguments = [&["mod", "repair", release, "-o", "json"], flags].concat();
+    w.opm_with(&[("OPM_LOCK_TTL", "1s")], &arguments).await
+}
+
+/// The path of the release's Secret.
+async fn record_path(w: &World, release: &str) -> String {
+    let record = w.record(release).await;
+    let name = record.secret["metadata"]["name"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    format!("{}/{name}", api::collection("Secret", Some(&w.ns)))
+}
+
+/// Makes the Secret anew, as somebody would who restores it by hand.
+async fn recreate(w: &World, release: &str, edit: impl FnOnce(&mut Value)) {
+    let path = record_path(w, release).await;
+    let mut secret = w.api.get(&path).await.unwrap();
+    w.api.delete(&path).await;
+    let metadata =
+        json!({"name": secret["metadata"]["name"], "labels": secret["metadata"]["labels"]});
+    secret["metadata"] = metadata;
+    secret["apiVersion"] = json!("v1");
+    secret["kind"] = json!("Secret");
+    edit(&mut secret);
+    w.api.create(&w.ns, &secret).await;
+}
+
+/// Every way to damage a record.
+async fn damage(w: &World, release: &str, how: &str) {
+    let mut data = w.raw_record(release).await;
+    let index = w.record(release).await.index();
+    let half = |bytes: &Vec<u8>| bytes[..bytes.len() / 2].to_vec();
+    let key = match how {
+        "current change" => index[0].as_str(),
+        "older change" => index[1].as_str(),
+        other => other,
+    };
+    match how {
+        "deleted" => return w.delete_record(release).await,
+        "wrong type" => return recreate(w, release, |s| s["type"] = json!("Opaque")).await,
+        "immutable" => {
+            let path = record_path(w, release).await;
+            w.api.merge(&path, json!({"immutable": true})).await;
+            return;
+        }
+        "without labels" => {
+            return recreate(w, release, |s| s["metadata"]["labels"] = json!({})).await;
+        }
+        "emptied" => data = BTreeMap::new(),
+        "truncated" => data = data.iter().map(|(k, v)| (k.clone(), half(v))).collect(),
+        "pending" | "lock" => {
+            data.insert(key.to_owned(), b"{\"objects\": [".to_vec());
+        }
+        _ => {
+            let cut = half(&data[key]);
+            data.insert(key.to_owned(), cut);
+        }
+    }
+    w.write_raw_record(release, &data).await;
+}
+
+const DAMAGES: [&str; 14] = [
+    "deleted",
+    "emptied",
+    "truncated",
+    "metadata",
+    "index",
+    "current change",
+    "older change",
+    "pending",
+    "kept",
+    "log",
+    "lock",
+    "wrong type",
+    "immutable",
+    "without labels",
+];
+
+async fn every_damage_is_repaired_and_the_next_apply_prunes_rightly(w: World) {
+    let spared = bystanders(&w).await;
+    for (at, how) in DAMAGES.into_iter().enumerate() {
+        let release = format!("r{at}");
+        let release = release.as_str();
+        settled(&w, release, &[]).await;
+        if at == 0 {
+            posing(&w, release).await;
+        }
+        damage(&w, release, how).await;
+        let dir = w.write(&module(release, &["a", "b"]));
+        let flags = ["--yes", "--lock-timeout", "20s"];
+        let ran = repair(&w, &dir, &flags).await.ok();
+        assert_eq!(ran.json()["needed"], true, "{how}: {ran}");
+        // Once is enough.
+        let again = repair(&w, &dir, &flags).await.ok();
+        assert_eq!(again.json()["needed"], false, "{how}: {again}");
+        again.says("nothing to repair");
+
+        let record = w.record(release).await;
+        assert_eq!(record.secret["type"], "opmodel.dev/release", "{how}");
+        let claim = format!("PersistentVolumeClaim/{release}-data");
+        let known = record
+            .inventory()
+            .into_iter()
+            .chain(record.pending())
+            .chain(record.kept());
+        let known: std::collections::BTreeSet<String> = known.collect();
+        let expected = ["a", "b"].map(|n| format!("ConfigMap/{release}-{n}"));
+        let expected = expected
+            .into_iter()
+            .chain([format!("Secret/{release}-creds"), claim.clone()]);
+        assert_eq!(known, expected.collect(), "{how}: {ran}");
+        // Only a change that nothing keeps is lost; here the records keep all of them.
+        assert_eq!(record.index().len(), 2, "{how}: {ran}");
+
+        let applied = w.apply(&module(release, &["a", "c"]), &[]).await.ok();
+        for (object, action) in [("a", "unchanged"), ("b", "pruned"), ("c", "created")] {
+            let object = format!("ConfigMap/{release}-{object}");
+            assert_eq!(
+                applied.action(&object).as_deref(),
+                Some(action),
+                "{how}: {applied}"
+            );
+        }
+        assert_eq!(w.record(release).await.kept(), set([&claim]), "{how}");
+        assert!(w.exists(&claim).await, "{how}");
+        w.has_no_stray_records(release).await;
+        let gone = w.delete(release, &["--force-prune-pvcs"]).await.ok();
+        for object in NAMES.iter().filter(|n| **n != "data" && **n != "b") {
+            assert!(
+                w.gone(&format!("ConfigMap/{release}-{object}")).await,
+                "{how}: {gone}"
+            );
+        }
+        assert!(w.gone(&claim).await, "{how}");
+        for object in &spared {
+            assert!(w.exists(object).await, "{how}: {object}");
+        }
+    }
+}
+
+async fn a_lost_record_comes_back_from_its_records(w: World) {
+    let values = |value: &str| {
+        let objects = [
+            config_map("a", value),
+            service("web"),
+            secret("creds", value),
+        ];
+        Module::new("web").version(value).component("app", &objects)
+    };
+    w.apply(&values("1.0.0"), &[]).await.ok();
+    w.apply(&values("1.1.0"), &[]).await.ok();
+    let before = w.record("web").await;
+    w.delete_record("web").await;
+    let ran = repair(&w, "web", &["--yes"]).await.ok();
+    let document = ran.json();
+    assert_eq!(document["secret"], "missing", "{ran}");
+    assert_eq!(document["changes"].as_array().unwrap().len(), 2, "{ran}");
+    assert!(
+        document["changes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|c| c["source"] == "records")
+    );
+
+    let after = w.record("web").await;
+    assert_eq!(after.index(), before.index(), "{ran}");
+    assert_eq!(after.inventory(), before.inventory());
+    assert_eq!(after.places(), before.places());
+    for id in before.index() {
+        for field in [
+            "module",
+            "values",
+            "manifestDigest",
+            "components",
+            "features",
+        ] {
+            assert_eq!(after.data[&id][field], before.data[&id][field], "{field}");
+        }
+    }
+    let uids = |record: &opm_e2e::RecordSeen| {
+        let entries = record.current()["inventory"]["entries"]
+            .as_array()
+            .unwrap()
+            .clone();
+        entries
+            .iter()
+            .map(|e| (e["name"].clone(), e["uid"].clone(), e["hash"].clone()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(uids(&after), uids(&before));
+    assert_eq!(after.results()[0], "succeeded");
+    // The same again is the same change, and nothing has to be sent anew.
+    let again = w.apply(&values("1.1.0"), &[]).await.ok();
+    assert_eq!(again.json()["firstApply"], false);
+    assert_eq!(again.action("ConfigMap/a").as_deref(), Some("unchanged"));
+
+    // Records that somebody tampered with are not believed.
+    w.delete_record("web").await;
+    let label = "opmodel.dev%2Fcomponent%3Drecord";
+    let path = format!(
+        "{}?labelSelector={label}",
+        api::collection("Secret", Some(&w.ns))
+    );
+    let records = w.api.get(&path).await.unwrap();
+    let record = &records["items"][0];
+    let name = record["metadata"]["name"].as_str().unwrap();
+    let path = format!("{}/{name}", api::collection("Secret", Some(&w.ns)));
+    w.api
+        .merge(&path, json!({"data": {"manifests": "AAAA"}}))
+        .await;
+    let ran = repair(&w, "web", &["--yes"])
+        .await
+        .ok()
+        .says("damaged, and were not used");
+    assert_eq!(ran.json()["changes"].as_array().unwrap().len(), 1);
+    w.apply(&values("1.1.0"), &[]).await.ok();
+    w.holds_exactly("web", &["ConfigMap/a", "Secret/creds", "Service/web"])
+        .await;
+}
+
+async fn without_records_everything_is_pending(w: World) {
+    settled(&w, "web", &["--no-record"]).await;
+    w.delete_record("web").await;
+    let ran = repair(&w, "web", &["--yes"]).await.ok();
+    let record = w.record("web").await;
+    assert_eq!(record.index(), [] as [String; 0], "{ran}");
+    let expected = set([
+        "ConfigMap/web-a",
+        "ConfigMap/web-b",
+        "PersistentVolumeClaim/web-data",
+        "Secret/web-creds",
+    ]);
+    assert_eq!(record.pending(), expected);
+    let why = record.data["pending"]["objects"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|o| o["why"].clone());
+    assert!(why.into_iter().all(|why| why == "repair"));
+    let applied = w.apply(&module("web", &["a"]), &[]).await.ok();
+    assert_eq!(
+        applied.action("ConfigMap/web-a").as_deref(),
+        Some("unchanged")
+    );
+    assert_eq!(applied.action("ConfigMap/web-b").as_deref(), Some("pruned"));
+    assert_eq!(
+        applied.action("PersistentVolumeClaim/web-data").as_deref(),
+        Some("kept")
+    );
+    w.delete("web", &["--force-prune-pvcs"]).await.ok();
+    assert_eq!(w.settled_live("web").await, [] as [String; 0]);
+}
+
+async fn a_lost_release_is_found_by_name_id_and_directory(w: World) {
+    let small = module("web", &["a"]);
+    let report = w.apply(&small, &[]).await.ok().json();
+    let id = report["release"]["releaseId"].as_str().unwrap().to_owned();
+    let dir = w.write(&small);
+    for named in ["web", id.as_str(), dir.as_str()] {
+        w.delete_record("web").await;
+        let ran = repair(&w, named, &["--yes"]).await.ok();
+        assert_eq!(ran.json()["release"]["releaseId"], id.as_str());
+        w.holds_exactly("web", &["ConfigMap/web-a", "Secret/web-creds"])
+            .await;
+    }
+    w.delete("web", &[]).await.ok();
+    repair(&w, "web", &["--yes"]).await.ends(5);
+    repair(&w, &dir, &["--yes"]).await.ends(5);
+}
+
+async fn repair_shows_asks_and_writes_nothing_by_itself(w: World) {
+    w.apply(&module("web", &["a"]), &[]).await.ok();
+    damage(&w, "web", "index").await;
+    let damaged = w.raw_record("web").await;
+    // Everything else refuses, and says what helps.
+    w.apply(&module("web", &["a"]), &[])
+        .await
+        .ends(2)
+        .says("opm mod repair");
+    let shown = repair(&w, "web", &["--dry-run"]).await.ok();
+    assert_eq!(shown.json()["secret"], "damaged");
+    assert!(
+        shown.json()["findings"][0]
+            .as_str()
+            .unwrap()
+            .contains("index"),
+        "{shown}"
+    );
+    repair(&w, "web", &[]).await.ends(2).says("--yes");
+    assert_eq!(w.raw_record("web").await, damaged, "nothing was written");
+    let people = w.opm(&["mod", "repair", "web", "--yes"]).await.ok();
+    people
+        .says("its Secret is damaged")
+        .says("`index` is not valid JSON")
+        .says("is repaired");
+    w.holds_exactly("web", &["ConfigMap/web-a", "Secret/web-creds"])
+        .await;
+}
+
+async fn a_release_without_damage_is_left_alone(w: World) {
+    settled(&w, "web", &[]).await;
+    let before = w.record("web").await.secret;
+    repair(&w, "web", &["--yes"])
+        .await
+        .ok()
+        .says("nothing to repair");
+    assert_eq!(w.record("web").await.secret, before);
+    // Unless something carries its labels that it does not know.
+    w.edit_record("web", |data| {
+        let id = data["index"][0].as_str().unwrap().to_owned();
+        let entries = data.get_mut(&id).unwrap()["inventory"]["entries"]
+            .as_array_mut()
+            .unwrap();
+        entries.retain(|entry| entry["name"] != "web-b");
+    })
+    .await;
+    let ran = repair(&w, "web", &["--yes"]).await.ok();
+    assert_eq!(ran.json()["objects"][0]["name"], "web-b", "{ran}");
+    assert_eq!(w.record("web").await.pending(), set(["ConfigMap/web-b"]));
+    // A record that a newer version wrote is not ours to repair.
+    w.edit_record("web", |data| {
+        data.get_mut("metadata").unwrap()["apiVersion"] = json!("core.opmodel.dev/v9");
+    })
+    .await;
+    repair(&w, "web", &["--yes"])
+        .await
+        .ends(2)
+        .says("core.opmodel.dev/v9");
+}
+
+async fn repair_respects_a_lock(w: World) {
+    w.apply(&module("web", &["a"]), &[]).await.ok();
+    damage(&w, "web", "log").await;
+    let mut data = w.raw_record("web").await;
+    let lock = json!({"id": "x", "holder": "ada", "host": "elsewhere", "pid": 1, "beat": 1});
+    data.insert("lock".to_owned(), lock.to_string().into_bytes());
+    w.write_raw_record("web", &data).await;
+    let arguments = ["mod", "repair", "web", "--yes", "-o", "json"];
+    w.opm(&arguments).await.ends(7).says("ada");
+    data.insert("lock".to_owned(), b"{\"id\":".to_vec());
+    w.write_raw_record("web", &data).await;
+    w.opm(&arguments).await.ends(7).says("cannot be read");
+    repair(&w, "web", &["--yes", "--lock-timeout", "20s"])
+        .await
+        .ok();
+    w.holds_exactly("web", &["ConfigMap/web-a", "Secret/web-creds"])
+        .await;
+}
+
+async fn an_apply_after_loss_knows_its_own_and_names_the_rest(w: World) {
+    let with = |names: &[&str]| module("web", names);
+    for flags in [&[][..], &["--no-record"]] {
+        w.apply(&with(&["a", "b"]), flags).await.ok();
+        w.delete_record("web").await;
+        // What would happen, and what then does: nothing has to be adopted, nothing is removed.
+        let shown = w
+            .diff(&with(&["a"]), &[])
+            .await
+            .ok()
+            .says("ConfigMap/web-b");
+        assert_eq!(
+            shown.action("ConfigMap/web-a").as_deref(),
+            Some("unchanged"),
+            "{shown}"
+        );
+        let applied = w.apply(&with(&["a"]), flags).await.ok();
+        let applied = applied
+            .says("ConfigMap/web-b")
+            .says("opm mod repair")
+            .says("label-orphan-pruning");
+        assert_eq!(
+            applied.action("ConfigMap/web-a").as_deref(),
+            Some("unchanged"),
+            "{applied}"
+        );
+        assert!(w.exists("ConfigMap/web-b").await);
+        // As hinted: repair takes it up, the next apply removes it.
+        repair(&w, "web", &["--yes"]).await.ok();
+        let pruned = w.apply(&with(&["a"]), flags).await.ok();
+        assert_eq!(
+            pruned.action("ConfigMap/web-b").as_deref(),
+            Some("pruned"),
+            "{pruned}"
+        );
+        w.holds_exactly("web", &["ConfigMap/web-a", "Secret/web-creds"])
+            .await;
+    }
+}
+
+async fn a_first_apply_stays_cheap(w: World) {
+    let module = module("web", &["a", "b"]);
+    let (first, tally) = w.requests_during(w.apply(&module, &[])).await;
+    first.ok();
+    let Some(tally) = tally else { return };
+    // By label: one list for each of the two rendered kinds, Secrets among them; one for a record
+    // under another name, one for record Secrets, one for autoscalers at most.
+    let lists: usize = tally
+        .iter()
+        .filter(|(what, _)| what.starts_with("list "))
+        .map(|(_, n)| n)
+        .sum();
+    let all: usize = tally.values().sum();
+    note(&format!(
+        "a first apply of 3 objects: {all} requests, {lists} of them lists: {tally:?}"
+    ));
+    assert!(lists <= 5, "{tally:?}");
+}
