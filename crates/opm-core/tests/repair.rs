@@ -331,6 +331,11 @@ fn which_change_was_current() {
             OLD,
         ),
         ([(OLD, false, "14", None), (NEW, false, "14", None)], OLD),
+        // Back and forth within a second: nobody can tell.
+        (
+            [(OLD, false, "14", Some(NEW)), (NEW, false, "14", Some(OLD))],
+            OLD,
+        ),
     ];
     for (changes, current) in table {
         let mut stored = whole();

@@ -1,7 +1,7 @@
 //! The history of a repaired record: which changes there are, and which one is current.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Evidence, RecoveredChange, Source};
 use crate::record::{Change, Content, Salvaged, Slot};
@@ -50,7 +50,8 @@ impl History {
     }
 
     /// Without an index, the changes say themselves which one was current: only its objects have
-    /// uids. Else the newest comes first, and a change before the one that it followed.
+    /// uids. Else the newest comes first; of one second, the one with the longest line of
+    /// changes before it.
     fn by_age(salvaged: &Salvaged, kept: &BTreeMap<&str, &Change>) -> Self {
         let own = salvaged.changes.values();
         let mut slots: Vec<(Change, Source)> = own
@@ -61,12 +62,13 @@ impl History {
                     .map(|change| ((*change).clone(), Source::Records)),
             )
             .collect();
-        slots.sort_by(|(a, _), (b, _)| {
-            let newest = |change: &Change| Reverse((has_lives(change), change.timestamp.clone()));
-            newest(a)
-                .cmp(&newest(b))
-                .then_with(|| follows(b, a).cmp(&follows(a, b)))
-                .then_with(|| a.id.cmp(&b.id))
+        let parents: BTreeMap<String, Option<String>> = slots
+            .iter()
+            .map(|(change, _)| (change.id.clone(), change.parent.clone()))
+            .collect();
+        slots.sort_by_cached_key(|(change, _)| {
+            let age = (change.timestamp.clone(), ancestors(&change.id, &parents));
+            (Reverse((has_lives(change), age)), change.id.clone())
         });
         let intact = slots.first().is_some_and(|(change, _)| has_lives(change));
         Self {
@@ -106,6 +108,16 @@ fn has_lives(change: &Change) -> bool {
         .any(|recorded| recorded.entry.uid.is_some())
 }
 
-fn follows(change: &Change, other: &Change) -> bool {
-    change.parent.as_deref() == Some(other.id.as_str())
+/// How many of the changes came before this one. Going back and forth makes circles, which are
+/// walked once.
+fn ancestors(id: &str, parents: &BTreeMap<String, Option<String>>) -> usize {
+    let mut seen = BTreeSet::from([id]);
+    let mut at = id;
+    while let Some(Some(parent)) = parents.get(at) {
+        if !parents.contains_key(parent) || !seen.insert(parent) {
+            break;
+        }
+        at = parent;
+    }
+    seen.len() - 1
 }

@@ -180,7 +180,9 @@ impl Draft {
         let (taken, foreign) = (taking.taken, taking.foreign);
         let relabelled = record.labels != salvaged.labels;
         let findings = salvaged.findings;
-        let changed = !stored || !findings.is_empty() || !taken.is_empty() || !intact || relabelled;
+        let unread = salvaged.pending.is_none() || salvaged.kept.is_none();
+        let nothing = findings.is_empty() && taken.is_empty() && !unread && !relabelled;
+        let changed = !(stored && intact && nothing);
         Repaired {
             record,
             findings,

@@ -15,6 +15,7 @@ scenarios! {
     repair_shows_asks_and_writes_nothing_by_itself,
     a_release_without_damage_is_left_alone,
     repair_respects_a_lock,
+    parts_that_had_moved_out_are_brought_back,
     an_apply_after_loss_knows_its_own_and_names_the_rest,
     a_first_apply_stays_cheap,
 }
@@ -339,8 +340,9 @@ async fn a_lost_release_is_found_by_name_id_and_directory(w: World) {
 
 async fn repair_shows_asks_and_writes_nothing_by_itself(w: World) {
     w.apply(&module("web", &["a"]), &[]).await.ok();
+    let path = record_path(&w, "web").await;
     damage(&w, "web", "index").await;
-    let damaged = w.raw_record("web").await;
+    let damaged = w.api.get(&path).await;
     // Everything else refuses, and says what helps.
     w.apply(&module("web", &["a"]), &[])
         .await
@@ -356,7 +358,7 @@ async fn repair_shows_asks_and_writes_nothing_by_itself(w: World) {
         "{shown}"
     );
     repair(&w, "web", &[]).await.ends(2).says("--yes");
-    assert_eq!(w.raw_record("web").await, damaged, "nothing was written");
+    assert_eq!(w.api.get(&path).await, damaged, "nothing was written");
     let people = w.opm(&["mod", "repair", "web", "--yes"]).await.ok();
     people
         .says("its Secret is damaged")
@@ -414,6 +416,70 @@ async fn repair_respects_a_lock(w: World) {
         .ok();
     w.holds_exactly("web", &["ConfigMap/web-a", "Secret/web-creds"])
         .await;
+}
+
+async fn parts_that_had_moved_out_are_brought_back(w: World) {
+    let names: Vec<String> = (0..40).map(|n| format!("map-{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let small = [("OPM_RECORD_LIMIT", "4000")];
+    let large = module("web", &names);
+    w.apply_with(&small, &large, &[]).await.ok();
+    let stored = |w: &World| {
+        let (path, ns) = (api::collection("Secret", Some(&w.ns)), w.api.clone());
+        async move {
+            let list = ns
+                .get(&format!("{path}?labelSelector=opmodel.dev%2Fcomponent"))
+                .await
+                .unwrap();
+            list["items"].as_array().unwrap().clone()
+        }
+    };
+    let inventory = |s: &Value| !s["data"]["inventory"].is_null();
+    assert!(
+        stored(&w).await.iter().any(inventory),
+        "the inventory has moved"
+    );
+
+    // Damage elsewhere: the inventory is fetched, and everything is as it was.
+    damage(&w, "web", "log").await;
+    let ran = repair(&w, "web", &["--yes"]).await.ok();
+    assert_eq!(ran.json()["objects"], json!([]), "{ran}");
+    let mut kept = names.clone();
+    kept.pop();
+    w.apply_with(&small, &module("web", &kept), &[]).await.ok();
+    assert!(w.gone("ConfigMap/web-map-39").await);
+
+    // The inventory itself is gone: the change comes back from beside its manifests.
+    let moved = stored(&w)
+        .await
+        .into_iter()
+        .find(inventory)
+        .expect("it has moved again");
+    let name = moved["metadata"]["name"].as_str().unwrap();
+    w.api
+        .delete(&format!(
+            "{}/{name}",
+            api::collection("Secret", Some(&w.ns))
+        ))
+        .await;
+    w.apply(&module("web", &kept), &[])
+        .await
+        .ends(2)
+        .says("opm mod repair");
+    let ran = repair(&w, "web", &["--yes"]).await.ok();
+    assert_eq!(ran.json()["changes"][0]["source"], "records", "{ran}");
+    kept.pop();
+    let applied = w.apply(&module("web", &kept), &[]).await.ok();
+    assert_eq!(
+        applied.action("ConfigMap/web-map-38").as_deref(),
+        Some("pruned")
+    );
+    assert_eq!(
+        applied.action("ConfigMap/web-map-0").as_deref(),
+        Some("unchanged")
+    );
+    w.delete("web", &[]).await.ok();
+    assert_eq!(w.settled_live("web").await, [] as [String; 0]);
 }
 
 async fn an_apply_after_loss_knows_its_own_and_names_the_rest(w: World) {

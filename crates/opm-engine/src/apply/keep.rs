@@ -3,7 +3,7 @@
 
 use opm_core::feature::declared::CHANGE_RECORDS;
 use opm_core::record::ring::named;
-use opm_core::record::{Body, Change, Extra, Inventory, Part, RecordRef, RecordedEntry};
+use opm_core::record::{Body, Change, Extra, Inventory, Part, Record, RecordRef, RecordedEntry};
 
 use super::Apply;
 use crate::ports::{Clock, Cluster, SecretStore};
@@ -43,7 +43,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                     candidate,
                     stored,
                     &beside.existing,
-                    &self.change_alone(),
+                    &self.change_alone(stored),
                 )
                 .await;
             if let Some(why) = kept.dropped.get(&Part::Manifests) {
@@ -56,11 +56,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     /// The change as far as it is known without the cluster: what a repair starts from.
-    fn change_alone(&self) -> Change {
+    fn change_alone(&self, stored: &Record) -> Change {
         let change = self.new_change(None);
+        let former = stored.current().map(|former| former.id.clone());
         let entries = self.candidate.entries().into_iter();
         Change {
-            id: change.id,
             module: change.module,
             values: Body::Here(change.values),
             manifest_digest: change.manifest_digest,
@@ -72,7 +72,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             components: Some(change.components),
             features: Some(change.features),
             order: change.order,
-            parent: None,
+            parent: former.filter(|former| *former != change.id),
+            id: change.id,
             record: None,
             extra: Extra::default(),
         }

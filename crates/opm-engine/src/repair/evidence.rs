@@ -57,10 +57,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         served: &ServedKinds,
     ) -> Result<(Repaired, Vec<String>), Failure> {
         let stored = turn.loaded.as_ref().map(|loaded| &loaded.stored);
-        let salvaged = stored.map(|stored| salvage(&parts(stored)));
+        let mut salvaged = stored.map(|stored| salvage(&parts(stored)));
         writable(stored, salvaged.as_ref())?;
         let found: Labelled = self.labelled(release, served).await?;
         let mut warnings = found.warnings.clone();
+        if let Some(salvaged) = &mut salvaged {
+            self.bring_back(release, salvaged, &mut warnings).await;
+        }
         let kept_changes = match needs_records(salvaged.as_ref()) {
             true => self.kept_changes(release, &mut warnings).await?,
             false => Vec::new(),

@@ -4,6 +4,7 @@
 //! What is certain and what is not is `opm-core`'s to say. Here is the way: find the release
 //! though its record is gone, wait for its lock, gather, show, ask, and write under the lock.
 
+mod bring_back;
 mod evidence;
 mod find;
 mod kept_changes;
@@ -89,7 +90,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 confirm(&report, audience).await?;
                 confirmed = true;
             }
-            if let Some(record) = self.write_repaired(&release, turn, repaired).await? {
+            let warnings = &mut report.warnings;
+            let written = self.write_repaired(&release, turn, repaired, warnings);
+            if let Some(record) = written.await? {
                 report.pending = pending(&record);
                 report.kept = kept(&record);
                 report.warnings.extend(self.cluster.take_warnings());

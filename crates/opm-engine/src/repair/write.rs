@@ -11,7 +11,7 @@ use opm_core::repair::Repaired;
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Clock, Cluster, RemoveOutcome, SecretStore, StoredSecret};
-use crate::record::{Loaded, Turn, WriteError};
+use crate::record::{Among, Loaded, Turn, WriteError, unswept};
 use crate::report::Release;
 
 /// What is wrong with a Secret as such, and cannot be changed in place.
@@ -37,6 +37,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         release: &Release,
         turn: Turn,
         repaired: Repaired,
+        warnings: &mut Vec<String>,
     ) -> Result<Option<Record>, Failure> {
         let Turn {
             loaded, opening, ..
@@ -71,7 +72,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         let settled = applied.settle(&HashMap::new(), self.server_now());
         let record = settled.release(&self.ended(LogResult::Succeeded, None, &[]));
         match self.write(&holding, record.clone()).await {
-            Ok(()) => Ok(Some(record)),
+            Ok(()) => {
+                let stored = holding.record().await;
+                self.sweep_after_repair(release, &stored, warnings).await;
+                Ok(Some(record))
+            }
             Err(WriteError::Lost) => Err(Failure::new(
                 FailureKind::LockLost,
                 "the release's lock was lost after the record was repaired",
@@ -84,6 +89,20 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             )
             .hint("the lock expires by itself")),
         }
+    }
+
+    /// Record Secrets that the repaired record does not name belonged to the lost one.
+    async fn sweep_after_repair(
+        &self,
+        release: &Release,
+        stored: &Record,
+        warnings: &mut Vec<String>,
+    ) {
+        let swept = match self.record_secrets(release, stored, Among::All).await {
+            Ok(existing) => self.sweep(release, &existing, stored).await,
+            Err(error) => Err(error),
+        };
+        warnings.extend(swept.err().map(|error| unswept(&error)));
     }
 
     /// A type cannot be changed, and an immutable Secret not at all: it goes, and the repaired
