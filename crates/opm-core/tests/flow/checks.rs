@@ -1,9 +1,9 @@
 //! Checks against what is really there: the ownership table, and what follows from it for
 //! applying, pruning and deleting.
 
-use opm_core::check::{Adopt, Live, Ownership, RefusalKind, Seen};
+use opm_core::check::{Adopt, Checking, Live, Ownership, RefusalKind, Seen, check, preview};
 use opm_core::labels::OwnerLabels;
-use opm_core::plan::PlanOptions;
+use opm_core::plan::{PlanOptions, plan};
 use serde_json::json;
 
 use crate::world::{Flags, OTHER, Ran, World, desired, id, object, release};
@@ -398,4 +398,42 @@ fn a_job_that_completed_and_removed_itself_is_not_run_again() {
             "not missing either"
         );
     }
+}
+
+/// A preview refuses what the check refuses, and shows everything else.
+#[test]
+fn a_preview_shows_what_is_not_refused() {
+    let mut world = World::default();
+    world.put("CM/theirs");
+    world.put_mine("CM/mine");
+    world.put("CM/going").terminating = true;
+    let plan = plan(
+        &desired(&["CM/theirs", "CM/mine", "CM/going", "CM/new"]),
+        None,
+        PlanOptions::default(),
+    )
+    .unwrap();
+    let observed = plan
+        .to_observe()
+        .map(|entry| {
+            let found = world.objects.get(&entry.identity);
+            let seen = found.map_or(Seen::Absent, |thing| {
+                Seen::Present(Box::new(thing.live.clone()))
+            });
+            (entry.identity.clone(), seen)
+        })
+        .collect();
+    let occupants = std::collections::HashMap::new();
+    let checking = Checking {
+        release: release(),
+        adopt: Adopt::None,
+        take_ownership: false,
+        occupants: &occupants,
+    };
+    let shown = preview(&plan, &observed, &checking);
+    let applies: Vec<_> = shown.applies().map(|step| &step.entry.identity).collect();
+    assert_eq!(applies, [&id("CM/mine"), &id("CM/new")]);
+    let refused = check(plan, &observed, &checking).unwrap_err();
+    assert_eq!(shown.refusals, refused.0);
+    assert_eq!(shown.refusals.len(), 2);
 }

@@ -1,6 +1,6 @@
 //! Differences between two objects, as a reader would see them.
 
-use opm_core::diff::{ChangeKind, FieldChange, diff};
+use opm_core::diff::{ChangeKind, FieldChange, diff, stated};
 use opm_core::identity::GroupKind;
 use proptest::prelude::{
     Just, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
@@ -359,6 +359,43 @@ fn whole_floats_and_integers_are_one_number() {
         json!({"spec": {"a": 3.0, "b": 1.5}}),
     );
     assert_eq!(lines("a.b", "Foo", &old, &new), ["~ spec.b 1 -> 1.5"]);
+}
+
+/// What of a live object a rendered one states: defaults are left out, items are matched by key.
+#[test]
+fn only_what_is_stated_counts() {
+    let table = [
+        // live, rendered, the part of the live one
+        (
+            json!({"spec": {"replicas": 1, "strategy": {"type": "RollingUpdate"}}, "status": {}}),
+            json!({"spec": {"replicas": 3}}),
+            json!({"spec": {"replicas": 1}}),
+        ),
+        (
+            json!({"containers": [{"name": "b", "image": "1", "tty": false}, {"name": "a", "image": "1"}]}),
+            json!({"containers": [{"name": "a", "image": "2"}, {"name": "c", "image": "2"}]}),
+            json!({"containers": [{"name": "b", "image": "1", "tty": false}, {"name": "a", "image": "1"}]}),
+        ),
+        (
+            json!({"ports": [{"port": 80, "protocol": "TCP", "targetPort": 80}]}),
+            json!({"ports": [{"port": 80, "name": "web"}]}),
+            json!({"ports": [{"port": 80}]}),
+        ),
+        (
+            json!({"rules": [{"host": "a", "weight": 1}, {"host": "b"}]}),
+            json!({"rules": [{"host": "c"}]}),
+            json!({"rules": [{"host": "a"}, {"host": "b"}]}),
+        ),
+        (
+            json!({"args": ["x", "y"], "data": {"k": "v"}}),
+            json!({"args": ["x"], "data": "a text"}),
+            json!({"args": ["x", "y"], "data": {"k": "v"}}),
+        ),
+    ];
+    for (live, rendered, part) in table {
+        let of = |value: &Value| value.as_object().cloned().unwrap_or_default();
+        assert_eq!(Value::Object(stated(&of(&live), &of(&rendered))), part);
+    }
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

@@ -450,18 +450,12 @@ async fn parts_that_had_moved_out_are_brought_back(w: World) {
     assert!(w.gone("ConfigMap/web-map-39").await);
 
     // The inventory itself is gone: the change comes back from beside its manifests.
-    let moved = stored(&w)
-        .await
-        .into_iter()
-        .find(inventory)
-        .expect("it has moved again");
-    let name = moved["metadata"]["name"].as_str().unwrap();
-    w.api
-        .delete(&format!(
-            "{}/{name}",
-            api::collection("Secret", Some(&w.ns))
-        ))
-        .await;
+    let (data, path) = (w.raw_record("web").await, record_path(&w, "web").await);
+    let read = |key: &str| serde_json::from_slice::<Value>(&data[key]).unwrap();
+    let current = read(read("index")[0].as_str().unwrap());
+    let place = &current["record"]["inventory"]["places"][0];
+    let place = place.as_str().expect("it has moved again");
+    w.api.delete(&format!("{path}.{place}")).await;
     w.apply(&module("web", &kept), &[])
         .await
         .ends(2)

@@ -144,7 +144,9 @@ fn first_failure(what: &str, refused: Refused) -> Failure {
             reason,
             forbidden: true,
         } => (FailureKind::NotPermitted, reason),
-        Refused::Failed { reason, .. } => (FailureKind::Refused, reason),
+        Refused::Failed { reason, .. } | Refused::Conflict(reason) => {
+            (FailureKind::Refused, reason)
+        }
     };
     Failure::new(kind, format!("{what}: {reason}"))
 }

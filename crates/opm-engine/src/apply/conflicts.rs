@@ -34,25 +34,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         if conflicts.is_empty() {
             return Ok(());
         }
-        let messages = conflicts.iter().map(|(step, reason)| {
-            let identity = &step.entry.identity;
-            format!("Resource {identity} cannot be taken over as it is: {reason}")
-        });
-        let message = messages.collect::<Vec<_>>().join("\n");
-        let mut failure = Failure::new(FailureKind::Refused, message)
-            .hint("--force-conflicts makes these objects what is rendered");
-        for (step, reason) in conflicts {
-            let identity = &step.entry.identity;
-            if matches!(step.how, How::Adopt { .. }) {
-                failure = failure.hint(format!(
-                    "--adopt={}/{} does so for this one alone",
-                    identity.kind(),
-                    identity.name
-                ));
-            }
-            failure = failure.object(identity.clone(), reason);
-        }
-        Err(failure)
+        Err(refused(&conflicts))
     }
 
     /// What the server says about fields of others, if it says anything. Whatever else is wrong
@@ -77,4 +59,27 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         let error = sent.err()?;
         (error.kind == ErrorKind::FieldConflict).then(|| conflict(&error, step))
     }
+}
+
+/// The refusal for objects that others have a part in.
+pub(super) fn refused(conflicts: &[(&ApplyStep, String)]) -> Failure {
+    let messages = conflicts.iter().map(|(step, reason)| {
+        let identity = &step.entry.identity;
+        format!("Resource {identity} cannot be taken over as it is: {reason}")
+    });
+    let message = messages.collect::<Vec<_>>().join("\n");
+    let mut failure = Failure::new(FailureKind::Refused, message)
+        .hint("--force-conflicts makes these objects what is rendered");
+    for (step, reason) in conflicts {
+        let identity = &step.entry.identity;
+        if matches!(step.how, How::Adopt { .. }) {
+            failure = failure.hint(format!(
+                "--adopt={}/{} does so for this one alone",
+                identity.kind(),
+                identity.name
+            ));
+        }
+        failure = failure.object(identity.clone(), reason.clone());
+    }
+    failure
 }

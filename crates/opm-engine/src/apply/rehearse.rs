@@ -21,7 +21,7 @@ use super::prepare::{Scene, Surveyed};
 use super::send::{Refused, Taken};
 use super::stages::outcome;
 use super::tell::{standing, transferred};
-use super::{Apply, Course};
+use super::{Apply, Course, conflicts};
 use crate::diff::{DiffReport, Difference, LetGo};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
@@ -39,6 +39,8 @@ struct Rehearsed {
     /// Whether each failure was one of rights.
     forbidden: Vec<bool>,
     unreachable: bool,
+    /// Objects that others have a part in.
+    conflicts: Vec<(ApplyStep, String)>,
     stopped: Option<Stopped>,
 }
 
@@ -134,6 +136,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                 Err(Refused::Unreachable(reason)) => {
                     all.unreachable = true;
                     (Action::Failed, Some(reason), None)
+                }
+                Err(Refused::Conflict(reason)) => {
+                    all.conflicts.push((step.clone(), reason.clone()));
+                    (Action::Refused, Some(reason), None)
                 }
                 Err(Refused::Failed { reason, forbidden }) => {
                     all.forbidden.push(forbidden);
@@ -401,7 +407,12 @@ fn would_fail(
     rehearsed: &Rehearsed,
 ) -> Option<Failure> {
     let refused = (!refusals.is_empty()).then(|| Failure::refused(&Refusals(refusals.to_vec())));
-    let refused = blocked.into_iter().chain([refused]).flatten();
+    let conflicts = rehearsed.conflicts.iter();
+    let conflicts: Vec<(&ApplyStep, String)> = conflicts
+        .map(|(step, reason)| (step, reason.clone()))
+        .collect();
+    let conflicts = (!conflicts.is_empty()).then(|| conflicts::refused(&conflicts));
+    let refused = blocked.into_iter().chain([refused, conflicts]).flatten();
     let refused = refused.reduce(Failure::and);
     let objects: Vec<&Outcome> = rehearsed
         .objects

@@ -54,6 +54,8 @@ pub(super) enum Refused {
     Stopped(Stopped),
     /// The cluster does not answer, so the next one need not be tried.
     Unreachable(String),
+    /// Others set fields of the object to other values.
+    Conflict(String),
     /// The object itself.
     Failed { reason: String, forbidden: bool },
 }
@@ -136,7 +138,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                     return self.perhaps_recreate(sending, error).await;
                 }
                 Err(error) if error.kind == ErrorKind::FieldConflict => {
-                    return Err(Refused::because(conflict(&error, sending.step)));
+                    return Err(Refused::Conflict(conflict(&error, sending.step)));
                 }
                 Err(error) => return Err(error.into()),
             }

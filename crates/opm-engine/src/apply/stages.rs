@@ -43,7 +43,7 @@ impl SentAll {
             Err(Refused::Unreachable(reason)) => {
                 (Action::Failed, Some(reason), SendOutcome::Uncertain)
             }
-            Err(Refused::Failed { reason, .. }) => {
+            Err(Refused::Failed { reason, .. } | Refused::Conflict(reason)) => {
                 (Action::Failed, Some(reason), SendOutcome::Failed)
             }
         };
@@ -276,7 +276,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
 fn broke(needed: &[Identity], error: ApiError, all: &mut SentAll) {
     match Refused::from(error) {
         Refused::Stopped(stopped) => all.stopped = Some(stopped),
-        Refused::Unreachable(reason) | Refused::Failed { reason, .. } => {
+        Refused::Unreachable(reason)
+        | Refused::Conflict(reason)
+        | Refused::Failed { reason, .. } => {
             let not_ready = needed.iter().map(|identity| NotReady {
                 identity: identity.clone(),
                 reason: reason.clone(),
