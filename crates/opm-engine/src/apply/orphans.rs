@@ -36,7 +36,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         warnings: &mut Vec<String>,
     ) -> Result<(), Failure> {
         let prunes = self.engine.has(LABEL_ORPHAN_PRUNING.as_str());
-        if !prunes && !(unrecorded && self.was_there_before(served).await) {
+        let scans = prunes || (unrecorded && self.was_there_before(served).await);
+        if !scans {
             return Ok(());
         }
         let found = self.engine.labelled(&self.release(), served).await?;
