@@ -20,13 +20,17 @@ impl Session {
         for warning in &report.warnings {
             self.ui.warn(warning);
         }
-        self.ui.info(&findings(&report));
         if !report.needed {
             self.ui.json_or_yaml(&document(&report))?;
-            self.ui.info("nothing to repair");
+            self.ui
+                .info(&format!("{}: nothing to repair", who(&report)));
             return Ok(Exit::Done);
         }
-        self.ui.data(&document(&report), |_| table(&report))?;
+        self.ui.info(&findings(&report));
+        match report.objects.is_empty() {
+            true => self.ui.json_or_yaml(&document(&report))?,
+            false => self.ui.data(&document(&report), |_| table(&report))?,
+        }
         self.ui.info(match report.dry_run {
             true => "a dry run, nothing was written",
             false => "the record is repaired; `opm mod diff` shows what the next apply does",
@@ -37,11 +41,7 @@ impl Session {
 
 /// What was found, in words: also what a person is asked about.
 pub(super) fn findings(report: &RepairReport) -> String {
-    let release = &report.release;
-    let mut lines = vec![format!(
-        "release {} in namespace {} (id {})",
-        release.name, release.namespace, release.id
-    )];
+    let mut lines = vec![who(report)];
     lines.push(match report.secret {
         SecretState::Missing => "its Secret does not exist".to_owned(),
         SecretState::Whole => "its Secret can be read".to_owned(),
@@ -65,7 +65,7 @@ pub(super) fn findings(report: &RepairReport) -> String {
         (Taken::Inventory, "belong to the current change"),
         (
             Taken::Pending,
-            "become pending: the next apply keeps what it renders and removes the rest",
+            "become pending: the next apply keeps what it renders, and removes the rest",
         ),
         (
             Taken::Kept,
@@ -74,10 +74,18 @@ pub(super) fn findings(report: &RepairReport) -> String {
     ] {
         match count(taken) {
             0 => {}
-            count => lines.push(format!("{count} objects with its labels {what}")),
+            count => lines.push(format!("with its labels: {count} that {what}")),
         }
     }
     lines.join("\n")
+}
+
+fn who(report: &RepairReport) -> String {
+    let release = &report.release;
+    format!(
+        "release {} in namespace {} (id {})",
+        release.name, release.namespace, release.id
+    )
 }
 
 fn table(report: &RepairReport) -> Table {

@@ -201,7 +201,7 @@ fn summary(report: &DiffReport) -> String {
     let what = match (report.differs(), counts.is_empty()) {
         (_, true) => "nothing to do".to_owned(),
         (false, _) => format!("no differences ({})", counts.join(", ")),
-        (true, _) => format!("an apply would leave {}", counts.join(", ")),
+        (true, _) => format!("if applied, {}", counts.join(", ")),
     };
     format!(
         "{} in namespace {}: {what}",

@@ -436,7 +436,7 @@ async fn people_see_signs_and_a_summary(w: World) {
              + data:\n    \
              +   k: \"1\"\n\
          - ConfigMap/b in namespace {ns} pruned\n\n\
-         web in namespace {ns}: an apply would leave 1 created, 1 configured, 1 pruned\n",
+         web in namespace {ns}: if applied, 1 created, 1 configured, 1 pruned\n",
         ns = w.ns
     );
     assert_eq!(ran.stdout(), expected);

@@ -130,10 +130,9 @@ fn left_behind(orphans: &[PendingObject]) -> String {
         names.push(format!("{} more", orphans.len() - NAMED));
     }
     format!(
-        "there is no record of this release, but {} objects that are not rendered carry its \
-         labels, and are left as they are: {}. If its record was lost, `opm mod repair` takes \
+        "there is no record of this release, but these objects carry its labels, are not \
+         rendered, and are left as they are: {}. If its record was lost, `opm mod repair` takes \
          them up, and the next apply removes them; with the feature {} every apply does",
-        orphans.len(),
         names.join(", "),
         LABEL_ORPHAN_PRUNING.as_str()
     )

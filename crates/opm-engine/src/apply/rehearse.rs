@@ -424,8 +424,9 @@ fn would_fail(
         return refused;
     }
     let message = format!(
-        "{} objects could not be applied or pruned in a dry run",
-        objects.len()
+        "{} of {} objects failed in a dry run",
+        objects.len(),
+        rehearsed.objects.len()
     );
     let mut failure = Failure::new(rehearsed.failed(), message);
     for object in objects {
