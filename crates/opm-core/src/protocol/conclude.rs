@@ -9,7 +9,8 @@ use crate::check::CheckedPlan;
 use crate::plan::Purpose;
 use crate::record::history::Dropped;
 use crate::record::{
-    Body, Change, Counts, Extra, Inventory, LogResult, ModuleRef, Record, RecordRef, Values,
+    Body, Change, Counts, Extra, Inventory, LogResult, ModuleRef, Record, RecordRef, RecordedEntry,
+    Values,
 };
 use crate::time::Timestamp;
 
@@ -55,6 +56,30 @@ impl NewChange {
             features,
             order: candidate.order(),
             record,
+        }
+    }
+
+    /// The change as far as it is known without the cluster: what is kept beside its manifests,
+    /// for the day on which the release's Secret is lost. `stored` is the record before it.
+    pub fn alone(self, candidate: &Candidate, stored: &Record, now: Timestamp) -> Change {
+        let former = stored.current().map(|former| former.id.clone());
+        let entries = candidate.entries().into_iter();
+        Change {
+            module: self.module,
+            values: Body::Here(self.values),
+            manifest_digest: self.manifest_digest,
+            timestamp: now.to_string(),
+            inventory: Body::Here(Inventory {
+                entries: entries.map(RecordedEntry::from).collect(),
+                extra: Extra::default(),
+            }),
+            components: Some(self.components),
+            features: Some(self.features),
+            order: self.order,
+            parent: former.filter(|former| *former != self.id),
+            id: self.id,
+            record: None,
+            extra: Extra::default(),
         }
     }
 }

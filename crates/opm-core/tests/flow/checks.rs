@@ -227,14 +227,14 @@ fn refusals_have_a_kind() {
 
 #[test]
 fn an_object_that_nobody_looked_at_is_never_taken_for_absent() {
-    let planned = opm_core::plan::plan(&desired(&["CM/a"]), None, PlanOptions::default()).unwrap();
-    let checking = opm_core::check::Checking {
+    let planned = plan(&desired(&["CM/a"]), None, PlanOptions::default()).unwrap();
+    let checking = Checking {
         release: release(),
         adopt: Adopt::None,
         take_ownership: false,
         occupants: &Default::default(),
     };
-    let refusals = opm_core::check::check(planned, &Default::default(), &checking).unwrap_err();
+    let refusals = check(planned, &Default::default(), &checking).unwrap_err();
     assert_eq!(refusals.kind(), RefusalKind::Unreachable);
 }
 

@@ -3,7 +3,7 @@
 
 use opm_core::feature::declared::CHANGE_RECORDS;
 use opm_core::record::ring::named;
-use opm_core::record::{Body, Change, Extra, Inventory, Part, Record, RecordRef, RecordedEntry};
+use opm_core::record::{Part, RecordRef};
 
 use super::Apply;
 use crate::ports::{Clock, Cluster, SecretStore};
@@ -43,7 +43,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                     candidate,
                     stored,
                     &beside.existing,
-                    &self.change_alone(stored),
+                    self.features(),
                 )
                 .await;
             if let Some(why) = kept.dropped.get(&Part::Manifests) {
@@ -53,30 +53,6 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             beside.manifests = Some(kept);
         }
         beside
-    }
-
-    /// The change as far as it is known without the cluster: what a repair starts from.
-    fn change_alone(&self, stored: &Record) -> Change {
-        let change = self.new_change(None);
-        let former = stored.current().map(|former| former.id.clone());
-        let entries = self.candidate.entries().into_iter();
-        Change {
-            module: change.module,
-            values: Body::Here(change.values),
-            manifest_digest: change.manifest_digest,
-            timestamp: self.engine.server_now().to_string(),
-            inventory: Body::Here(Inventory {
-                entries: entries.map(RecordedEntry::from).collect(),
-                extra: Extra::default(),
-            }),
-            components: Some(change.components),
-            features: Some(change.features),
-            order: change.order,
-            parent: former.filter(|former| *former != change.id),
-            id: change.id,
-            record: None,
-            extra: Extra::default(),
-        }
     }
 
     /// Removes the record Secrets that the record does not name any more.

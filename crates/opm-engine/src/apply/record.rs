@@ -1,5 +1,7 @@
 //! Carrying out what was begun, and writing down how it ended.
 
+use std::collections::BTreeMap;
+
 use opm_core::protocol::{Ended, NewChange, Partial, Settled};
 use opm_core::record::room::make_room;
 use opm_core::record::{LogResult, Record, RecordRef};
@@ -96,9 +98,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         }
     }
 
-    pub(super) fn new_change(&self, record: Option<RecordRef>) -> NewChange {
-        let features = self.course.features(&self.engine.settings.features);
-        NewChange::of(&self.candidate, features, record)
+    fn new_change(&self, record: Option<RecordRef>) -> NewChange {
+        NewChange::of(&self.candidate, self.features(), record)
+    }
+
+    /// The feature flags that the change is recorded with.
+    pub(super) fn features(&self) -> BTreeMap<String, bool> {
+        self.course.features(&self.engine.settings.features)
     }
 
     /// Where there has to be a way back, nothing is recorded before it is ready.

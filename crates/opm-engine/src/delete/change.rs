@@ -1,6 +1,6 @@
 //! `--component`: what is left of the release is a change of its own.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use opm_core::candidate::{Candidate, Selection};
 use opm_core::check::CheckedPlan;
@@ -38,8 +38,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         self.warn_if_it_comes_back(current, report);
         let change = match self.left(current).await {
             Some(left) => {
-                let record = self.keep_left(&left, holding).await;
-                NewChange::of(&left, current.features.clone().unwrap_or_default(), record)
+                let features = current.features.clone().unwrap_or_default();
+                let record = self.keep_left(&left, features.clone(), holding).await;
+                NewChange::of(&left, features, record)
             }
             None => self.stand_in(current, applied.plan()),
         };
@@ -101,7 +102,12 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         Candidate::new(rendered, name, namespace, &selection, scopes).ok()
     }
 
-    async fn keep_left(&self, left: &Candidate, holding: &Holding) -> Option<RecordRef> {
+    async fn keep_left(
+        &self,
+        left: &Candidate,
+        features: BTreeMap<String, bool>,
+        holding: &Holding,
+    ) -> Option<RecordRef> {
         if !self.engine.has(CHANGE_RECORDS.as_str()) {
             return None;
         }
@@ -113,7 +119,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         let existing = existing.unwrap_or_default();
         let kept = self
             .engine
-            .keep_manifests(&self.release, left, &stored, &existing);
+            .keep_manifests(&self.release, left, &stored, &existing, features);
         Some(kept.await)
     }
 

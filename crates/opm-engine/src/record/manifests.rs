@@ -4,22 +4,23 @@
 //! That they cannot be kept is no reason to fail an apply: the change then says why they are not
 //! there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use opm_core::candidate::Candidate;
+use opm_core::protocol::NewChange;
 use opm_core::record::ring::named;
-use opm_core::record::{Change, Held, Part, Record, RecordRef, encode_change, labels_beside};
+use opm_core::record::{Held, Part, Record, RecordRef, encode_change, labels_beside};
 
 use super::RecordSecret;
 use super::payload::{Beside, OfChange, secret_name};
 use crate::engine::Engine;
-use crate::ports::SecretStore;
+use crate::ports::{Clock, Cluster, SecretStore};
 use crate::report::Release;
 
 /// The key in a record Secret.
 pub(super) const KEY: &str = "manifests";
 
-impl<C, S: SecretStore, K> Engine<C, S, K> {
+impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     /// Keeps the manifests of the candidate's change. `stored` is the record as it stands in the
     /// cluster. What an earlier run kept for the same change is kept on, if it is still there: a
     /// delete that was cut short may have taken it. The change itself is kept beside them, for
@@ -30,7 +31,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         candidate: &Candidate,
         stored: &Record,
         existing: &[RecordSecret],
-        change: &Change,
+        features: BTreeMap<String, bool>,
     ) -> RecordRef {
         let mut reference = RecordRef::default();
         let former = stored.change(candidate.change.as_str());
@@ -39,12 +40,14 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
             reference.parts.insert(Part::Manifests, former.clone());
             return reference;
         }
+        let change = NewChange::of(candidate, features, None);
+        let change = change.alone(candidate, stored, self.server_now());
         let beside = Beside {
             release,
             labels: labels_beside(stored),
             of: Some(OfChange {
                 id: change.id.clone(),
-                encoded: encode_change(change),
+                encoded: encode_change(&change),
             }),
             gate: &self.gate,
         };
