@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 scenarios! {
     each_cell_decides_over_applying_and_pruning,
     each_cell_decides_over_deleting,
+    each_cell_decides_over_pruning_what_was_kept,
 }
 
 const UUID: &str = "module-release.opmodel.dev/uuid";
@@ -167,19 +168,25 @@ async fn stage_all(w: &World, staged: &[Staged]) {
         .collect();
     w.edit_record("web", |data| {
         let current = data["index"][0].as_str().unwrap().to_owned();
-        let change = data.get_mut(&current).unwrap();
-        for entry in change["inventory"]["entries"].as_array_mut().unwrap() {
-            let spelled = format!(
-                "{}/{}",
-                entry["kind"].as_str().unwrap(),
-                entry["name"].as_str().unwrap()
-            );
-            if without.contains(spelled.as_str()) {
-                entry.as_object_mut().unwrap().remove("uid");
-            }
+        strip_uids(
+            &mut data.get_mut(&current).unwrap()["inventory"]["entries"],
+            &without,
+        );
+        if let Some(kept) = data.get_mut("kept") {
+            strip_uids(&mut kept["objects"], &without);
         }
     })
     .await;
+}
+
+fn strip_uids(entries: &mut Value, of: &BTreeSet<&str>) {
+    for entry in entries.as_array_mut().into_iter().flatten() {
+        let text = |key: &str| entry[key].as_str().unwrap();
+        let spelled = format!("{}/{}", text("kind"), text("name"));
+        if of.contains(spelled.as_str()) {
+            entry.as_object_mut().unwrap().remove("uid");
+        }
+    }
 }
 
 /// What there is of these objects, to the last version.
@@ -276,4 +283,31 @@ async fn each_cell_decides_over_deleting(w: World) {
             Whose::Anothers | Whose::Nobodys => assert_eq!(now, old, "{one:?}"),
         }
     }
+}
+
+async fn each_cell_decides_over_pruning_what_was_kept(w: World) {
+    let anchor = config_map("anchor", "1");
+    let all = objects(&w, "kept");
+    w.apply(&web(&[manifests(&all), vec![anchor.clone()]].concat()), &[])
+        .await
+        .ok();
+    w.apply(&web(&[anchor]), &["--no-prune"]).await.ok();
+    assert_eq!(w.record("web").await.kept().len(), all.len());
+    stage_all(&w, &all).await;
+    let before = seen(&w, &all).await;
+    w.opm(&["mod", "prune", "web", "--all", "--yes", "-o", "json"])
+        .await
+        .ok();
+    let (after, record) = (seen(&w, &all).await, w.record("web").await);
+    for one in &all {
+        let (old, now) = (&before[&one.spelled], &after[&one.spelled]);
+        let in_kept = record.kept().contains(&one.spelled);
+        match one.cell.whose() {
+            Whose::Mine => assert!(now.is_none() && !in_kept, "{one:?}"),
+            Whose::Anothers => assert!(now == old && !in_kept, "{one:?}"),
+            Whose::Nobodys => assert!(now == old && in_kept, "{one:?}"),
+        }
+    }
+    assert_eq!(record.inventory(), opm_e2e::set(["ConfigMap/anchor"]));
+    assert!(record.pending().is_empty());
 }

@@ -15,8 +15,8 @@ use crate::ui::Ui;
 
 /// Stop tracking objects, and delete nothing
 ///
-/// The objects stay as they are and are nobody's afterwards. An apply that renders one of them
-/// again needs --adopt.
+/// The objects lose the labels of the release, stay as they are otherwise, and are nobody's
+/// afterwards. An apply that renders one of them again needs --adopt.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The release: its name, its id, or the directory of its module
