@@ -20,6 +20,7 @@ mod history;
 mod interrupts;
 mod kills;
 mod large;
+mod letting_go;
 mod list;
 mod order;
 mod outcomes;
