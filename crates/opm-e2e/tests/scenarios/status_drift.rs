@@ -9,6 +9,7 @@ scenarios! {
     what_the_server_rewords_is_no_drift,
     nothing_of_many_kinds_has_drifted_right_after_an_apply,
     what_an_autoscaler_does_is_no_drift,
+    generated_edits_are_told_exactly,
     a_secret_s_drift_names_keys_and_no_values,
     an_object_made_again_by_somebody_else_has_drifted,
     without_manifests_later_writers_are_told,
@@ -424,4 +425,92 @@ async fn what_an_autoscaler_does_is_no_drift(w: World) {
         let code = if expected.is_empty() { 0 } else { 6 };
         assert_eq!(fields(&told(&w, code, "web").await), expected, "{manager}");
     }
+}
+
+/// A small, repeatable source of choices.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+/// Who owns a key after edits, and whether that is drift, by the rules alone.
+fn expected(applied: &str, live: Option<&str>, last: &str) -> Option<Option<String>> {
+    match live {
+        None => Some(None),
+        Some(value) if value == applied => None,
+        Some(_) => Some(Some(last.to_owned())),
+    }
+}
+
+async fn generated_edits_are_told_exactly(w: World) {
+    let keys = ["a", "b.c", "d", "e-f", "g"];
+    let data = |n: u64| -> Value {
+        keys.iter()
+            .map(|k| ((*k).to_owned(), json!(format!("{k}{n}"))))
+            .collect()
+    };
+    let map = |n: u64| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("m{n}")}, "data": data(n)});
+    let count = if opm_e2e::full() { 200 } else { 24 };
+    let maps: Vec<Value> = (0..count).map(map).collect();
+    w.apply(&web(&maps), &[]).await.ok();
+
+    let mut dice = Dice(20_261_115);
+    let mut told_wanted = std::collections::BTreeMap::new();
+    for n in 0..count {
+        let mut live: std::collections::BTreeMap<&str, (Option<String>, &str)> = keys
+            .iter()
+            .map(|k| (*k, (Some(format!("{k}{n}")), "opm")))
+            .collect();
+        for _ in 0..dice.roll(4) {
+            let manager = ["kubectl-edit", "intruder", "operator"][dice.roll(3) as usize];
+            let key = keys[dice.roll(5) as usize];
+            let value = match dice.roll(4) {
+                0 => Value::Null,
+                1 => json!(format!("{key}{n}")),
+                2 => json!(""),
+                _ => json!(format!("edited {}", dice.roll(3))),
+            };
+            edit(
+                &w,
+                &format!("ConfigMap/m{n}"),
+                manager,
+                json!({"data": {key: value, "added": "x"}}),
+            )
+            .await;
+            let now = value.as_str().map(str::to_owned);
+            let (was, owner) = live[key].clone();
+            // Who writes what is there already takes nothing.
+            let owner = if was == now { owner } else { manager };
+            live.insert(key, (now, owner));
+        }
+        for (key, (value, owner)) in live {
+            if let Some(by) = expected(&format!("{key}{n}"), value.as_deref(), owner) {
+                let field = match key.contains('.') {
+                    true => format!("data[{key:?}]"),
+                    false => format!("data.{key}"),
+                };
+                told_wanted.insert((format!("m{n}"), field), by);
+            }
+        }
+    }
+    let shown = w
+        .opm(&["mod", "status", "web", "-o", "json"])
+        .await
+        .ok()
+        .json();
+    let mut told = std::collections::BTreeMap::new();
+    for resource in shown["components"][0]["resources"].as_array().unwrap() {
+        for (field, by) in fields(resource) {
+            told.insert((resource["name"].as_str().unwrap().to_owned(), field), by);
+        }
+    }
+    assert!(told_wanted.len() > 10, "the dice were kind");
+    assert_eq!(told, told_wanted);
 }
