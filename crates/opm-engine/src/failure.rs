@@ -147,6 +147,14 @@ impl Failure {
         self
     }
 
+    /// What the log says of it: the first object too, because the log has no list of them.
+    pub(crate) fn for_the_log(&self) -> String {
+        match self.objects.first() {
+            Some(first) => format!("{}: {}: {}", self.message, first.identity, first.reason),
+            None => self.message.clone(),
+        }
+    }
+
     /// The same, with one more hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

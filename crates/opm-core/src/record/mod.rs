@@ -231,6 +231,11 @@ impl ReadOnly {
         &self.api_version
     }
 
+    /// All of it that can be read, to be looked at.
+    pub fn shown(&self) -> &Record {
+        &self.record
+    }
+
     /// Release-level metadata.
     pub fn metadata(&self) -> &Metadata {
         &self.record.metadata

@@ -10,6 +10,7 @@ scenarios! {
     a_diff_tells_what_a_change_changed_and_no_secret,
     recorded_values_and_manifests_are_shown,
     a_damaged_page_of_history_leaves_the_rest_usable,
+    a_record_of_another_version_is_shown,
 }
 
 const CANARY: &str = "canary-7f3a";
@@ -263,4 +264,19 @@ async fn a_damaged_page_of_history_leaves_the_rest_usable(w: World) {
         .await
         .ends(2)
         .says("damaged");
+}
+
+async fn a_record_of_another_version_is_shown(w: World) {
+    w.apply(&web("1", &[]), &[]).await.ok();
+    w.apply(&web("2", &[]), &[]).await.ok();
+    w.edit_record("web", |data| {
+        data.get_mut("metadata").unwrap()["apiVersion"] = json!("core.opmodel.dev/v9");
+    })
+    .await;
+    let ran = history(&w, &[]).await.ok().says("another version of opm");
+    let changes = ran.json()["changes"].as_array().unwrap().clone();
+    assert_eq!(changes.len(), 2);
+    assert!(changes.iter().all(|change| change["rollback"] == false));
+    w.opm(&["mod", "show", "web", "manifests"]).await.ok();
+    w.opm(&["mod", "rollback", "web"]).await.ends(2).says("v9");
 }

@@ -33,6 +33,7 @@ mod restart;
 mod rfc;
 mod rfc_unsolved;
 mod rollback;
+mod rollback_kills;
 mod shared;
 mod status;
 mod status_drift;

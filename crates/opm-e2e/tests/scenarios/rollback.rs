@@ -2,6 +2,7 @@
 //! all where it cannot be done right.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use opm_e2e::objects::{
     config_map, custom, custom_kind, deployment, secret, service, unacceptable, volume_claim,
@@ -20,6 +21,7 @@ scenarios! {
     data_that_does_not_come_back_is_asked_about,
     components_values_and_order_come_back,
     a_dry_run_of_it_touches_nothing,
+    twenty_megabytes_of_five_thousand_objects_can_be_gone_back_to,
 }
 
 fn web(objects: &[Value]) -> Module {
@@ -469,4 +471,61 @@ async fn a_dry_run_of_it_touches_nothing(w: World) {
     assert_eq!(ran.action("ConfigMap/a").as_deref(), Some("configured"));
     assert_eq!(w.raw_record("web").await, before);
     assert!(!w.exists("ConfigMap/gone").await);
+}
+
+/// Text of a size, as settings and manifests have it: words that repeat, numbers that do not.
+fn settings(n: usize, bytes: usize) -> String {
+    let mut text = String::new();
+    let mut line = 0;
+    while text.len() < bytes {
+        let number = (n * 7919 + line * 104_729) % 1_000_003;
+        text.push_str(&format!(
+            "server.pool-{line}.endpoint = https://node-{number}.example.com:8443/api/v1/{n}\n"
+        ));
+        line += 1;
+    }
+    text
+}
+
+async fn twenty_megabytes_of_five_thousand_objects_can_be_gone_back_to(w: World) {
+    let count: usize = if opm_e2e::full() { 5000 } else { 60 };
+    let module = |round: usize| {
+        let objects: Vec<Value> = (0..count)
+            .map(|n| {
+                let seed = if n.is_multiple_of(10) { n + round } else { n };
+                config_map(&format!("settings-{n:04}"), &settings(seed, 4000))
+            })
+            .collect();
+        web(&objects)
+    };
+    let first = w.apply(&module(1), &["-q"]).await.ok().json();
+    w.apply(&module(2), &["-q"]).await.ok();
+    let record = w.record("web").await;
+    let index = record.index();
+    let held = &record.data[&index[1]]["record"]["manifests"];
+    opm_e2e::note(&format!(
+        "{count} objects of 4,000 bytes: {} bytes in {} record Secrets per change, {} in the \
+         release's Secret for two",
+        held["bytes"],
+        held["places"].as_array().unwrap().len(),
+        record.bytes()
+    ));
+    let began = Instant::now();
+    let range = format!("{}..{}", index[1], index[0]);
+    let told = w
+        .opm(&["mod", "history", "web", "-o", "json", "--diff", &range])
+        .await
+        .ok()
+        .json();
+    assert_eq!(told["objects"].as_array().unwrap().len(), count / 10);
+    opm_e2e::note(&format!("compared in {:?}", began.elapsed()));
+    let began = Instant::now();
+    let back = rollback(&w, &["-q"]).await.ok().json();
+    opm_e2e::note(&format!("gone back in {:?}", began.elapsed()));
+    assert_eq!(back["changeId"], first["changeId"]);
+    assert_eq!(w.record("web").await.inventory().len(), count);
+    let some = w.get("ConfigMap/settings-0010").await.unwrap();
+    assert_eq!(some["data"]["k"], settings(11, 4000));
+    w.has_no_stray_records("web").await;
+    w.delete("web", &["-q"]).await.ok();
 }

@@ -70,6 +70,17 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         }
     }
 
+    /// A dry run says too that there is no way back.
+    pub(super) async fn rehearse_way_back(&self, request: &ApplyRequest) -> Result<(), Failure> {
+        if !request.atomic {
+            return Ok(());
+        }
+        let release = release_of(request);
+        let (loaded, _) = self.load(&release).await?;
+        let record = loaded.as_ref().map(|loaded| &loaded.record);
+        self.way_back(&release, record).await.map(|_| ())
+    }
+
     /// The way back, which has to be known before anything is touched.
     pub(super) async fn way_back(
         &self,

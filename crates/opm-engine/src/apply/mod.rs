@@ -86,6 +86,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         audience: Audience<'_>,
     ) -> Result<Report, Failure> {
         if request.dry_run {
+            self.rehearse_way_back(request).await?;
             return self.diff(request, audience).await?.into_report();
         }
         if request.atomic {

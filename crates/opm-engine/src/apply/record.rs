@@ -15,7 +15,7 @@ use crate::ports::{ApiError, Clock, Cluster, ErrorKind, SecretStore, Stopped};
 use crate::record::{Holding, WriteError};
 use crate::report::{Outcome, Report};
 use crate::run::{failed, kept, pending};
-use crate::wait::Awaited;
+use crate::wait::{Awaited, NotReady};
 
 impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// Applies, prunes and records, while the lock is renewed; then waits, if asked to.
@@ -114,7 +114,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         let failure = match self.engine.wait_ready(awaited, self.request.timeout).await {
             Ok(not_ready) if not_ready.is_empty() => return None,
             Ok(not_ready) => {
-                let message = format!("not ready in time: {} objects", not_ready.len());
+                let message = format!("not ready in time: {}", first_of(&not_ready));
                 let failure = Failure::new(FailureKind::Failed, message);
                 not_ready.into_iter().fold(failure, |failure, object| {
                     failure.object(object.identity, object.reason)
@@ -200,7 +200,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             _ => LogResult::Failed,
         };
         let outcomes = &failure.report.resources;
-        let reason = failure.message.clone();
+        let reason = failure.for_the_log();
         let ended: Ended = self.engine.ended(result, Some(reason), outcomes);
         let record: Record = partial.release(&ended, &self.engine.settings.timing);
         failure.report.pending = pending(&record);
@@ -248,6 +248,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             warnings: scene.warnings.clone(),
             ..self.report()
         }
+    }
+}
+
+/// The first object that is not ready, and how many more there are.
+fn first_of(not_ready: &[NotReady]) -> String {
+    let first = not_ready.first().map(|one| one.identity.to_string());
+    match not_ready.len().saturating_sub(1) {
+        0 => first.unwrap_or_default(),
+        more => format!("{} and {more} more", first.unwrap_or_default()),
     }
 }
 

@@ -29,8 +29,9 @@ pub struct Comparison {
 impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     /// What a change changed against the one before it, or how any two differ.
     pub async fn compare(&self, request: &CompareRequest) -> Result<Comparison, Failure> {
-        let (release, loaded) = self.past(&request.release, &request.namespace).await?;
-        let record = &loaded.record;
+        let past = self.past(&request.release, &request.namespace).await?;
+        let (release, record) = (past.release, past.record);
+        let record = &record;
         let (from, to) = match &request.compared {
             Compared::Two(from, to) => (Some(find_change(record, from)?), find_change(record, to)?),
             Compared::One(given) => {
@@ -47,7 +48,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             from: from.map(|change| change.id.clone()),
             to: to.id.clone(),
             objects: between(&old, &new),
-            warnings: loaded.warnings,
+            warnings: past.warnings,
             release,
         })
     }

@@ -11,12 +11,12 @@ mod state;
 use std::collections::BTreeSet;
 
 use opm_core::name::NamespaceName;
-use opm_core::record::{Change, Content, LogEntry, Part, Record};
+use opm_core::record::{Change, Content, LogEntry, Part, Record, Stored};
 
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Clock, Cluster, SecretStore};
-use crate::record::{Among, Loaded, RecordSecret, held};
+use crate::record::{Among, Glance, RecordSecret, held};
 use crate::report::Release;
 use crate::request::{HistoryRequest, ReleaseRef};
 use crate::upkeep::no_release;
@@ -66,46 +66,70 @@ impl Past {
 impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     /// The changes and the deployments of a release.
     pub async fn history(&self, request: &HistoryRequest) -> Result<History, Failure> {
-        let (release, loaded) = self.past(&request.release, &request.namespace).await?;
-        let mut warnings = loaded.warnings;
-        let secrets = match self
-            .record_secrets(&release, &loaded.record, Among::Named)
-            .await
-        {
-            Ok(secrets) => Some(secrets),
-            Err(error) => {
-                warnings.push(format!(
-                    "whether the manifests of changes are still there is unknown: {error}"
-                ));
-                None
+        let mut past = self.past(&request.release, &request.namespace).await?;
+        let secrets = self
+            .record_secrets(&past.release, &past.record, Among::Named)
+            .await;
+        let secrets = secrets.map_err(|error| {
+            past.warnings.push(format!(
+                "whether the manifests of changes are still there is unknown: {error}"
+            ));
+        });
+        let mut changes = changes(&past.release, &past.record, secrets.ok().as_deref());
+        if !past.writable {
+            for change in &mut changes {
+                change.no_way_back = Some("another version of opm wrote the record".to_owned());
             }
-        };
+        }
         Ok(History {
-            changes: changes(&release, &loaded.record, secrets.as_deref()),
-            release,
-            log: loaded.record.log,
-            warnings,
+            release: past.release,
+            changes,
+            log: past.record.log,
+            warnings: past.warnings,
         })
     }
 
-    /// The record of a release that must exist.
-    pub(crate) async fn past(
+    /// The record of a release that must exist, to be looked at: also one that this version may
+    /// not write.
+    async fn past(
         &self,
         reference: &ReleaseRef,
         namespace: &NamespaceName,
-    ) -> Result<(Release, Loaded), Failure> {
+    ) -> Result<Remembered, Failure> {
         let release = self.existing(reference, namespace).await?;
-        let (loaded, mut warnings) = self.load(&release).await?;
-        let Some(mut loaded) = loaded else {
-            return Err(no_release(
-                release.name.as_str(),
-                release.namespace.as_str(),
-            ));
+        let (glance, warnings) = self.glance(&release).await?;
+        let (record, writable) = match glance {
+            Glance::Absent => {
+                return Err(no_release(
+                    release.name.as_str(),
+                    release.namespace.as_str(),
+                ));
+            }
+            Glance::Damaged { secret, why } => {
+                let message = format!("Secret/{secret}: {why}");
+                return Err(Failure::new(FailureKind::Refused, message)
+                    .hint("`opm mod repair` shows what is left of the record and rebuilds it"));
+            }
+            Glance::Seen(glimpse) => match glimpse.stored {
+                Stored::Writable(record) => (record, true),
+                Stored::ReadOnly(newer) => (newer.shown().clone(), false),
+            },
         };
-        warnings.append(&mut loaded.warnings);
-        loaded.warnings = warnings;
-        Ok((release, loaded))
+        Ok(Remembered {
+            release,
+            record,
+            writable,
+            warnings,
+        })
     }
+}
+
+/// A record that is only looked at.
+struct Remembered {
+    release: Release,
+    record: Record,
+    writable: bool,
+    warnings: Vec<String>,
 }
 
 /// The change that a command names.

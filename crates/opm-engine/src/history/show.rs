@@ -50,8 +50,9 @@ pub struct ShownManifests {
 impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     /// The values of a change.
     pub async fn show_values(&self, request: &ShowRequest) -> Result<ShownValues, Failure> {
-        let (release, loaded) = self.past(&request.release, &request.namespace).await?;
-        let change = asked_for(&loaded.record, request.revision.as_deref())?;
+        let past = self.past(&request.release, &request.namespace).await?;
+        let (release, record) = (past.release, past.record);
+        let change = asked_for(&record, request.revision.as_deref())?;
         let change = &self.whole_change(&release, change).await?;
         let values = values_of(change).ok_or_else(|| {
             let message = format!("{}: its values are not in the record", change.id);
@@ -66,8 +67,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
 
     /// The manifests of a change.
     pub async fn show_manifests(&self, request: &ShowRequest) -> Result<ShownManifests, Failure> {
-        let (release, loaded) = self.past(&request.release, &request.namespace).await?;
-        let change = asked_for(&loaded.record, request.revision.as_deref())?;
+        let past = self.past(&request.release, &request.namespace).await?;
+        let (release, record) = (past.release, past.record);
+        let change = asked_for(&record, request.revision.as_deref())?;
         let change = &self.whole_change(&release, change).await?;
         let manifests = self.manifests_of(&release, change).await;
         let manifests = manifests.map_err(|error| unavailable(&change.id, &error))?;

@@ -51,6 +51,10 @@ pub(crate) struct Args {
     #[arg(long)]
     wait: bool,
 
+    /// Remove what became stale only when everything that was applied is ready
+    #[arg(long)]
+    prune_after_ready: bool,
+
     /// How long to wait
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::parse)]
     timeout: Duration,
@@ -84,6 +88,7 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             dry_run: args.dry_run,
             max_history: args.max_history,
             wait: args.wait,
+            prune_after_ready: args.prune_after_ready,
             timeout: args.timeout,
             lock_timeout: args.lock_timeout,
             message: args.message.clone(),
