@@ -1,8 +1,8 @@
 //! `opm mod diff`: what an apply would do, object by object and field by field, writing nothing.
 
 use opm_e2e::objects::{
-    annotated, config_map, custom, custom_kind, deployment, in_namespace, namespace, secret,
-    service, stateful_set, unacceptable, volume_claim,
+    config_map, custom, custom_kind, deployment, in_namespace, namespace, service, stateful_set,
+    unacceptable, volume_claim,
 };
 use opm_e2e::{Module, World, scenarios};
 use serde_json::{Value, json};
@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 scenarios! {
     differences_are_told_field_by_field_and_nothing_is_written,
     what_the_server_makes_of_it_is_no_difference,
-    secrets_name_their_keys_and_nothing_more,
     what_does_not_exist_yet_is_new,
     every_refusal_is_named_and_the_rest_is_shown,
     recreations_are_foreseen,
@@ -19,7 +18,7 @@ scenarios! {
     people_see_signs_and_a_summary,
 }
 
-fn web(objects: &[Value]) -> Module {
+pub(crate) fn web(objects: &[Value]) -> Module {
     Module::new("web").component("app", objects)
 }
 
@@ -137,66 +136,6 @@ async fn what_the_server_makes_of_it_is_no_difference(w: World) {
     };
     assert!(path.ends_with("resources.requests.cpu"), "{path}");
     assert_eq!((before, after), (&json!("1"), &json!("1500m")));
-}
-
-async fn secrets_name_their_keys_and_nothing_more(w: World) {
-    let creds = |password: &str, extra: &[(&str, &str)]| {
-        let mut object = secret("creds", password);
-        for (key, value) in extra {
-            object["stringData"][*key] = json!(value);
-        }
-        web(&[object])
-    };
-    w.apply(&creds("first-password", &[("gone", "gone-for-good")]), &[])
-        .await
-        .ok();
-    // As `kubectl apply` would leave it: a copy of everything in an annotation.
-    w.hide("copied-by-kubectl");
-    let copy = r#"{"stringData":{"password":"copied-by-kubectl"}}"#;
-    let annotation = json!({"metadata": {"annotations":
-        {"kubectl.kubernetes.io/last-applied-configuration": copy}}});
-    let path = opm_e2e::api::object("Secret/creds", &w.ns);
-    w.api.merge(&path, annotation).await;
-
-    let edited = creds("second-password", &[("new", "brand-new-value")]);
-    let dir = w.write(&edited);
-    for format in ["table", "wide", "json", "yaml"] {
-        let arguments = ["mod", "diff", &dir, "-o", format, "-vv", "--events"];
-        w.opm(&arguments)
-            .await
-            .ok()
-            .says("password")
-            .says("gone")
-            .says("new");
-    }
-    let diff = w.diff(&edited, &[]).await.ok();
-    let paths: Vec<String> = diff
-        .changes("Secret/creds")
-        .into_iter()
-        .map(|(path, ..)| path)
-        .collect();
-    assert_eq!(paths, ["data.gone", "data.new", "data.password"], "{diff}");
-
-    // The annotation itself changes, or the whole Secret is new.
-    let annotated = annotated(
-        secret("creds", "third-password"),
-        "kubectl.kubernetes.io/last-applied-configuration",
-        r#"{"data":"copied-by-kubectl"}"#,
-    );
-    let module = web(&[annotated, secret("more", "fourth-password")]);
-    let diff = w.diff(&module, &["-v"]).await.ok();
-    assert_eq!(diff.action("Secret/more").as_deref(), Some("created"));
-
-    // Values that the server quotes in its refusal.
-    let mut broken = secret("creds", "fifth-password");
-    broken["data"]["invalid key!"] = json!("c2l4dGgtcGFzc3dvcmQ=");
-    broken["data"]["not base64"] = json!("seventh-password !");
-    w.hide("seventh-password");
-    let dir = w.write(&web(&[broken]));
-    for format in ["table", "json", "yaml"] {
-        let ran = w.opm(&["mod", "diff", &dir, "-o", format, "-vv"]).await;
-        assert_ne!(ran.code(), 0, "{ran}");
-    }
 }
 
 async fn what_does_not_exist_yet_is_new(w: World) {

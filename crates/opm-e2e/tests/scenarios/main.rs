@@ -10,6 +10,7 @@
 mod atomic;
 mod change_records;
 mod diff;
+mod diff_secrets;
 mod diff_then_apply;
 mod disturbed;
 mod edges;
@@ -22,6 +23,7 @@ mod kills;
 mod large;
 mod letting_go;
 mod list;
+mod lost;
 mod order;
 mod outcomes;
 mod ownership;

@@ -1,10 +1,10 @@
-//! `opm mod repair`, and applies after the record was lost: what is the release's is found again,
-//! and nothing else.
+//! `opm mod repair`: what is the release's is found again, whatever became of its record, and nothing
+//! else.
 
 use std::collections::BTreeMap;
 
 use opm_e2e::objects::{config_map, secret, service, volume_claim};
-use opm_e2e::{Module, World, api, note, scenarios, set};
+use opm_e2e::{Module, World, api, scenarios, set};
 use serde_json::{Value, json};
 
 scenarios! {
@@ -16,8 +16,6 @@ scenarios! {
     a_release_without_damage_is_left_alone,
     repair_respects_a_lock,
     parts_that_had_moved_out_are_brought_back,
-    an_apply_after_loss_knows_its_own_and_names_the_rest,
-    a_first_apply_stays_cheap,
 }
 
 const NAMES: [&str; 4] = ["a", "b", "c", "data"];
@@ -41,7 +39,7 @@ fn name(release: &str, object: &str) -> String {
     format!("{release}-{object}")
 }
 
-fn module(release: &str, names: &[&str]) -> Module {
+pub(crate) fn module(release: &str, names: &[&str]) -> Module {
     let maps = names.iter().map(|n| config_map(&name(release, n), "1"));
     let mut objects: Vec<Value> = maps.collect();
     objects.push(secret(&name(release, "creds"), "hunter2"));
@@ -65,7 +63,7 @@ async fn posing(w: &World, release: &str) {
     w.api.create(&w.ns, &object).await;
 }
 
-async fn repair(w: &World, release: &str, flags: &[&str]) -> opm_e2e::Ran {
+pub(crate) async fn repair(w: &World, release: &str, flags: &[&str]) -> opm_e2e::Ran {
     let arguments = [&["mod", "repair", release, "-o", "json"], flags].concat();
     w.opm_with(&[("OPM_LOCK_TTL", "1s")], &arguments).await
 }
@@ -474,63 +472,4 @@ async fn parts_that_had_moved_out_are_brought_back(w: World) {
     );
     w.delete("web", &[]).await.ok();
     assert_eq!(w.settled_live("web").await, [] as [String; 0]);
-}
-
-async fn an_apply_after_loss_knows_its_own_and_names_the_rest(w: World) {
-    let with = |names: &[&str]| module("web", names);
-    for flags in [&[][..], &["--no-record"]] {
-        w.apply(&with(&["a", "b"]), flags).await.ok();
-        w.delete_record("web").await;
-        // What would happen, and what then does: nothing has to be adopted, nothing is removed.
-        let shown = w
-            .diff(&with(&["a"]), &[])
-            .await
-            .ok()
-            .says("ConfigMap/web-b");
-        assert_eq!(
-            shown.action("ConfigMap/web-a").as_deref(),
-            Some("unchanged"),
-            "{shown}"
-        );
-        let applied = w.apply(&with(&["a"]), flags).await.ok();
-        let applied = applied
-            .says("ConfigMap/web-b")
-            .says("opm mod repair")
-            .says("label-orphan-pruning");
-        assert_eq!(
-            applied.action("ConfigMap/web-a").as_deref(),
-            Some("unchanged"),
-            "{applied}"
-        );
-        assert!(w.exists("ConfigMap/web-b").await);
-        // As hinted: repair takes it up, the next apply removes it.
-        repair(&w, "web", &["--yes"]).await.ok();
-        let pruned = w.apply(&with(&["a"]), flags).await.ok();
-        assert_eq!(
-            pruned.action("ConfigMap/web-b").as_deref(),
-            Some("pruned"),
-            "{pruned}"
-        );
-        w.holds_exactly("web", &["ConfigMap/web-a", "Secret/web-creds"])
-            .await;
-    }
-}
-
-async fn a_first_apply_stays_cheap(w: World) {
-    let module = module("web", &["a", "b"]);
-    let (first, tally) = w.requests_during(w.apply(&module, &[])).await;
-    first.ok();
-    let Some(tally) = tally else { return };
-    // By label: one list for each of the two rendered kinds, Secrets among them; one for a record
-    // under another name, one for record Secrets, one for autoscalers at most.
-    let lists: usize = tally
-        .iter()
-        .filter(|(what, _)| what.starts_with("list "))
-        .map(|(_, n)| n)
-        .sum();
-    let all: usize = tally.values().sum();
-    note(&format!(
-        "a first apply of 3 objects: {all} requests, {lists} of them lists: {tally:?}"
-    ));
-    assert!(lists <= 5, "{tally:?}");
 }

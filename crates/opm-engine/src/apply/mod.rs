@@ -18,6 +18,7 @@ mod prune;
 mod record;
 mod recreate;
 mod rehearse;
+mod rehearsed;
 mod send;
 mod stages;
 pub(crate) mod tell;

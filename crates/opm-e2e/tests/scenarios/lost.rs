@@ -1,0 +1,70 @@
+//! Applies after the record was lost (scenario E): what is the release's own is recognised, and
+//! what the render no longer has is named.
+
+use opm_e2e::{World, note, scenarios};
+
+use super::repair::{module, repair};
+
+scenarios! {
+    an_apply_after_loss_knows_its_own_and_names_the_rest,
+    a_first_apply_stays_cheap,
+}
+
+async fn an_apply_after_loss_knows_its_own_and_names_the_rest(w: World) {
+    let with = |names: &[&str]| module("web", names);
+    for flags in [&[][..], &["--no-record"]] {
+        w.apply(&with(&["a", "b"]), flags).await.ok();
+        w.delete_record("web").await;
+        // What would happen, and what then does: nothing has to be adopted, nothing is removed.
+        let shown = w
+            .diff(&with(&["a"]), &[])
+            .await
+            .ok()
+            .says("ConfigMap/web-b");
+        assert_eq!(
+            shown.action("ConfigMap/web-a").as_deref(),
+            Some("unchanged"),
+            "{shown}"
+        );
+        let applied = w.apply(&with(&["a"]), flags).await.ok();
+        let applied = applied
+            .says("ConfigMap/web-b")
+            .says("opm mod repair")
+            .says("label-orphan-pruning");
+        assert_eq!(
+            applied.action("ConfigMap/web-a").as_deref(),
+            Some("unchanged"),
+            "{applied}"
+        );
+        assert!(w.exists("ConfigMap/web-b").await);
+        // As hinted: repair takes it up, the next apply removes it.
+        repair(&w, "web", &["--yes"]).await.ok();
+        let pruned = w.apply(&with(&["a"]), flags).await.ok();
+        assert_eq!(
+            pruned.action("ConfigMap/web-b").as_deref(),
+            Some("pruned"),
+            "{pruned}"
+        );
+        w.holds_exactly("web", &["ConfigMap/web-a", "Secret/web-creds"])
+            .await;
+    }
+}
+
+async fn a_first_apply_stays_cheap(w: World) {
+    let module = module("web", &["a", "b"]);
+    let (first, tally) = w.requests_during(w.apply(&module, &[])).await;
+    first.ok();
+    let Some(tally) = tally else { return };
+    // By label: one list for each of the two rendered kinds, Secrets among them; one for a record
+    // under another name, one for record Secrets, one for autoscalers at most.
+    let lists: usize = tally
+        .iter()
+        .filter(|(what, _)| what.starts_with("list "))
+        .map(|(_, n)| n)
+        .sum();
+    let all: usize = tally.values().sum();
+    note(&format!(
+        "a first apply of 3 objects: {all} requests, {lists} of them lists: {tally:?}"
+    ));
+    assert!(lists <= 5, "{tally:?}");
+}
