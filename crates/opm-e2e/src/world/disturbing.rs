@@ -35,6 +35,13 @@ impl World {
         (ran, route.relay.requests())
     }
 
+    /// Runs the binary, whose first request of this kind meets a fault.
+    pub async fn disturbed_when(&self, when: When, fault: Fault, arguments: &[&str]) -> Ran {
+        let route = self.route().await;
+        route.relay.on(when, fault);
+        self.opm_as(&route.kubeconfig, arguments).await
+    }
+
     /// Starts the binary with additional variables in its environment, and leaves it running.
     pub fn start_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Running {
         let opm = variables

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use opm_e2e::objects::{config_map, deployment, never_ready};
-use opm_e2e::{Module, Ran, World, api, scenarios};
+use opm_e2e::{Fault, Module, Moment, Ran, When, World, api, scenarios};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -16,6 +16,7 @@ scenarios! {
     a_holder_that_slept_past_its_time_stops,
     a_wrong_clock_changes_nothing,
     a_lock_whose_managed_fields_were_wiped_still_holds,
+    a_create_that_was_not_answered_may_still_land,
 }
 
 /// One of many renders of the same release: an object that all have, and one of its own.
@@ -245,6 +246,30 @@ async fn a_lock_whose_managed_fields_were_wiped_still_holds(w: World) {
     wipe_managed_fields(&w).await;
     w.apply_with(&short, &variant(1), &[]).await.ok();
     is_one_variant(&w).await;
+}
+
+async fn a_create_that_was_not_answered_may_still_land(w: World) {
+    // The answer is lost, the request is made again, and everything ends well. But who knows what
+    // became of the first attempt: nothing is forgotten before it can no longer land.
+    let w = w.with_env("OPM_LOCK_TTL", "2s");
+    let dir = w.write(&variant(1));
+    let create = When::verb("patch").and_path("/configmaps/");
+    let apply = ["mod", "apply", dir.as_str()];
+    let lost = Fault::Reset(Moment::After);
+    w.disturbed_when(create, lost, &apply).await.ok();
+    is_one_variant(&w).await;
+    let until = w.record("web").await.data["pending"]["until"].clone();
+    assert!(until.is_string(), "{until}");
+    w.apply(&variant(2), &[]).await.ok();
+    is_one_variant(&w).await;
+    let late = w.record("web").await.data["pending"]["objects"].to_string();
+    assert!(
+        late.contains("own-1") && late.contains("\"late\":true"),
+        "{late}"
+    );
+    w.delete("web", &[]).await.ok().says("may still land");
+    assert_eq!(w.settled_live("web").await, Vec::<String>::new());
+    assert!(w.find_record("web").await.is_none());
 }
 
 /// As a PUT with no managed fields does.
