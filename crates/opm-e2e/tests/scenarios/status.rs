@@ -1,7 +1,7 @@
 //! `opm mod status`: what the record says, what there is, and what is neither here nor there.
 
 use opm_e2e::objects::{annotated, config_map, deployment, secret, service, unacceptable};
-use opm_e2e::{Module, Ran, Rights, World, api, note, scenarios, set};
+use opm_e2e::{Module, Ran, World, api, note, scenarios, set};
 use serde_json::{Value, json};
 
 scenarios! {
@@ -13,7 +13,6 @@ scenarios! {
     a_damaged_record_is_told_from_none,
     kept_and_transferred_objects_are_told,
     the_lock_is_told_with_its_holder,
-    what_may_not_be_read_is_unknown_and_never_missing,
     five_hundred_objects_take_few_requests,
     a_release_that_does_not_exist_is_not_found,
     a_record_of_another_version_is_shown_as_far_as_it_goes,
@@ -283,58 +282,6 @@ async fn the_lock_is_told_with_its_holder(w: World) {
         .await
         .ok()
         .says("locked by ada");
-}
-
-async fn what_may_not_be_read_is_unknown_and_never_missing(w: World) {
-    let canary = "canary-of-the-unreadable";
-    w.apply(
-        &web(&[config_map("a", "1"), service("b"), secret("s", canary)]),
-        &[],
-    )
-    .await
-    .ok();
-    let rights = Rights::none()
-        .allow("", &["secrets"], &["get", "list"])
-        .allow("", &["services"], &["get", "list"]);
-    let Some(user) = w.user(&rights).await else {
-        return; // Nobody is refused anything here.
-    };
-    let arguments = [
-        "mod",
-        "status",
-        "web",
-        "-n",
-        &w.ns,
-        "-o",
-        "json",
-        "--exit-code",
-    ];
-    let shown = w
-        .opm_as(user.kubeconfig(), &arguments)
-        .await
-        .ok()
-        .never_says(canary)
-        .json();
-    assert_eq!(shown["health"], "Unknown");
-    let all = resources(&shown);
-    let of = |name: &str| {
-        all.as_array()
-            .unwrap()
-            .iter()
-            .find(|r| r["name"] == name)
-            .unwrap()
-            .clone()
-    };
-    assert_eq!(of("a")["health"], "Unknown");
-    assert!(
-        of("a")["message"].as_str().unwrap().contains("forbidden"),
-        "{all}"
-    );
-    assert_eq!(of("b")["health"], "Ready");
-
-    // Who may not read the record is told so, and nothing is called absent.
-    let user = w.user(&Rights::none()).await.unwrap();
-    w.opm_as(user.kubeconfig(), &arguments).await.ends(4);
 }
 
 async fn five_hundred_objects_take_few_requests(w: World) {

@@ -132,10 +132,17 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             .buffer_unordered(CONCURRENT_PODS)
             .collect()
             .await;
-        let found = pods
-            .into_iter()
-            .filter_map(|(id, pods)| Some((id, pods.ok()?)));
-        seen.pods.extend(found);
+        for (identity, found) in pods {
+            match found {
+                Ok(found) => {
+                    seen.pods.insert(identity, found);
+                }
+                Err(error) => {
+                    let warning = format!("the pods of {identity} cannot be seen: {error}");
+                    seen.warnings.push(warning);
+                }
+            }
+        }
     }
 }
 
