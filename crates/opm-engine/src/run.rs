@@ -12,8 +12,9 @@ use opm_core::record::{
 use opm_core::time::Timestamp;
 
 use crate::engine::Engine;
+use crate::failure::{Failure, FailureKind};
 use crate::ports::{Clock, Cluster, SecretStore};
-use crate::report::{Outcome, Release, Tracked};
+use crate::report::{Outcome, Release, Report, Tracked};
 
 impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     /// The server's time, as well as it is known.
@@ -162,4 +163,21 @@ pub(crate) fn failed(outcomes: &[Outcome]) -> impl Iterator<Item = &Outcome> {
     outcomes
         .iter()
         .filter(|outcome| outcome.action == Action::Failed)
+}
+
+/// The report, unless objects in it did not work: then a failure that names them.
+pub(crate) fn unless_failed(
+    report: Report,
+    kind: FailureKind,
+    message: impl FnOnce(usize) -> String,
+) -> Result<Report, Failure> {
+    let objects: Vec<Outcome> = failed(&report.resources).cloned().collect();
+    if objects.is_empty() {
+        return Ok(report);
+    }
+    let mut failure = Failure::new(kind, message(objects.len()));
+    for object in objects {
+        failure = failure.object(object.identity, object.reason.unwrap_or_default());
+    }
+    Err(failure.after(report))
 }

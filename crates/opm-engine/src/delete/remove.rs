@@ -17,7 +17,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::ports::{ApiError, Clock, Cluster, ErrorKind, SecretStore, Stopped};
 use crate::removal::{Removed, Removing, groups};
 use crate::report::{Action, Outcome, Report};
-use crate::run::failed;
+use crate::run::unless_failed;
 
 /// How long custom resources may take to go before what is behind them goes too.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -111,27 +111,35 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         checked: &CheckedPlan,
         warnings: Vec<String>,
     ) -> Result<Report, Failure> {
-        let gone = self.remove_all(&checked.stale.prune, true).await;
+        let report = self.unwritten(checked, warnings, true).await?;
+        let message = |count| format!("{count} objects would not be deleted");
+        unless_failed(report, FailureKind::Refused, message)
+    }
+
+    /// Removes everything and writes nothing down about it.
+    pub(super) async fn unwritten(
+        &self,
+        checked: &CheckedPlan,
+        warnings: Vec<String>,
+        dry_run: bool,
+    ) -> Result<Report, Failure> {
+        let gone = self.remove_all(&checked.stale.prune, dry_run).await;
         let mut report = Report {
             resources: gone.outcomes,
-            warnings,
+            warnings: warnings.into_iter().chain(gone.warnings).collect(),
             ..self.report()
         };
         self.decided(checked, &mut report);
         report.warnings.extend(self.engine.cluster.take_warnings());
-        if let Some(stopped) = gone.stopped {
-            let what = "the dry run was cut short";
-            return Err(Failure::before_writing(what, &ApiError::stopped(stopped)).after(report));
+        match gone.stopped {
+            None => Ok(report),
+            Some(stopped) => {
+                let what = match dry_run {
+                    true => "the dry run was cut short",
+                    false => "the delete was cut short",
+                };
+                Err(Failure::before_writing(what, &ApiError::stopped(stopped)).after(report))
+            }
         }
-        let objects: Vec<Outcome> = failed(&report.resources).cloned().collect();
-        if objects.is_empty() {
-            return Ok(report);
-        }
-        let message = format!("{} objects would not be deleted", objects.len());
-        let mut failure = Failure::new(FailureKind::Refused, message);
-        for object in objects {
-            failure = failure.object(object.identity, object.reason.unwrap_or_default());
-        }
-        Err(failure.after(report))
     }
 }

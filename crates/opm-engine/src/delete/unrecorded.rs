@@ -10,9 +10,9 @@ use super::Delete;
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::metadata;
-use crate::ports::{ApiError, Clock, Cluster, Detail, Found, SecretStore};
-use crate::report::{Outcome, Release, Report};
-use crate::run::failed;
+use crate::ports::{Clock, Cluster, Detail, Found, SecretStore};
+use crate::report::{Release, Report};
+use crate::run::unless_failed;
 
 impl<C: Cluster, S, K> Engine<C, S, K> {
     /// Whether the namespace of a release is gone, or going, so that no record fits into it.
@@ -36,34 +36,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         checked: &CheckedPlan,
         warnings: Vec<String>,
     ) -> Result<Report, Failure> {
-        let gone = self.remove_all(&checked.stale.prune, false).await;
-        let mut report = Report {
-            resources: gone.outcomes,
-            warnings,
-            ..self.report()
-        };
-        report.warnings.extend(gone.warnings);
+        let mut report = self.unwritten(checked, warnings, false).await?;
         report.warnings.push(format!(
             "namespace {} is gone, so nothing is recorded about this delete",
             self.release.namespace
         ));
-        self.decided(checked, &mut report);
-        report.warnings.extend(self.engine.cluster.take_warnings());
-        if let Some(stopped) = gone.stopped {
-            let what = "the delete was cut short";
-            return Err(Failure::before_writing(what, &ApiError::stopped(stopped)).after(report));
-        }
-        let objects: Vec<Outcome> = failed(&report.resources).cloned().collect();
-        if objects.is_empty() {
-            return Ok(report);
-        }
-        let message = format!("{} objects could not be deleted", objects.len());
-        let mut failure = Failure::new(FailureKind::Failed, message);
-        for object in objects {
-            failure = failure.object(object.identity, object.reason.unwrap_or_default());
-        }
-        Err(failure
-            .hint("mend the cause and delete again")
-            .after(report))
+        let message = |count| format!("{count} objects could not be deleted");
+        unless_failed(report, FailureKind::Failed, message)
+            .map_err(|failure| failure.hint("mend the cause and delete again"))
     }
 }

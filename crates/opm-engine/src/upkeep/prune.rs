@@ -16,7 +16,7 @@ use crate::record::Holding;
 use crate::removal::{Removed, Removing, groups};
 use crate::report::{Action, Outcome, Release, Report};
 use crate::request::{Objects, PruneRequest};
-use crate::run::{failed, kept, pending};
+use crate::run::{kept, pending, unless_failed};
 
 /// What became of the named objects.
 #[derive(Default)]
@@ -100,19 +100,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             let message = "interrupted; what was not deleted is not forgotten";
             return Err(Failure::new(FailureKind::Interrupted, message).after(report));
         }
-        let objects: Vec<Outcome> = failed(&report.resources).cloned().collect();
-        if objects.is_empty() {
-            return Ok(report);
-        }
-        let message = format!(
-            "{} objects could not be deleted; they stay pending",
-            objects.len()
-        );
-        let mut failure = Failure::new(FailureKind::Incomplete, message);
-        for object in objects {
-            failure = failure.object(object.identity, object.reason.unwrap_or_default());
-        }
-        Err(failure.after(report))
+        let message = |count| format!("{count} objects could not be deleted; they stay pending");
+        unless_failed(report, FailureKind::Incomplete, message)
     }
 
     fn named(&self, request: &PruneRequest, record: &Record) -> Result<Vec<Identity>, Failure> {
