@@ -3,6 +3,8 @@
 //! Forgotten means neither recorded nor labelled. The labels go first: cut short in between, the
 //! record still names the object, and forgetting it again goes on.
 
+use std::collections::HashSet;
+
 use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::record::{LogResult, Record};
@@ -10,10 +12,10 @@ use opm_core::record::{LogResult, Record};
 use super::{ATTEMPTS, lost, nothing_named, unmatched, unwritten};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Audience, Clock, Cluster, ErrorKind, SecretStore};
+use crate::ports::{Audience, Clock, Cluster, ErrorKind, SecretStore, Stopped};
 use crate::report::{Action, Outcome, Release, Report};
 use crate::request::ForgetRequest;
-use crate::run::{kept, pending};
+use crate::run::{kept, pending, unless_failed};
 
 impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     /// Stops tracking objects.
@@ -43,37 +45,31 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 &holding,
                 self.part_from_all(&release, &loaded.record, matches),
             );
-            let Parted {
-                failed,
-                warnings: more,
-            } = parted.await;
+            let parted = parted.await;
             let settled = applied.settle(&Default::default(), self.server_now());
-            let (result, reason) = match failed.is_empty() {
-                true => (LogResult::Succeeded, None),
-                false => (
-                    LogResult::Failed,
-                    Some("not everything could be forgotten".to_owned()),
-                ),
+            let (result, reason) = match (parted.stopped, parted.failed.is_empty()) {
+                (Some(Stopped::Interrupted), _) => (LogResult::Interrupted, None),
+                (None, true) => (LogResult::Succeeded, None),
+                _ => {
+                    let reason = "not everything could be forgotten";
+                    (LogResult::Failed, Some(reason.to_owned()))
+                }
             };
-            let mut record = settled.release(&self.ended(result, reason, &failed));
-            let still = |identity: &Identity| failed.iter().any(|one| one.identity == *identity);
-            let forgotten = record.forget(|identity| matches(identity) && !still(identity));
-            let resources = forgotten.iter().map(outcome).chain(failed.iter().cloned());
+            let mut record = settled.release(&self.ended(result, reason, &parted.failed));
+            let forgotten = record.forget(|identity| parted.done.contains(identity));
+            let resources = forgotten.iter().map(outcome).chain(parted.failed);
             let mut report = Report {
                 release: Some(release.clone()),
                 resources: resources.collect(),
                 pending: pending(&record),
                 kept: kept(&record),
-                warnings: warnings.into_iter().chain(more).collect(),
+                warnings: warnings.into_iter().chain(parted.warnings).collect(),
                 ..Report::default()
             };
             return match self.write_and_sweep(&holding, record).await {
                 Ok(()) => {
                     report.warnings.extend(holding.take_notes().await);
-                    match failed.is_empty() {
-                        true => Ok(report),
-                        false => Err(not_forgotten(failed, report)),
-                    }
+                    forgot(report, parted.stopped)
                 }
                 Err(error) => Err(unwritten(error, report)),
             };
@@ -90,19 +86,28 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     ) -> Parted {
         let mut parted = Parted::default();
         for entry in tracked(record).into_iter().filter(|e| matches(&e.identity)) {
-            let uid = entry.uid.as_deref();
-            match self.part_from(&entry.identity, uid, &release.id).await {
-                Ok(()) => {}
-                Err(error) if error.kind == ErrorKind::Forbidden => parted.warnings.push(format!(
-                    "{} is not tracked any more, but its labels may not be removed: as long as it \
-                     carries them, it counts as this release's: {error}",
-                    entry.identity
-                )),
-                Err(error) => parted.failed.push(Outcome {
-                    action: Action::Failed,
-                    reason: Some(format!("its labels could not be removed: {error}")),
-                    ..outcome(entry)
-                }),
+            let (identity, uid) = (&entry.identity, entry.uid.as_deref());
+            match self.part_from(identity, uid, &release.id).await {
+                Ok(()) => _ = parted.done.insert(identity.clone()),
+                Err(error) => match error.kind {
+                    ErrorKind::Stopped(stopped) => {
+                        parted.stopped = Some(stopped);
+                        break;
+                    }
+                    ErrorKind::Forbidden => {
+                        parted.done.insert(identity.clone());
+                        parted.warnings.push(format!(
+                            "{identity} is not tracked any more, but its labels may not be \
+                             removed: as long as it carries them, it counts as this release's: \
+                             {error}"
+                        ));
+                    }
+                    _ => parted.failed.push(Outcome {
+                        action: Action::Failed,
+                        reason: Some(format!("its labels could not be removed: {error}")),
+                        ..outcome(entry)
+                    }),
+                },
             }
         }
         parted
@@ -112,17 +117,24 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
 /// What became of the labels.
 #[derive(Default)]
 struct Parted {
+    /// What may be struck off the record.
+    done: HashSet<Identity>,
     failed: Vec<Outcome>,
     warnings: Vec<String>,
+    /// Set when it was cut short.
+    stopped: Option<Stopped>,
 }
 
-fn not_forgotten(failed: Vec<Outcome>, report: Report) -> Failure {
-    let message = format!("{} objects could not be forgotten", failed.len());
-    let mut failure = Failure::new(FailureKind::Failed, message);
-    for object in failed {
-        failure = failure.object(object.identity, object.reason.unwrap_or_default());
-    }
-    failure.after(report)
+fn forgot(report: Report, stopped: Option<Stopped>) -> Result<Report, Failure> {
+    let Some(stopped) = stopped else {
+        let message = |count| format!("{count} objects could not be forgotten");
+        return unless_failed(report, FailureKind::Failed, message);
+    };
+    let kind = match stopped {
+        Stopped::Interrupted => FailureKind::Interrupted,
+        Stopped::LockUncertain => FailureKind::LockLost,
+    };
+    Err(Failure::new(kind, "cut short; what is still labelled is still tracked").after(report))
 }
 
 fn tracked(record: &Record) -> Vec<&Entry> {
