@@ -1,13 +1,14 @@
 //! Applies after the record was lost (scenario E): what is the release's own is recognised, and
 //! what the render no longer has is named.
 
-use opm_e2e::{World, note, scenarios};
+use opm_e2e::{Killed, Moment, World, note, scenarios, set};
 
-use super::repair::{module, repair};
+use super::repair::{damage, module, repair};
 
 scenarios! {
     an_apply_after_loss_knows_its_own_and_names_the_rest,
     a_first_apply_stays_cheap,
+    a_killed_repair_is_repaired,
 }
 
 async fn an_apply_after_loss_knows_its_own_and_names_the_rest(w: World) {
@@ -67,4 +68,36 @@ async fn a_first_apply_stays_cheap(w: World) {
         "a first apply of 3 objects: {all} requests, {lists} of them lists: {tally:?}"
     ));
     assert!(lists <= 5, "{tally:?}");
+}
+
+/// Wherever a repair is killed among its writes, the next one finds everything again: also between
+/// the removal of a Secret of the wrong type and the creation of the right one.
+async fn a_killed_repair_is_repaired(w: World) {
+    w.apply(&module("web", &["a", "b"]), &[]).await.ok();
+    let arguments = ["mod", "repair", "web", "--yes", "-o", "json"];
+    let mut kills = 0;
+    for how in ["deleted", "wrong type"] {
+        damage(&w, "web", how).await;
+        let all = w.requests_of(&arguments).await;
+        // Its writes come last; before them it only looks.
+        for nth in all.saturating_sub(5)..=all {
+            for moment in [Moment::Before, Moment::After] {
+                damage(&w, "web", how).await;
+                let killed = w.killed_at(nth, moment, &arguments).await;
+                kills += usize::from(killed == Killed::Yes);
+                assert_ne!(killed, Killed::Failed, "{how}, {nth}");
+                repair(&w, "web", &["--yes"]).await.ok();
+                let record = w.record("web").await;
+                let known = ["ConfigMap/web-a", "ConfigMap/web-b", "Secret/web-creds"];
+                assert_eq!(record.inventory(), set(known), "{how}, {nth}");
+                assert_eq!(record.pending(), set([]), "{how}, {nth}");
+            }
+        }
+    }
+    assert!(kills >= 12, "{kills} kills");
+    let applied = w.apply(&module("web", &["a"]), &[]).await.ok();
+    let pruned = applied.action("ConfigMap/web-b");
+    assert_eq!(pruned.as_deref(), Some("pruned"), "{applied}");
+    w.holds_exactly("web", &["ConfigMap/web-a", "Secret/web-creds"])
+        .await;
 }

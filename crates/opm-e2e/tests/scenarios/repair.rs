@@ -93,7 +93,7 @@ async fn recreate(w: &World, release: &str, edit: impl FnOnce(&mut Value)) {
 }
 
 /// Every way to damage a record.
-async fn damage(w: &World, release: &str, how: &str) {
+pub(crate) async fn damage(w: &World, release: &str, how: &str) {
     let mut data = w.raw_record(release).await;
     let index = w.record(release).await.index();
     let half = |bytes: &Vec<u8>| bytes[..bytes.len() / 2].to_vec();
