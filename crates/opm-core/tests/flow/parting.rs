@@ -8,7 +8,7 @@ use opm_core::entry::Entry;
 use opm_core::plan::Origin;
 use serde_json::{Map, Value, json};
 
-use crate::world::{OTHER, id, release};
+use crate::world::{Flags, OTHER, Ran, World, id, release};
 
 const UUID: &str = "module-release.opmodel.dev/uuid";
 
@@ -244,4 +244,25 @@ fn force_is_for_what_is_ones_own_and_for_what_was_named() {
         assert_eq!(step.forces(&Adopt::All), by_flag, "{:?}", step.how);
         assert_eq!(step.forces(&named), by_name, "{:?}", step.how);
     }
+}
+
+#[test]
+fn a_delete_that_cannot_finish_lets_go_of_what_others_have() {
+    let mut world = World::default();
+    world.apply(&["CM/taken", "CM/held"]);
+    let owner = &mut world.objects.get_mut(&id("CM/taken")).unwrap().live.owner;
+    owner.id = Some(OTHER.into());
+    world.undeletable.insert(id("CM/held"));
+    let ran = world.delete(None, &Flags::default());
+    assert!(matches!(ran, Ran::Stays), "{ran:?}");
+    let left: Vec<_> = world.inventory().into_iter().collect();
+    assert_eq!(
+        left,
+        [id("CM/held")],
+        "the record names only what is its own"
+    );
+    assert!(world.has("CM/taken"));
+    world.undeletable.clear();
+    world.delete(None, &Flags::default());
+    assert!(world.has("CM/taken") && !world.has("CM/held"));
 }
