@@ -106,6 +106,23 @@ async fn every_writer_keeps_the_summary_true(w: World) {
         Some(&*w.record("web").await.index()[0])
     );
 
+    // Going back, and a record that was lost and rebuilt.
+    let objects = [config_map("a", "3"), config_map("c", "3")];
+    w.apply(&web(&objects), &[]).await.ok();
+    assert_eq!(listed(&w).await[0]["objects"], 2);
+    w.opm(&["mod", "rollback", "web", "--yes"]).await.ok();
+    let found = listed(&w).await;
+    assert_eq!(found[0]["objects"], 1);
+    assert_eq!(
+        found[0]["changeId"].as_str(),
+        Some(&*w.record("web").await.index()[0])
+    );
+    w.delete_record("web").await;
+    w.opm(&["mod", "repair", "web", "--yes"]).await.ok();
+    let found = listed(&w).await;
+    assert_eq!(found[0]["note"], Value::Null, "{found:?}");
+    assert_eq!(found[0]["objects"], 1);
+
     w.opm(&["mod", "forget", "web", "ConfigMap/a"]).await.ok();
     assert_eq!(listed(&w).await[0]["objects"], 0);
     w.delete("web", &[]).await.ok();
