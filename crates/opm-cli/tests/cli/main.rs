@@ -14,5 +14,6 @@ mod config_errors;
 mod contract;
 mod features;
 mod modules;
+mod rollback;
 mod runner;
 mod sandbox;

@@ -20,7 +20,7 @@ fn web() -> World {
 }
 
 /// The `cue` to test with, or a skip that is said aloud.
-fn cue() -> Option<String> {
+pub(crate) fn cue() -> Option<String> {
     let in_path = || {
         let path = std::env::var_os("PATH")?;
         std::env::split_paths(&path)

@@ -36,6 +36,7 @@ mod rfc;
 mod rfc_unsolved;
 mod rollback;
 mod rollback_kills;
+mod rollback_refused;
 mod shared;
 mod status;
 mod status_drift;

@@ -137,7 +137,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                     "{}; and its module cannot be rendered again: {why}",
                     failure.message
                 );
-                Err(failure)
+                Err(failure.hint("if its directory is at hand, name that instead of the release"))
             }
         }
     }
