@@ -184,6 +184,14 @@ impl World {
         self.struck_at(nth, fault, arguments).await.0
     }
 
+    /// Runs the binary, none of whose writes of such an object gets through.
+    pub async fn never_writing(&self, resource: &str, fault: Fault, arguments: &[&str]) -> Ran {
+        let route = self.route().await;
+        let writes = When::verb("patch").and_path(resource).always();
+        route.relay.on(writes, fault);
+        self.opm_as(&route.kubeconfig, arguments).await
+    }
+
     /// A relay in front of the API server, and a kubeconfig that leads through it.
     pub(super) async fn route(&self) -> Route {
         let (direct, server) = match &self.place {

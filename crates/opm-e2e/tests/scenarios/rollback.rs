@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use opm_e2e::objects::{
-    config_map, custom, custom_kind, deployment, secret, service, unacceptable, volume_claim,
-};
-use opm_e2e::{Module, Ran, World, api, scenarios, set};
+use opm_e2e::objects::{config_map, deployment, secret, service, unacceptable};
+use opm_e2e::{Module, Ran, World, scenarios};
 use serde_json::{Value, json};
 
 scenarios! {
