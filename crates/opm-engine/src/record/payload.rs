@@ -65,8 +65,10 @@ pub(crate) enum PayloadError {
     #[error("Secret/{0} is not there")]
     Missing(String),
     /// There is less, or more, than was written.
-    #[error("{stored} bytes were stored, {found} are there")]
+    #[error("{stored} bytes were stored in {secrets}, {found} are there")]
     Truncated {
+        /// Where.
+        secrets: String,
         /// How many bytes were written.
         stored: u64,
         /// How many are there.
@@ -126,11 +128,9 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
             hash.is_none_or(|hash| *hash == ObjectHash::of_bytes(payload))
         };
         payload.filter(intact).ok_or_else(|| {
-            let names = held.places.iter().map(|place| secret_name(release, *place));
-            let names: Vec<String> = names.collect();
+            let secrets = secret_names(release, held);
             PayloadError::Damaged(format!(
-                "Secret/{} does not hold the {key} that were written there",
-                names.join(", Secret/")
+                "{secrets} does not hold the {key} that were written there"
             ))
         })
     }
@@ -157,7 +157,11 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         let (stored, found) = (held.bytes, packed.len() as u64);
         match stored == found {
             true => Ok(packed),
-            false => Err(PayloadError::Truncated { stored, found }),
+            false => Err(PayloadError::Truncated {
+                secrets: secret_names(release, held),
+                stored,
+                found,
+            }),
         }
     }
 
@@ -225,6 +229,13 @@ fn unpacked_within(packed: &[u8], limit: u64) -> std::io::Result<Vec<u8>> {
         true => Err(std::io::Error::other("it would become too large")),
         false => Ok(payload),
     }
+}
+
+/// The Secrets that hold a payload, in words.
+fn secret_names(release: &Release, held: &Held) -> String {
+    let names = held.places.iter().map(|place| secret_name(release, *place));
+    let names: Vec<String> = names.map(|name| format!("Secret/{name}")).collect();
+    names.join(", ")
 }
 
 /// The name of the Secret at a place of the ring.

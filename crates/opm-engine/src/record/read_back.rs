@@ -57,7 +57,7 @@ impl From<PayloadError> for ManifestsError {
     fn from(error: PayloadError) -> Self {
         match error {
             PayloadError::Missing(name) => Self::Missing(name),
-            PayloadError::Truncated { stored, found } => Self::Truncated { stored, found },
+            PayloadError::Truncated { stored, found, .. } => Self::Truncated { stored, found },
             PayloadError::Damaged(why) => Self::Damaged(why),
             PayloadError::Api(error) if error.kind == ErrorKind::Forbidden => {
                 Self::Forbidden(error)
