@@ -52,32 +52,22 @@ impl fmt::Display for ReleaseRef {
     }
 }
 
-/// Apply a rendered module.
+/// How an apply goes about it: the same for a module and for a change of the history.
 #[derive(Debug, Clone)]
-pub struct ApplyRequest {
-    /// The module, rendered: all its components, selected or not.
-    pub rendered: Rendered,
-    /// The release's name.
-    pub name: ReleaseName,
-    /// The release's namespace.
-    pub namespace: NamespaceName,
-    /// Which optional components are selected; none leaves the recorded selection.
-    pub selection: Option<Vec<ComponentName>>,
+pub struct ApplyOptions {
     /// Only show what would happen.
     pub dry_run: bool,
     /// Leave stale objects standing, as kept.
     pub no_prune: bool,
     /// How many changes the record keeps.
     pub max_history: usize,
-    /// Create the release's namespace if it does not exist.
-    pub create_namespace: bool,
     /// Which untracked objects may be taken over.
     pub adopt: Adopt,
     /// Take over objects of other releases.
     pub take_ownership: bool,
     /// Delete and recreate objects whose immutable fields changed.
     pub recreate: bool,
-    /// An empty render may prune everything.
+    /// What renders nothing may prune everything.
     pub allow_empty: bool,
     /// Take over fields that other managers own, also on objects that are new to the inventory.
     pub force_conflicts: bool,
@@ -93,14 +83,31 @@ pub struct ApplyRequest {
     pub wait_for_deletion: bool,
     /// How long to wait for another holder of the lock.
     pub lock_timeout: Duration,
-    /// Go back to the previous change when the apply fails.
-    pub atomic: bool,
-    /// Keep the rendered manifests in a per-change record.
-    pub record: bool,
     /// How many requests at a time.
     pub concurrency: usize,
     /// What the log says about this deployment.
     pub message: Option<String>,
+}
+
+/// Apply a rendered module.
+#[derive(Debug, Clone)]
+pub struct ApplyRequest {
+    /// The module, rendered: all its components, selected or not.
+    pub rendered: Rendered,
+    /// The release's name.
+    pub name: ReleaseName,
+    /// The release's namespace.
+    pub namespace: NamespaceName,
+    /// Which optional components are selected; none leaves the recorded selection.
+    pub selection: Option<Vec<ComponentName>>,
+    /// Create the release's namespace if it does not exist.
+    pub create_namespace: bool,
+    /// Go back to the previous change when the apply fails.
+    pub atomic: bool,
+    /// Keep the rendered manifests in a per-change record.
+    pub record: bool,
+    /// How to go about it.
+    pub options: ApplyOptions,
 }
 
 /// Remove a release, or one of its components.

@@ -18,7 +18,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::history::State;
 use crate::ports::{Answer, Asker, Audience, Clock, Cluster, Question, SecretStore};
 use crate::report::{Release, Report};
-use crate::request::{Adopt, ApplyRequest, DeleteRequest, GuardFlags, ReleaseRef};
+use crate::request::{Adopt, ApplyOptions, ApplyRequest, DeleteRequest, GuardFlags, ReleaseRef};
 
 /// How much longer than a lock is good for the way back waits for it: the failed run may not
 /// have been able to release its own.
@@ -55,7 +55,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             run,
             course,
         } = self
-            .apply_from(&release, &source, request.lock_timeout, audience)
+            .apply_from(&release, &source, request.options.lock_timeout, audience)
             .await?;
         let failure = match result {
             Ok(report) => return Ok(report),
@@ -119,7 +119,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                     state,
                     run,
                 };
-                let patience = (self.settings.timing.ttl + PATIENCE).max(request.lock_timeout);
+                let patience =
+                    (self.settings.timing.ttl + PATIENCE).max(request.options.lock_timeout);
                 let source = Source::Back(&returning);
                 let result = match self.apply_from(&release, &source, patience, audience).await {
                     Ok(ending) => ending.result,
@@ -154,11 +155,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             dry_run: false,
             guards: GuardFlags::default(),
             wait: false,
-            timeout: request.timeout,
+            timeout: request.options.timeout,
             lock_timeout: self.settings.timing.ttl + PATIENCE,
             ignore_not_found: true,
-            max_history: request.max_history,
-            concurrency: request.concurrency,
+            max_history: request.options.max_history,
+            concurrency: request.options.concurrency,
             message: None,
         };
         let audience = Audience {
@@ -179,9 +180,7 @@ impl Returning<'_> {
             return Err(Failure::new(FailureKind::Refused, message));
         }
         let change = &self.state.change;
-        let request = ApplyRequest {
-            rendered: self.state.rendered.clone(),
-            selection: Some(self.state.selection()),
+        let options = ApplyOptions {
             no_prune: false,
             adopt: Adopt::None,
             take_ownership: false,
@@ -190,8 +189,14 @@ impl Returning<'_> {
             wait: true,
             prune_after_ready: false,
             wait_for_deletion: true,
-            atomic: false,
             message: Some("--atomic went back".to_owned()),
+            ..self.request.options.clone()
+        };
+        let request = ApplyRequest {
+            rendered: self.state.rendered.clone(),
+            selection: Some(self.state.selection()),
+            atomic: false,
+            options,
             ..self.request.clone()
         };
         Ok(Task {

@@ -51,7 +51,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             Opening::Free { .. } => None,
         };
         let change = self.candidate.change.to_string();
-        let message = self.request.message.clone();
+        let message = self.request.options.message.clone();
         let command = self.course.command();
         let run = self.engine.run(command, message, Some(change)).await;
         let Ok(locked) = begin(record, opening, checked, run) else {

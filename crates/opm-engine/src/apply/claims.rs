@@ -21,7 +21,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         going: &[PruneStep],
         scene: &Scene,
     ) -> Result<(), Failure> {
-        if !self.request.prune_after_ready {
+        if !self.request.options.prune_after_ready {
             return Ok(());
         }
         let going = going.iter().map(|step| &step.entry.identity);

@@ -21,13 +21,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         checked: &CheckedPlan,
         scene: &Scene,
     ) -> Result<(), Failure> {
-        if self.request.dry_run {
+        if self.request.options.dry_run {
             return Ok(());
         }
         let unforced = checked.applies().filter(|step| !self.forces(step));
         let conflicts: Vec<(&ApplyStep, String)> = stream::iter(unforced)
             .map(|step| async move { Some((step, self.pretend(step, scene).await?)) })
-            .buffered(self.request.concurrency.max(1))
+            .buffered(self.request.options.concurrency.max(1))
             .filter_map(|conflict| async { conflict })
             .collect()
             .await;

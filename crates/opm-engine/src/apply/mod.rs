@@ -86,7 +86,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         request: &ApplyRequest,
         audience: Audience<'_>,
     ) -> Result<Report, Failure> {
-        if request.dry_run {
+        if request.options.dry_run {
             self.rehearse_way_back(request).await?;
             return self.diff(request, audience).await?.into_report();
         }
@@ -94,7 +94,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             return self.apply_atomic(request, audience).await;
         }
         let (release, source) = (release_of(request), Source::Module(request));
-        let patience = request.lock_timeout;
+        let patience = request.options.lock_timeout;
         let Ending { result, .. } = self
             .apply_from(&release, &source, patience, audience)
             .await?;
@@ -270,7 +270,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             release: Some(self.release()),
             change_id: Some(self.candidate.change.clone()),
             manifest_digest: Some(self.candidate.digest.to_string()),
-            dry_run: self.request.dry_run,
+            dry_run: self.request.options.dry_run,
             ..Report::default()
         }
     }

@@ -188,7 +188,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         self.add_orphans(&mut record, loaded.is_none(), served, &mut warnings)
             .await?;
         let plan = self.plan(&record)?;
-        let detail = match self.request.dry_run {
+        let detail = match self.request.options.dry_run {
             true => Detail::Whole,
             false => Detail::Metadata,
         };
@@ -211,8 +211,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     pub(super) fn checking<'s>(&self, surveyed: &'s Surveyed) -> Checking<'s> {
         Checking {
             release: self.candidate.owner.id,
-            adopt: self.request.adopt.clone(),
-            take_ownership: self.request.take_ownership,
+            adopt: self.request.options.adopt.clone(),
+            take_ownership: self.request.options.take_ownership,
             occupants: &surveyed.occupants,
         }
     }
@@ -282,9 +282,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
 
     fn plan(&self, record: &Record) -> Result<Plan, Failure> {
         let options = PlanOptions {
-            no_prune: self.request.no_prune,
-            allow_empty: self.request.allow_empty,
-            guards: self.request.guards,
+            no_prune: self.request.options.no_prune,
+            allow_empty: self.request.options.allow_empty,
+            guards: self.request.options.guards,
         };
         plan(&self.candidate.desired(), Some(record), options)
             .map_err(|error| Failure::new(FailureKind::Refused, error.to_string()))
@@ -295,7 +295,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     fn refused(&self, refusals: &Refusals, observed: &Observed) -> Unprepared {
         let failure = Failure::refused(refusals);
         let terminating = |why: &Why| matches!(why, Why::Terminating);
-        if !self.request.wait_for_deletion || !refusals.0.iter().all(|r| terminating(&r.why)) {
+        if !self.request.options.wait_for_deletion
+            || !refusals.0.iter().all(|r| terminating(&r.why))
+        {
             return Unprepared::Failure(failure);
         }
         let going = refusals.0.iter().filter_map(|refusal| {
@@ -317,7 +319,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         failure: Failure,
     ) -> Result<(), Failure> {
         self.tell_waiting(Wait::Gone(going.keys().cloned().collect()));
-        match self.engine.wait_gone(going, self.request.timeout).await {
+        match self
+            .engine
+            .wait_gone(going, self.request.options.timeout)
+            .await
+        {
             Ok(there) if there.is_empty() => Ok(()),
             Ok(there) => {
                 let holds = there

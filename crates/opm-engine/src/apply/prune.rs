@@ -35,8 +35,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         }
         let removing = Removing {
             release: &self.candidate.owner.id,
-            concurrency: self.request.concurrency,
-            dry_run: self.request.dry_run,
+            concurrency: self.request.options.concurrency,
+            dry_run: self.request.options.dry_run,
         };
         for group in groups(applied.prune()) {
             if pruned.stopped.is_some() {
@@ -61,12 +61,16 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
 
     /// With `--prune-after-ready`, why the stale objects have to stay for now.
     async fn not_before_ready(&self, applied: &Applied, pruned: &mut Pruned) -> Option<String> {
-        if !self.request.prune_after_ready || applied.prune().is_empty() {
+        if !self.request.options.prune_after_ready || applied.prune().is_empty() {
             return None;
         }
         let wanted = self.awaited(applied.plan().applies());
         self.tell_awaited(&wanted);
-        match self.engine.wait_ready(&wanted, self.request.timeout).await {
+        match self
+            .engine
+            .wait_ready(&wanted, self.request.options.timeout)
+            .await
+        {
             Ok(not_ready) => not_ready
                 .first()
                 .map(|first| format!("{} is not ready yet: {}", first.identity, first.reason)),

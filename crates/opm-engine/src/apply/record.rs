@@ -82,7 +82,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             .ended(LogResult::Succeeded, None, &report.resources);
         let beside = self.keep(holding, &mut report).await;
         let change = self.new_change(beside.manifests.clone());
-        let mut recorded = settled.record(change, self.request.max_history, &ended);
+        let mut recorded = settled.record(change, self.request.options.max_history, &ended);
         self.undo(&mut recorded.record);
         make_room(&mut recorded.record);
         report.pending = pending(&recorded.record);
@@ -111,7 +111,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     async fn not_ready_first(&self, awaited: &[Awaited], report: &Report) -> Option<Failure> {
         self.course.back.as_ref()?;
         self.tell_awaited(awaited);
-        let failure = match self.engine.wait_ready(awaited, self.request.timeout).await {
+        let failure = match self
+            .engine
+            .wait_ready(awaited, self.request.options.timeout)
+            .await
+        {
             Ok(not_ready) if not_ready.is_empty() => return None,
             Ok(not_ready) => {
                 let message = format!("not ready in time: {}", first_of(&not_ready));
@@ -162,9 +166,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             }
             failure
         });
-        if self.request.wait && self.course.back.is_none() {
+        if self.request.options.wait && self.course.back.is_none() {
             self.tell_awaited(awaited);
-            match self.engine.wait_ready(awaited, self.request.timeout).await {
+            match self
+                .engine
+                .wait_ready(awaited, self.request.options.timeout)
+                .await
+            {
                 Ok(not_ready) if not_ready.is_empty() => {}
                 Ok(not_ready) => {
                     let mut late = failure.unwrap_or_else(|| {

@@ -40,7 +40,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         }
         self.may_recreate(sending, &fields).await?;
         let live = self.live(sending.identity()).await?;
-        if self.request.dry_run {
+        if self.request.options.dry_run {
             propagation(sending.identity(), &live, sending.object)?;
             return Ok(Taken {
                 uid: metadata(&live, "uid").map(str::to_owned),
@@ -54,14 +54,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// A flag, an annotation or a person has to say so, and a guarded kind needs its flag too.
     async fn may_recreate(&self, sending: Sending<'_>, fields: &[String]) -> Result<(), Refused> {
         let identity = sending.identity();
-        if let Some(refusal) = against_recreating(identity, self.request.guards) {
+        if let Some(refusal) = against_recreating(identity, self.request.options.guards) {
             let fields = fields.join(", ");
             return Err(Refused::because(format!(
                 "{fields} cannot be changed in place. {refusal}"
             )));
         }
         self.nobody_inside(identity).await?;
-        if self.request.recreate || annotated(sending.object) {
+        if self.request.options.recreate || annotated(sending.object) {
             return Ok(());
         }
         let question = Question::Recreate {
@@ -69,7 +69,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             fields: fields.to_vec(),
         };
         let fields = fields.join(", ");
-        let answer = match self.request.dry_run {
+        let answer = match self.request.options.dry_run {
             true => Answer::CannotAsk,
             false => self.ask(&question).await,
         };
@@ -148,7 +148,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         let engine = self.engine;
         engine.cluster.delete(request, &engine.gate).await?;
         let going = BTreeMap::from([(identity.clone(), uid.to_owned())]);
-        let there = engine.wait_gone(&going, self.request.timeout).await?;
+        let there = engine
+            .wait_gone(&going, self.request.options.timeout)
+            .await?;
         if let Some((_, why)) = there.first() {
             return Err(Refused::because(format!(
                 "it was deleted to be recreated, and is not gone yet: {why}"

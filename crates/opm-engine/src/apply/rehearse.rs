@@ -38,10 +38,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         request: &ApplyRequest,
         audience: Audience<'_>,
     ) -> Result<DiffReport, Failure> {
-        let request = &ApplyRequest {
-            dry_run: true,
-            ..request.clone()
-        };
+        let mut request = request.clone();
+        request.options.dry_run = true;
+        let request = &request;
         let release = super::release_of(request);
         let served = self.discover().await?;
         let (loaded, warnings) = self.load(&release).await?;
@@ -112,7 +111,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     async fn rehearse_applies(&self, preview: &Preview, scene: &Scene, all: &mut Rehearsed) {
         let mut results = stream::iter(preview.applies())
             .map(|step| async move { (step, self.send_or_skip(step, scene).await) })
-            .buffered(self.request.concurrency.max(1));
+            .buffered(self.request.options.concurrency.max(1));
         while let Some((step, result)) = results.next().await {
             let (action, reason, after) = match result {
                 Ok(Taken { action, after, .. }) => (action, self.why(step, action, scene), after),
@@ -185,7 +184,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// With `--wait-for-deletion`, what is being deleted is no reason to refuse.
     fn awaited_deletions(&self, refusals: &mut Vec<Refusal>) -> Vec<Identity> {
         let waits = |refusal: &Refusal| {
-            self.request.wait_for_deletion && matches!(refusal.why, Why::Terminating)
+            self.request.options.wait_for_deletion && matches!(refusal.why, Why::Terminating)
         };
         let awaited = refusals.iter().filter(|refusal| waits(refusal));
         let awaited = awaited.filter_map(|refusal| refusal.object.clone());
@@ -216,7 +215,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     async fn rehearse_prunes(&self, preview: &Preview, all: &mut Rehearsed) {
         let removing = Removing {
             release: &self.candidate.owner.id,
-            concurrency: self.request.concurrency,
+            concurrency: self.request.options.concurrency,
             dry_run: true,
         };
         let refused: HashSet<&Identity> = preview

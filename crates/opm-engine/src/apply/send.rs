@@ -118,13 +118,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             | How::Join { uid } => ApplyMode::Update { uid: uid.clone() },
         };
         for _ in 0..LOOKS {
-            let dry_run = self.request.dry_run;
+            let dry_run = self.request.options.dry_run;
             match self.send_once(sending, mode.clone(), dry_run).await {
                 Ok(sent) => {
                     self.shed(sending, &sent.object).await?;
                     return Ok(self.taken(sending, &sent.object, sent.created));
                 }
-                Err(error) if self.request.dry_run && comes_along(&error) => {
+                Err(error) if self.request.options.dry_run && comes_along(&error) => {
                     return Ok(Taken {
                         uid: None,
                         action: Action::Created,
@@ -171,7 +171,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     pub(super) fn forces(&self, step: &ApplyStep) -> bool {
-        self.request.force_conflicts || step.forces(&self.request.adopt)
+        self.request.options.force_conflicts || step.forces(&self.request.options.adopt)
     }
 
     /// An object that became shared, or ceased to be, changed hands between this release's two
@@ -183,7 +183,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             How::Join { .. } | How::Completed => None,
             _ => former_manager(live, step.shared, release),
         };
-        let (Some(former), false) = (former, self.request.dry_run) else {
+        let (Some(former), false) = (former, self.request.options.dry_run) else {
             return Ok(());
         };
         let object = identity_only(sending.identity(), &step.entry.version);
@@ -206,7 +206,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     fn taken(&self, sending: Sending<'_>, live: &Map<String, Value>, created: bool) -> Taken {
-        let dry_run = self.request.dry_run;
+        let dry_run = self.request.options.dry_run;
         let same = sending.seen.is_some_and(|seen| match dry_run {
             // A pretended change leaves the resourceVersion alone.
             true => would_be_unchanged(&sending.identity().group_kind, seen, live),

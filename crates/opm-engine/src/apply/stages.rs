@@ -121,7 +121,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                 }
                 (at, result)
             })
-            .buffer_unordered(self.request.concurrency.max(1));
+            .buffer_unordered(self.request.options.concurrency.max(1));
         let before = all.outcomes.len();
         let mut order = Vec::with_capacity(step.len());
         while let Some((at, result)) = results.next().await {
@@ -173,7 +173,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
 
     /// Definitions must be served, and Namespaces active, before what follows can land there.
     async fn ready_for_next(&self, step: &[ApplyStep], all: &mut SentAll) {
-        if self.request.dry_run {
+        if self.request.options.dry_run {
             return;
         }
         let needed: Vec<Identity> = step
@@ -213,7 +213,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                 })
             })
             .collect();
-        match self.engine.wait_served(&needed, self.request.timeout).await {
+        match self
+            .engine
+            .wait_served(&needed, self.request.options.timeout)
+            .await
+        {
             Ok(missing) => {
                 let reason = |kind: &_| format!("{kind} is not served yet");
                 let missing = missing.iter().flat_map(|(kind, _)| {
@@ -229,7 +233,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     async fn ready_for_next_phase(&self, phase: &CheckedPhase, all: &mut SentAll) {
-        if self.request.dry_run {
+        if self.request.options.dry_run {
             return;
         }
         let awaited = self.awaited(phase.steps.iter().flatten());
@@ -238,7 +242,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     async fn wait_for(&self, awaited: &[Awaited], all: &mut SentAll) {
-        match self.engine.wait_ready(awaited, self.request.timeout).await {
+        match self
+            .engine
+            .wait_ready(awaited, self.request.options.timeout)
+            .await
+        {
             Ok(not_ready) => all.not_ready(not_ready),
             Err(error) => {
                 let needed: Vec<Identity> = awaited.iter().map(|a| a.identity.clone()).collect();

@@ -45,11 +45,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             renderer,
             audience,
         };
-        if request.dry_run {
+        if request.options.dry_run {
             return self.rehearse_rollback(&release, &rollback).await;
         }
         let source = Source::History(&rollback);
-        let patience = request.lock_timeout;
+        let patience = request.options.lock_timeout;
         let Ending { result, .. } = self
             .apply_from(&release, &source, patience, audience)
             .await?;

@@ -1,5 +1,7 @@
 //! `opm mod diff`.
 
+use opm_engine::request::ApplyRequest;
+
 use super::plan_args::PlanArgs;
 use super::rendering::{RenderArgs, Rendering};
 use crate::cluster::{self, Session};
@@ -21,6 +23,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     plan: PlanArgs,
 
+    /// The namespace of the release would be created if it does not exist
+    #[arg(long)]
+    create_namespace: bool,
+
     /// End with code 6 if there are differences
     #[arg(long)]
     exit_code: bool,
@@ -29,7 +35,16 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
     let interrupt = Interrupt::listen(*ui);
     let loaded = Rendering::prepare(&args.render, settings, ui, &interrupt)?.load()?;
-    let request = args.plan.request(&args.render, loaded)?;
+    let request = ApplyRequest {
+        selection: args.render.selected()?,
+        rendered: loaded.rendered,
+        name: loaded.name,
+        namespace: loaded.namespace,
+        create_namespace: args.create_namespace,
+        atomic: false,
+        record: true,
+        options: args.plan.options(),
+    };
     cluster::run(async {
         let session = Session::open(settings, ui, &interrupt, false).await?;
         let report = session.engine.diff(&request, session.audience()).await;

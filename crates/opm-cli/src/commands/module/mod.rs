@@ -3,6 +3,7 @@
 mod apply;
 mod build;
 mod delete;
+mod deploy_args;
 mod diff;
 mod forget;
 mod guard_args;

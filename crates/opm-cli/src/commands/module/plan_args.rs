@@ -1,27 +1,19 @@
-//! The flags that change what an apply would do: the same for `apply` and for `diff`, which shows
-//! it beforehand.
+//! The flags that change what an apply would do: the same for `apply`, for `rollback`, and for
+//! `diff`, which shows it beforehand.
 
 use std::time::Duration;
 
 use opm_core::identity::ObjectSelector;
-use opm_core::name::{ComponentName, NameError, NamespaceName};
 use opm_core::record::history::DEFAULT_MAX_HISTORY;
-use opm_engine::request::{Adopt, ApplyRequest, ReleaseRef, RollbackRequest};
-use opm_render::Loaded;
+use opm_engine::request::{Adopt, ApplyOptions};
 
 use super::guard_args::GuardArgs;
-use super::rendering::RenderArgs;
-use crate::error::{CliError, ErrorKind};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanArgs {
     /// Leave what became stale standing; `opm mod prune` removes it later
     #[arg(long)]
     no_prune: bool,
-
-    /// Create the namespace of the release if it does not exist
-    #[arg(long)]
-    create_namespace: bool,
 
     /// Take over existing objects that no release tracks: all of them, or these
     #[arg(long, value_name = "KIND/NAME", value_delimiter = ',', num_args = 0..=1, require_equals = true)]
@@ -73,48 +65,8 @@ pub(crate) fn at_least_one(given: &str) -> Result<usize, String> {
 
 impl PlanArgs {
     /// What these flags ask for; everything else as it is when nobody asks.
-    pub(crate) fn request(
-        &self,
-        render: &RenderArgs,
-        loaded: Loaded,
-    ) -> Result<ApplyRequest, CliError> {
-        Ok(ApplyRequest {
-            rendered: loaded.rendered,
-            name: loaded.name,
-            namespace: loaded.namespace,
-            selection: selected(render)?,
-            dry_run: false,
-            no_prune: self.no_prune,
-            max_history: DEFAULT_MAX_HISTORY,
-            create_namespace: self.create_namespace,
-            adopt: self.adopted(),
-            take_ownership: self.take_ownership,
-            recreate: self.recreate || self.force,
-            allow_empty: self.allow_empty || self.force,
-            force_conflicts: self.force_conflicts,
-            guards: self.guards.flags(),
-            wait: false,
-            prune_after_ready: false,
-            timeout: Duration::ZERO,
-            wait_for_deletion: self.wait_for_deletion,
-            lock_timeout: Duration::ZERO,
-            atomic: false,
-            record: true,
-            concurrency: self.concurrency,
-            message: None,
-        })
-    }
-
-    /// The same for a change of the history.
-    pub(crate) fn rollback(
-        &self,
-        release: ReleaseRef,
-        namespace: NamespaceName,
-    ) -> RollbackRequest {
-        RollbackRequest {
-            release,
-            namespace,
-            revision: None,
+    pub(crate) fn options(&self) -> ApplyOptions {
+        ApplyOptions {
             dry_run: false,
             no_prune: self.no_prune,
             max_history: DEFAULT_MAX_HISTORY,
@@ -141,14 +93,4 @@ impl PlanArgs {
             Some(named) => Adopt::Named(named.clone()),
         }
     }
-}
-
-/// The optional components that were asked for; none leaves what is recorded.
-fn selected(args: &RenderArgs) -> Result<Option<Vec<ComponentName>>, CliError> {
-    let names = args.components.as_ref().map(|names| {
-        let named = names.iter().filter(|name| !name.is_empty());
-        named.map(ComponentName::new).collect::<Result<Vec<_>, _>>()
-    });
-    let invalid = |error: NameError| CliError::new(ErrorKind::Invalid, error.to_string());
-    names.transpose().map_err(invalid)
 }

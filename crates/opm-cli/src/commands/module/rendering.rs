@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use opm_core::candidate::{Candidate, CandidateError, Selection};
-use opm_core::name::{NamespaceName, ReleaseName};
+use opm_core::name::{ComponentName, NameError, NamespaceName, ReleaseName};
 use opm_core::scope::Scopes;
 use opm_render::{CommandError, CueError, CueSettings, Inputs, Loaded, ModuleRef, RenderError};
 use opm_render::{ValueFlags, Values, Watch};
@@ -43,6 +43,19 @@ pub(crate) struct RenderArgs {
     /// The optional components to have; an empty list selects none
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) components: Option<Vec<String>>,
+}
+
+impl RenderArgs {
+    /// The optional components that were asked for; none leaves what is recorded.
+    pub(crate) fn selected(&self) -> Result<Option<Vec<ComponentName>>, CliError> {
+        let invalid = |error: NameError| CliError::new(ErrorKind::Invalid, error.to_string());
+        let named = |names: &Vec<String>| {
+            let names = names.iter().filter(|name| !name.is_empty());
+            names.map(ComponentName::new).collect::<Result<_, _>>()
+        };
+        let selected = self.components.as_ref().map(named);
+        selected.transpose().map_err(invalid)
+    }
 }
 
 /// A module, ready to be rendered (again).

@@ -1,19 +1,16 @@
 //! `opm mod rollback`.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use opm_core::record::history::DEFAULT_MAX_HISTORY;
 use opm_core::rendered::Rendered;
 use opm_engine::ports::{Renderer, ToRender};
 use opm_engine::request::RollbackRequest;
 use opm_render::{CueSettings, Inputs, ModuleRef, Values, load};
 
-use super::plan_args::{PlanArgs, at_least_one};
+use super::deploy_args::DeployArgs;
 use super::release_arg::ReleaseArg;
 use super::rendering::{self, Progress};
 use crate::cluster::{self, Session};
-use crate::duration;
 use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
 use crate::settings::Settings;
@@ -27,7 +24,6 @@ use crate::ui::Ui;
 /// values, and refused if that does not come to the same. From there on it is an ordinary apply.
 /// The content of volumes does not come back.
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("create_namespace", |arg| arg.hide(true)))]
 pub(crate) struct Args {
     /// The release: its name, its id, or the directory of its module
     release: ReleaseArg,
@@ -36,40 +32,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CHANGE")]
     revision: Option<String>,
 
-    /// Only show what would happen
-    #[arg(long)]
-    dry_run: bool,
-
     #[command(flatten)]
-    plan: PlanArgs,
-
-    /// How many changes to keep in the history
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_HISTORY, value_parser = at_least_one)]
-    max_history: usize,
-
-    /// Wait until everything that was applied is ready
-    #[arg(long)]
-    wait: bool,
-
-    /// Remove what became stale only when everything that was applied is ready
-    #[arg(long)]
-    prune_after_ready: bool,
-
-    /// How long to wait
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::parse)]
-    timeout: Duration,
-
-    /// How long to wait for somebody else who is changing the release
-    #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
-    lock_timeout: Duration,
-
-    /// What the log says about this deployment
-    #[arg(long, short, value_name = "TEXT")]
-    message: Option<String>,
-
-    /// Answer prompts with yes
-    #[arg(long, short)]
-    yes: bool,
+    deploy: DeployArgs,
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
@@ -81,18 +45,12 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
         watch: Progress::new(*ui, interrupt.clone()),
     };
     cluster::run(async {
-        let session = Session::open(settings, ui, &interrupt, args.yes).await?;
-        let namespace = session.namespace_or_default()?;
+        let session = Session::open(settings, ui, &interrupt, args.deploy.yes).await?;
         let request = RollbackRequest {
+            release,
+            namespace: session.namespace_or_default()?,
             revision: args.revision.clone(),
-            dry_run: args.dry_run,
-            max_history: args.max_history,
-            wait: args.wait,
-            prune_after_ready: args.prune_after_ready,
-            timeout: args.timeout,
-            lock_timeout: args.lock_timeout,
-            message: args.message.clone(),
-            ..args.plan.rollback(release, namespace)
+            options: args.deploy.options(),
         };
         let audience = session.audience();
         session.finish(session.engine.rollback(&request, &again, audience).await)
