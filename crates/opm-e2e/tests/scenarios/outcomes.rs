@@ -32,7 +32,7 @@ fn web(objects: &[Value]) -> Module {
 }
 
 /// A release that waits for its first phase for as long as it may.
-fn waiting() -> Module {
+pub(crate) fn waiting() -> Module {
     Module::new("web")
         .component("first", &[never_ready(deployment("first"))])
         .component_after("second", &["first"], &[config_map("second", "1")])
@@ -67,7 +67,7 @@ async fn interrupted_twice_stops_at_once(w: World) {
 }
 
 /// Somebody on another machine holds the lock, or held it when it was last seen.
-async fn lock(w: &World) {
+pub(crate) async fn lock(w: &World) {
     w.edit_record("web", |data| {
         let lock = json!({"id": "0000", "holder": "ada", "host": "far-away", "pid": 1,
             "command": "apply", "since": "2026-01-01T00:00:00Z", "beat": 1});

@@ -5,10 +5,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use opm_e2e::objects::{config_map, deployment, never_ready};
+use opm_e2e::objects::config_map;
 use opm_e2e::{Fault, Module, Moment, Ran, When, World, api, scenarios};
 use rustix::process::Signal;
 use serde_json::{Value, json};
+
+use crate::outcomes::{lock, waiting};
 
 scenarios! {
     twenty_applies_at_once,
@@ -26,14 +28,7 @@ fn variant(n: usize) -> Module {
     Module::new("web").component("app", &objects)
 }
 
-/// A release that waits for its first phase for as long as it may, and renews its lock.
-fn waiting() -> Module {
-    Module::new("web")
-        .component("first", &[never_ready(deployment("first"))])
-        .component_after("second", &["first"], &[config_map("second", "1")])
-}
-
-/// The only object of its kind of name, so that the value tells which variant it is of.
+/// The release is exactly one of the variants, in the cluster and in its record.
 async fn is_one_variant(w: &World) {
     let record = w.record("web").await;
     let live: BTreeSet<String> = w.live("web").await.into_iter().collect();
@@ -154,16 +149,6 @@ async fn a_holder_that_slept_past_its_time_stops(w: World) {
     opm_e2e::note(&format!(
         "a holder asleep after {asleep} of 300 objects: {late} late requests, cleaned up"
     ));
-}
-
-/// Somebody on another machine holds the lock, or held it when it was last seen.
-async fn lock(w: &World) {
-    w.edit_record("web", |data| {
-        let lock = json!({"id": "0000", "holder": "ada", "host": "far-away", "pid": 1,
-            "command": "apply", "since": "2026-01-01T00:00:00Z", "beat": 1});
-        data.insert("lock".to_owned(), lock);
-    })
-    .await;
 }
 
 async fn a_wrong_clock_changes_nothing(w: World) {
