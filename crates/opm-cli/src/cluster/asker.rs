@@ -128,7 +128,7 @@ mod tests {
         };
         assert!(!answered_by_yes(&recreate));
         assert!(answered_by_yes(&Question::Unlock {
-            holder: "ada".to_owned()
+            holder: "deployer".to_owned()
         }));
     }
 

@@ -69,7 +69,7 @@ async fn interrupted_twice_stops_at_once(w: World) {
 /// Somebody on another machine holds the lock, or held it when it was last seen.
 pub(crate) async fn lock(w: &World) {
     w.edit_record("web", |data| {
-        let lock = json!({"id": "0000", "holder": "ada", "host": "far-away", "pid": 1,
+        let lock = json!({"id": "0000", "holder": "deployer", "host": "far-away", "pid": 1,
             "command": "apply", "since": "2026-01-01T00:00:00Z", "beat": 1});
         data.insert("lock".to_owned(), lock);
     })
@@ -82,7 +82,7 @@ async fn locked_ends_7_and_names_the_holder(w: World) {
     w.apply(&web(&[config_map("b", "1")]), &[])
         .await
         .ends(7)
-        .says("ada")
+        .says("deployer")
         .says("far-away");
     w.delete("web", &[]).await.ends(7);
     assert!(!w.exists("ConfigMap/b").await);
@@ -118,20 +118,20 @@ async fn unlock_shows_and_removes_a_dead_lock(w: World) {
     w.opm(&["mod", "unlock", "web", "--yes"])
         .await
         .ends(7)
-        .says("ada");
+        .says("deployer");
     assert!(w.record("web").await.locked());
     tokio::time::sleep(Duration::from_millis(4500)).await;
     let short = [("OPM_LOCK_TTL", "1s")];
     w.opm_with(&short, &["mod", "unlock", "web"])
         .await
         .ends(2)
-        .says("ada")
+        .says("deployer")
         .says("--yes");
     assert!(w.record("web").await.locked());
     w.opm_with(&short, &["mod", "unlock", "web", "--yes"])
         .await
         .ok()
-        .says("ada");
+        .says("deployer");
     assert!(!w.record("web").await.locked());
     w.apply(&web(&[config_map("b", "1")]), &[]).await.ok();
 }

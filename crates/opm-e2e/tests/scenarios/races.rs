@@ -177,7 +177,7 @@ async fn a_wrong_clock_changes_nothing(w: World) {
         w.apply_with(&[wrong], &variant(7), &[])
             .await
             .ends(7)
-            .says("ada");
+            .says("deployer");
         tokio::time::sleep(Duration::from_millis(3500)).await;
         w.apply_with(&[wrong, expired], &variant(n + 3), &[])
             .await

@@ -401,11 +401,11 @@ async fn repair_respects_a_lock(w: World) {
     w.apply(&module("web", &["a"]), &[]).await.ok();
     damage(&w, "web", "log").await;
     let mut data = w.raw_record("web").await;
-    let lock = json!({"id": "x", "holder": "ada", "host": "elsewhere", "pid": 1, "beat": 1});
+    let lock = json!({"id": "x", "holder": "deployer", "host": "elsewhere", "pid": 1, "beat": 1});
     data.insert("lock".to_owned(), lock.to_string().into_bytes());
     w.write_raw_record("web", &data).await;
     let arguments = ["mod", "repair", "web", "--yes", "-o", "json"];
-    w.opm(&arguments).await.ends(7).says("ada");
+    w.opm(&arguments).await.ends(7).says("deployer");
     data.insert("lock".to_owned(), b"{\"id\":".to_vec());
     w.write_raw_record("web", &data).await;
     w.opm(&arguments).await.ends(7).says("cannot be read");

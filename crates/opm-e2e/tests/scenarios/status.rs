@@ -268,20 +268,20 @@ async fn kept_and_transferred_objects_are_told(w: World) {
 
 async fn the_lock_is_told_with_its_holder(w: World) {
     w.apply(&web(&[config_map("a", "1")]), &[]).await.ok();
-    let lock = json!({"id": "x", "holder": "ada", "host": "far-away", "pid": 1, "command": "apply",
+    let lock = json!({"id": "x", "holder": "deployer", "host": "far-away", "pid": 1, "command": "apply",
         "since": "2026-01-01T00:00:00Z", "beat": 1});
     w.edit_record("web", |data| {
         data.insert("lock".to_owned(), lock);
     })
     .await;
     let shown = status(&w, &[]).await.ok().json();
-    assert_eq!(shown["lock"]["holder"], "ada");
+    assert_eq!(shown["lock"]["holder"], "deployer");
     assert_eq!(shown["lock"]["since"], "2026-01-01T00:00:00Z");
     assert_eq!(shown["lock"]["expired"], false, "it was written just now");
     w.opm(&["mod", "status", "web"])
         .await
         .ok()
-        .says("locked by ada");
+        .says("locked by deployer");
 }
 
 async fn five_hundred_objects_take_few_requests(w: World) {

@@ -190,7 +190,7 @@ impl Asker for Nobody {
 fn lock(id: &str) -> Lock {
     Lock {
         id: id.to_owned(),
-        holder: "ada".to_owned(),
+        holder: "deployer".to_owned(),
         host: "far-away".to_owned(),
         pid: 1,
         boot: None,
