@@ -104,8 +104,9 @@ impl RecordSeen {
     /// What lives in record Secrets of what a plan needs: the key it belongs to, the part, and
     /// its places.
     pub fn moved(&self) -> Vec<(String, &'static str, Vec<String>)> {
-        let current = self.index().into_iter().next();
-        let inventory = current.map(|id| (self.data[&id]["record"]["inventory"].clone(), id));
+        // A damaged record has to be seen, too.
+        let current = self.key("index")[0].as_str().map(str::to_owned);
+        let inventory = current.map(|id| (self.key(&id)["record"]["inventory"].clone(), id));
         let inventory = inventory.map(|(held, id)| (id, "inventory", places(&held)));
         let beside =
             ["pending", "kept"].map(|key| (key.to_owned(), key, places(&self.key(key)["record"])));

@@ -10,8 +10,8 @@ use opm_core::identity::Identity;
 use opm_core::labels::OwnerLabels;
 use opm_core::plan::{Plan, PlanOptions, plan, plan_delete};
 use opm_core::protocol::{
-    Applied, Conclusion, Ended, LockSight, LockState, Locked, Opening, PruneOutcome, Resume, Run,
-    SendOutcome, begin, must_stop, renewed,
+    Applied, Ended, LockSight, LockState, Locked, Opening, PruneOutcome, Resume, Run, SendOutcome,
+    begin, must_stop, renewed,
 };
 use opm_core::record::{LogResult, Record};
 use opm_core::time::Timestamp;
@@ -171,7 +171,7 @@ impl State {
         must_stop(elapsed, Duration::ZERO, &timing())
     }
 
-    fn plan(&self, task: Task, stored: Option<&Record>) -> Plan {
+    pub(crate) fn plan(&self, task: Task, stored: Option<&Record>) -> Plan {
         let options = PlanOptions {
             allow_empty: true,
             ..PlanOptions::default()
@@ -182,7 +182,7 @@ impl State {
         }
     }
 
-    fn check(&self, plan: Plan) -> Option<CheckedPlan> {
+    pub(crate) fn check(&self, plan: Plan) -> Option<CheckedPlan> {
         let checking = Checking {
             release: release(),
             adopt: Adopt::None,
@@ -268,7 +268,7 @@ impl State {
 
     /// Sends at once: a crash before it is the same as requests that never land. An update is
     /// answered at once too, because landing late it would change nothing that matters here.
-    fn send(&mut self, at: usize, locked: Locked) -> Result<(), String> {
+    pub(crate) fn send(&mut self, at: usize, locked: Locked) -> Result<(), String> {
         let (run, sent) = (self.clients[at].run, self.now);
         let mut answers = HashMap::new();
         for step in locked.plan().applies() {
@@ -385,47 +385,6 @@ impl State {
         }
     }
 
-    fn conclude(mut self, at: usize, conclusion: Conclusion) -> Result<(Self, Note), String> {
-        match conclusion {
-            Conclusion::Remove => {
-                let version = self.secret.as_ref().map(|secret| secret.version);
-                if version.is_some() && version == self.clients[at].version {
-                    self.secret = None;
-                }
-                self.clients[at] = Client::idle();
-            }
-            Conclusion::Stays(record) => {
-                self.write_as(at, &record)?;
-                self.clients[at] = Client::idle();
-            }
-            Conclusion::Rest { resume, until } => {
-                self.clients[at].phase = Rc::new(Phase::Resting {
-                    resume: *resume,
-                    until,
-                });
-            }
-        }
-        Ok((self, Note::Nothing))
-    }
-
-    fn go_on(
-        mut self,
-        at: usize,
-        resume: &Resume,
-        until: Timestamp,
-    ) -> Result<(Self, Note), String> {
-        if self.time() < until {
-            return Ok((self, Note::Nothing));
-        }
-        let plan = self.plan(Task::Delete, Some(resume.record()));
-        let Some(checked) = self.check(plan) else {
-            return Err("a delete was refused after resting".to_owned());
-        };
-        let locked = resume.clone().go_on(checked, self.time());
-        self.send(at, locked)?;
-        Ok((self, Note::Nothing))
-    }
-
     /// Renews the lock; who cannot has lost it and stops.
     pub(crate) fn renew(mut self, at: usize) -> Result<Self, String> {
         let client = self.clients[at].clone();
@@ -446,7 +405,7 @@ impl State {
     }
 
     /// A write by the holder of the lock: whoever succeeds must hold it.
-    fn write_as(&mut self, at: usize, record: &Record) -> Result<bool, String> {
+    pub(crate) fn write_as(&mut self, at: usize, record: &Record) -> Result<bool, String> {
         let holder = self
             .secret
             .as_ref()

@@ -19,6 +19,7 @@
 )]
 
 mod client;
+mod ending;
 mod fixtures;
 mod key;
 mod search;

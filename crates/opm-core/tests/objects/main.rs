@@ -11,6 +11,7 @@
 mod candidate;
 mod canonical;
 mod diff;
+mod diff_properties;
 mod fuzz;
 mod golden;
 mod immutable;

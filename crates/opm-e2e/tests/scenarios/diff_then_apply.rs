@@ -181,7 +181,11 @@ async fn an_apply_does_what_was_shown(w: World) {
                 fields += usize::from(came_true(change, &live));
             }
         }
-        w.diff(&module, &["--exit-code"]).await.ok();
+        // Controllers still write: claims are bound, workloads are counted.
+        w.until("an apply leaves nothing to do", || async {
+            w.diff(&module, &["--exit-code"]).await.code() == 0
+        })
+        .await;
     }
     assert!(kinds.len() >= 10, "{kinds:?}");
     note(&format!(

@@ -3,7 +3,8 @@
 
 use opm_e2e::{Killed, Moment, World, note, scenarios, set};
 
-use super::repair::{damage, module, repair};
+use super::damages::damage;
+use super::repair::{module, repair};
 
 scenarios! {
     an_apply_after_loss_knows_its_own_and_names_the_rest,

@@ -9,6 +9,7 @@
 
 mod atomic;
 mod change_records;
+mod damages;
 mod diff;
 mod diff_secrets;
 mod diff_then_apply;

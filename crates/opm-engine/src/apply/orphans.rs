@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 use super::Apply;
 use crate::failure::Failure;
-use crate::ports::{Clock, Cluster, Detail, SecretStore, ServedKinds};
+use crate::ports::{Clock, Cluster, Detail, ErrorKind, SecretStore, ServedKinds};
 
 /// How many orphans a warning names.
 const NAMED: usize = 10;
@@ -60,7 +60,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// Whether anything of this release is in the cluster already, though it has no record: one
     /// list for each rendered kind and one for Secrets, all at the same time, by label and in the
     /// release's own namespace, so that an ordinary first apply pays next to nothing. What may
-    /// not be listed is no reason to stop, or even to warn.
+    /// not be listed is no reason to stop, or even to warn; a list that failed otherwise is one to
+    /// look closer.
     async fn was_there_before(&self, served: &ServedKinds) -> bool {
         let owner = &self.candidate.owner;
         let id = owner.id.to_string();
@@ -78,9 +79,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                     .list(kind, namespace, label, Detail::Metadata),
             )
         });
-        let found = join_all(lists).await;
-        let mut found = found.into_iter().flatten().flatten();
-        found.any(|object| is_a_trace(&object, &owner.id))
+        join_all(lists).await.iter().any(|listed| match listed {
+            Ok(found) => found.iter().any(|object| is_a_trace(object, &owner.id)),
+            // The scan asks again, and says what it could not see.
+            Err(error) => error.kind != ErrorKind::Forbidden,
+        })
     }
 
     /// What the record or the render names already.
