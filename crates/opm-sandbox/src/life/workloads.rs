@@ -152,21 +152,21 @@ fn status(subject: &Subject<'_>, fate: Simulate) -> Option<Value> {
             "observedGeneration": generation, "currentHealthy": 0, "desiredHealthy": 0,
             "disruptionsAllowed": 0, "expectedPods": 0
         })),
-        ("autoscaling", "HorizontalPodAutoscaler") => Some(autoscaler(spec, fate, &now)),
+        ("autoscaling", "HorizontalPodAutoscaler") if fate != Simulate::Pending => {
+            Some(autoscaler(spec, good, &now))
+        }
         _ => None,
     }
 }
 
 /// An autoscaler that is content with the smallest number that it may choose. Nothing is
 /// measured, and nothing is scaled.
-fn autoscaler(spec: &Value, fate: Simulate, now: &str) -> Value {
+fn autoscaler(spec: &Value, good: bool, now: &str) -> Value {
     let condition = |kind: &str, status: &str, reason: &str| json!({"type": kind, "status": status, "reason": reason, "lastTransitionTime": now});
     let able = condition("AbleToScale", "True", "ReadyForNewScale");
-    let active = match fate {
-        Simulate::Nothing => condition("ScalingActive", "True", "ValidMetricFound"),
-        Simulate::Pending | Simulate::Fail | Simulate::Crash => {
-            condition("ScalingActive", "False", "FailedGetResourceMetric")
-        }
+    let active = match good {
+        true => condition("ScalingActive", "True", "ValidMetricFound"),
+        false => condition("ScalingActive", "False", "FailedGetResourceMetric"),
     };
     let replicas = spec["minReplicas"].as_i64().unwrap_or(1);
     json!({
