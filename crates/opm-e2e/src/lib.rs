@@ -25,5 +25,5 @@ pub use opm_testkit::{Rights, Writes, full};
 pub use ran::{Ran, Running};
 pub use record::RecordSeen;
 pub use run::{note, on_real, on_sandbox, trying};
-pub use seed::Seed;
+pub use seed::{Dice, Seed};
 pub use world::{Beside, Killed, Line, Place, World, set};

@@ -37,3 +37,29 @@ impl Seed {
         all
     }
 }
+
+/// The same rolls on every machine and in every run: for edits that are generated, and compared
+/// from run to run.
+#[derive(Debug, Clone)]
+pub struct Dice(u64);
+
+impl Dice {
+    /// Dice that roll as `start` says.
+    pub fn new(start: u64) -> Self {
+        Self(start)
+    }
+
+    /// A number below `sides`.
+    pub fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+
+    /// Once in `of` times.
+    pub fn some(&mut self, of: u64) -> bool {
+        self.roll(of) == 0
+    }
+}

@@ -5,6 +5,7 @@ use std::fmt;
 
 use opm_core::check::{Refusal, RefusalKind, Refusals};
 use opm_core::identity::Identity;
+use opm_core::name::ReleaseName;
 
 use crate::ports::{ApiError, ErrorKind, Stopped};
 use crate::report::Report;
@@ -109,6 +110,12 @@ impl Failure {
             _ => FailureKind::Refused,
         };
         Self::new(kind, format!("{what}: {error}"))
+    }
+
+    /// Somebody else wrote the record first, time and again.
+    pub(crate) fn overtaken(release: &ReleaseName) -> Self {
+        let message = format!("somebody else keeps writing the record of release {release}");
+        Self::new(FailureKind::LockLost, message).hint("try again when the other run is done")
     }
 
     /// A check refused, with every reason at once.

@@ -106,14 +106,6 @@ pub(crate) fn no_release(name: &str, namespace: &str) -> Failure {
     Failure::new(FailureKind::NotFound, message).hint("`opm mod list -A` shows all releases")
 }
 
-fn lost(release: &Release) -> Failure {
-    let message = format!(
-        "somebody else keeps writing the record of release {}",
-        release.name
-    );
-    Failure::new(FailureKind::LockLost, message)
-}
-
 /// Selectors that name nothing are a mistake, all of them told at once.
 fn unmatched<'a>(
     selectors: &'a [ObjectSelector],

@@ -6,28 +6,11 @@ use std::collections::BTreeMap;
 use opm_e2e::objects::{
     config_map, custom, custom_kind, deployment, job, secret, service, stateful_set, volume_claim,
 };
-use opm_e2e::{Module, World, api, full, note, scenarios};
+use opm_e2e::{Dice, Module, World, api, full, note, scenarios};
 use serde_json::{Value, json};
 
 scenarios! {
     an_apply_does_what_was_shown,
-}
-
-/// A small generator: the same seed makes the same edits on every machine.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-
-    fn some(&mut self, of: u64) -> bool {
-        self.roll(of) == 0
-    }
 }
 
 const KINDS: [fn(&str, &mut Dice) -> Value; 16] = [
@@ -158,7 +141,7 @@ fn revision(d: &mut Dice, group: &str) -> Module {
 
 async fn an_apply_does_what_was_shown(w: World) {
     let (group, rounds) = (w.group(), if full() { 12 } else { 4 });
-    let mut dice = Dice(20_261_115);
+    let mut dice = Dice::new(20_261_115);
     let (mut compared, mut fields) = (0, 0);
     let mut kinds = std::collections::BTreeSet::new();
     for round in 0..rounds {

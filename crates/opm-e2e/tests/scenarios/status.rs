@@ -41,7 +41,7 @@ fn names(list: &Value) -> std::collections::BTreeSet<String> {
 }
 
 /// Everything in the components.
-fn resources(status: &Value) -> Value {
+pub(crate) fn resources(status: &Value) -> Value {
     let components = status["components"].as_array().unwrap();
     let all = components
         .iter()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use opm_e2e::{World, scenarios};
+use opm_e2e::{Dice, World, scenarios};
 use serde_json::{Value, json};
 
 use crate::status_drift::{edit, fields, web};
@@ -193,19 +193,6 @@ async fn nothing_of_many_kinds_has_drifted_right_after_an_apply(w: World) {
         .ok();
 }
 
-/// A small, repeatable source of choices.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-}
-
 /// Who owns a key after edits, and whether that is drift, by the rules alone.
 fn expected(applied: &str, live: Option<&str>, last: &str) -> Option<Option<String>> {
     match live {
@@ -227,7 +214,7 @@ async fn generated_edits_are_told_exactly(w: World) {
     let maps: Vec<Value> = (0..count).map(map).collect();
     w.apply(&web(&maps), &[]).await.ok();
 
-    let mut dice = Dice(20_261_115);
+    let mut dice = Dice::new(20_261_115);
     let mut told_wanted = BTreeMap::new();
     for n in 0..count {
         let mut live: BTreeMap<&str, (Option<String>, &str)> = keys

@@ -4,6 +4,8 @@ use opm_e2e::objects::{config_map, deployment, secret, service};
 use opm_e2e::{Module, Rights, World, scenarios};
 use serde_json::{Value, json};
 
+use super::status::resources;
+
 scenarios! {
     what_may_not_be_read_is_unknown_and_never_missing,
     a_few_named_rights_are_enough,
@@ -12,15 +14,6 @@ scenarios! {
 
 fn web(objects: &[Value]) -> Module {
     Module::new("web").component("app", objects)
-}
-
-/// Everything in the components.
-fn resources(status: &Value) -> Value {
-    let components = status["components"].as_array().unwrap();
-    let all = components
-        .iter()
-        .flat_map(|c| c["resources"].as_array().unwrap());
-    all.cloned().collect()
 }
 
 async fn what_may_not_be_read_is_unknown_and_never_missing(w: World) {

@@ -33,7 +33,7 @@ use opm_core::ids::ReleaseId;
 use opm_core::record::Record;
 
 use crate::engine::Engine;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::ports::{Answer, Audience, Clock, Cluster, Question, SecretStore, ServedKinds};
 use crate::record::Turn;
 use crate::report::{Release, Report};
@@ -120,14 +120,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 Attempt::Waited => served = self.discover().await?,
             }
         }
-        Err(Failure::new(
-            FailureKind::LockLost,
-            format!(
-                "somebody else keeps writing the record of release {}",
-                release.name
-            ),
-        )
-        .hint("try again when the other run is done"))
+        Err(Failure::overtaken(&release.name))
     }
 
     /// What to apply, decided from the record as it stands.

@@ -118,14 +118,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 return delete.carry_out(locked, holding, source).await;
             }
         }
-        Err(Failure::new(
-            FailureKind::LockLost,
-            format!(
-                "somebody else keeps writing the record of release {}",
-                delete.release.name
-            ),
-        )
-        .hint("try again when the other run is done"))
+        Err(Failure::overtaken(&delete.release.name))
     }
 }
 

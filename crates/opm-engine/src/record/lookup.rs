@@ -104,14 +104,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
                 _ => return Err(error),
             }
         }
-        Err(Failure::new(
-            FailureKind::LockLost,
-            format!(
-                "somebody else keeps writing the record of release {}",
-                release.name
-            ),
-        )
-        .hint("try again when the other run is done"))
+        Err(Failure::overtaken(&release.name))
     }
 
     /// Which release a command means. With a module, that follows from the names alone; else

@@ -99,12 +99,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 return Ok(report);
             }
         }
-        let message = format!(
-            "somebody else keeps writing the record of release {}",
-            release.name
-        );
-        Err(Failure::new(FailureKind::LockLost, message)
-            .hint("try again when the other run is done"))
+        Err(Failure::overtaken(&release.name))
     }
 
     fn told(

@@ -9,7 +9,7 @@ use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::record::{LogResult, Record};
 
-use super::{ATTEMPTS, lost, nothing_named, unmatched, unwritten};
+use super::{ATTEMPTS, nothing_named, unmatched, unwritten};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Audience, Clock, Cluster, ErrorKind, SecretStore, Stopped};
@@ -74,7 +74,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 Err(error) => Err(unwritten(error, report)),
             };
         }
-        Err(lost(&release))
+        Err(Failure::overtaken(&release.name))
     }
 
     /// Takes the release's labels off everything that is to be forgotten.

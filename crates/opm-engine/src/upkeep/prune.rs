@@ -7,7 +7,7 @@ use opm_core::identity::Identity;
 use opm_core::protocol::PruneOutcome;
 use opm_core::record::{LogResult, Record};
 
-use super::{ATTEMPTS, lost, nothing_named, unmatched, unwritten};
+use super::{ATTEMPTS, nothing_named, unmatched, unwritten};
 use crate::apply::tell::{standing, transferred};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
@@ -79,7 +79,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             let record = settled.release(&self.ended(result, reason, &report.resources));
             return self.pruned(record, &holding, report, pruned.stopped).await;
         }
-        Err(lost(&release))
+        Err(Failure::overtaken(&release.name))
     }
 
     async fn pruned(

@@ -5,7 +5,7 @@ use std::time::Duration;
 use opm_core::identity::Identity;
 use opm_core::record::LogResult;
 
-use super::{lost, no_release, unwritten};
+use super::{no_release, unwritten};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Answer, Audience, Clock, Cluster, Question, SecretStore};
@@ -49,7 +49,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         let checked = self.plan_upkeep(&release, &loaded.record, nothing).await?;
         let begun = self.begin_upkeep(&release, &loaded, opening, checked, "unlock");
         let Some((applied, holding)) = begun.await? else {
-            return Err(lost(&release).after(report));
+            return Err(Failure::overtaken(&release.name).after(report));
         };
         let settled = applied.settle(&Default::default(), self.server_now());
         let record = settled.release(&self.ended(LogResult::Succeeded, None, &[]));
