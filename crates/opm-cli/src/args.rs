@@ -10,7 +10,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, Args, Parser};
 
 use crate::commands::Command;
-use crate::early;
+use crate::pre_settings;
 use crate::ui::{Color, Format};
 
 const STYLES: Styles = Styles::styled()
@@ -37,7 +37,7 @@ impl Cli {
     /// Takes the lists of features from the whole command line: of a list that stands before
     /// and after the subcommand, clap keeps only the latter half.
     pub(crate) fn with_lists_of(mut self, arguments: &[OsString]) -> Self {
-        let typed = early::scan(arguments);
+        let typed = pre_settings::scan(arguments);
         self.global.feature_enable = typed.feature_enable;
         self.global.feature_disable = typed.feature_disable;
         self

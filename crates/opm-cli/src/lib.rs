@@ -21,10 +21,10 @@ mod commands;
 mod config;
 mod directories;
 mod duration;
-mod early;
 mod env;
 mod error;
 mod interrupt;
+mod pre_settings;
 mod settings;
 mod ui;
 
@@ -52,14 +52,14 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>, declared: Default
     let given = Surroundings { env, declared };
     match Cli::try_parse_from(&arguments) {
         Ok(cli) => execute(&cli.with_lists_of(&arguments), &given).into(),
-        Err(answer) => early::answer(&answer, &arguments, &given).into(),
+        Err(answer) => pre_settings::answer(&answer, &arguments, &given).into(),
     }
 }
 
 fn execute(cli: &Cli, given: &Surroundings) -> Exit {
     let settings = match settings::resolve(&cli.global, given, cli.command.config_file()) {
         Ok(settings) => settings,
-        Err(error) => return early::ui(&cli.global, given).fail(&error),
+        Err(error) => return pre_settings::ui(&cli.global, given).fail(&error),
     };
     let ui = Ui::new(settings.output, settings.verbosity, settings.color);
     if let Some(path) = &settings.config_read {

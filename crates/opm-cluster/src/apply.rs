@@ -4,14 +4,16 @@
 //! that must not exist is sent with a resourceVersion that none has, and one that must exist
 //! with its uid.
 
-use opm_engine::ports::{ApiError, ApplyMode, ApplyObject, Detail, ErrorKind, Gate, Sent};
+use opm_engine::ports::{
+    ApiError, ApplyObject, ApplyResponse, Detail, ErrorKind, Gate, Precondition,
+};
 use serde_json::{Map, Value, json};
 
 use crate::client::ClusterClient;
 use crate::json::{self, Object};
 use crate::list::{name_kind, unreadable};
 use crate::request::{ApplyOptions, Place};
-use crate::send::{Answer, Sending};
+use crate::send::{Answer, SendOptions};
 
 /// No object has it: the first write to an empty store is later.
 const NO_VERSION: &str = "1";
@@ -24,7 +26,7 @@ impl ClusterClient {
         &self,
         request: &ApplyObject<'_>,
         gate: &Gate,
-    ) -> Result<Sent, ApiError> {
+    ) -> Result<ApplyResponse, ApiError> {
         self.known().learn(request.object);
         let served = self.served_kind(&request.identity.group_kind).await?;
         let place = Place {
@@ -34,8 +36,8 @@ impl ClusterClient {
             namespace: request.identity.namespace.as_deref(),
         };
         match &request.mode {
-            ApplyMode::CreateOnly => self.create(request, place, gate).await,
-            ApplyMode::Update { uid } => self.update(request, place, uid, gate).await,
+            Precondition::Absent => self.create(request, place, gate).await,
+            Precondition::Update { uid } => self.update(request, place, uid, gate).await,
         }
     }
 
@@ -44,10 +46,10 @@ impl ClusterClient {
         request: &ApplyObject<'_>,
         place: Place<'_>,
         gate: &Gate,
-    ) -> Result<Sent, ApiError> {
+    ) -> Result<ApplyResponse, ApiError> {
         let body = create_body(request.object);
         let call = place.apply(&request.identity.name, &body, &options(request))?;
-        let done = self.exchange(&call, Sending::writing(self, gate)).await;
+        let done = self.exchange(&call, SendOptions::writing(self, gate)).await;
         if done.may_still_land && !request.dry_run {
             gate.note_unanswered();
         }
@@ -64,7 +66,7 @@ impl ClusterClient {
             && let Some(uid) = self.our_own_creation(request, place).await?
         {
             let sent = self.update(request, place, &uid, gate).await?;
-            return Ok(Sent {
+            return Ok(ApplyResponse {
                 created: true,
                 ..sent
             });
@@ -102,12 +104,12 @@ impl ClusterClient {
         place: Place<'_>,
         uid: &str,
         gate: &Gate,
-    ) -> Result<Sent, ApiError> {
+    ) -> Result<ApplyResponse, ApiError> {
         let body = with_metadata(request.object, "uid", uid);
         let call = place.apply(&request.identity.name, &body, &options(request))?;
         let mut races = 0;
         loop {
-            let done = self.exchange(&call, Sending::writing(self, gate)).await;
+            let done = self.exchange(&call, SendOptions::writing(self, gate)).await;
             match done.result {
                 Ok(answer) => return sent(&answer, request),
                 Err(error) if lost_a_race(&error) && races < RACES => races += 1,
@@ -164,8 +166,8 @@ fn options<'a>(request: &ApplyObject<'a>) -> ApplyOptions<'a> {
     }
 }
 
-fn sent(answer: &Answer, request: &ApplyObject<'_>) -> Result<Sent, ApiError> {
-    Ok(Sent {
+fn sent(answer: &Answer, request: &ApplyObject<'_>) -> Result<ApplyResponse, ApiError> {
+    Ok(ApplyResponse {
         created: answer.status == 201,
         object: read_object(answer, request)?,
     })

@@ -10,7 +10,7 @@ use kube::config::KubeConfigOptions;
 use thiserror::Error;
 
 use crate::client::{ClusterClient, Settings};
-use crate::kubeconfig::{Chosen, Environment, KubeconfigError, choose};
+use crate::kubeconfig::{Environment, KubeconfigError, SelectedContext, choose};
 use crate::proxy;
 use crate::send::{chain, network_message};
 
@@ -34,7 +34,7 @@ pub struct ConnectOptions {
 
 /// A client, and what is known about the cluster from the configuration alone.
 #[derive(Debug, Clone)]
-pub struct Connected {
+pub struct Connection {
     /// The client. Nothing has been sent yet.
     pub client: ClusterClient,
     /// The context's name; none in a pod.
@@ -76,7 +76,7 @@ pub enum ConnectError {
 }
 
 /// Makes a client. Runs a credential plugin if the kubeconfig names one; sends nothing.
-pub async fn connect(options: ConnectOptions) -> Result<Connected, ConnectError> {
+pub async fn connect(options: ConnectOptions) -> Result<Connection, ConnectError> {
     let environment = &options.environment;
     let chosen = choose(
         options.kubeconfig.as_ref(),
@@ -110,7 +110,7 @@ pub async fn connect(options: ConnectOptions) -> Result<Connected, ConnectError>
         server: server.clone(),
         cause: network_message(&error),
     })?;
-    Ok(Connected {
+    Ok(Connection {
         client: ClusterClient::from_client(client).with_settings(options.settings),
         context,
         namespace,
@@ -121,10 +121,10 @@ pub async fn connect(options: ConnectOptions) -> Result<Connected, ConnectError>
 type Configured = (Config, Option<String>, Option<String>);
 
 async fn from_context(
-    chosen: Chosen,
+    chosen: SelectedContext,
     environment: &Environment,
 ) -> Result<Configured, ConnectError> {
-    let Chosen {
+    let SelectedContext {
         kubeconfig,
         context,
         namespace,

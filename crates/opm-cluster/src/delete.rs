@@ -1,32 +1,32 @@
 //! One delete, guarded by uid, with everything in its body.
 
 use opm_engine::ports::{
-    ApiError, DeleteObject, Deleted, ErrorKind, Gate, Propagation, RemoveOutcome,
+    ApiError, DeleteObject, DeleteOutcome, ErrorKind, Gate, Propagation, RemoveOutcome,
 };
 use serde_json::{Value, json};
 
 use crate::client::ClusterClient;
-use crate::discovery::{Resolved, not_reachable, place, resolve};
+use crate::discovery::{ResolvedKind, not_reachable, place, resolve};
 use crate::json;
 use crate::request::{Call, secrets};
-use crate::send::{Answer, Exchange, Sending};
+use crate::send::{Answer, Exchange, SendOptions};
 
 impl ClusterClient {
     pub(crate) async fn delete_one(
         &self,
         request: &DeleteObject<'_>,
         gate: &Gate,
-    ) -> Result<Deleted, ApiError> {
+    ) -> Result<DeleteOutcome, ApiError> {
         let kind = &request.identity.group_kind;
         let served = match resolve(&*self.served_with([kind]).await?, kind) {
-            Resolved::Served(served) => served,
+            ResolvedKind::Served(served) => served,
             // Nothing of this kind can be left.
-            Resolved::NotServed => return Ok(Deleted::WasGone),
+            ResolvedKind::NotServed => return Ok(DeleteOutcome::WasGone),
             silent => return Err(not_reachable(kind, &silent)),
         };
         let place = place(kind, &served, request.identity.namespace.as_deref());
         let call = place.delete(&request.identity.name, &body(request))?;
-        let done = self.exchange(&call, Sending::writing(self, gate)).await;
+        let done = self.exchange(&call, SendOptions::writing(self, gate)).await;
         if matches!(&done.result, Err(error) if error.kind == ErrorKind::KindNotServed) {
             return self.deleted_with_its_kind(request).await;
         }
@@ -34,10 +34,13 @@ impl ClusterClient {
     }
 
     /// The kind went away between discovery and the delete: gone, if the server says so itself.
-    async fn deleted_with_its_kind(&self, request: &DeleteObject<'_>) -> Result<Deleted, ApiError> {
+    async fn deleted_with_its_kind(
+        &self,
+        request: &DeleteObject<'_>,
+    ) -> Result<DeleteOutcome, ApiError> {
         let kind = &request.identity.group_kind;
         match resolve(&*self.discover().await?, kind) {
-            Resolved::NotServed => Ok(Deleted::WasGone),
+            ResolvedKind::NotServed => Ok(DeleteOutcome::WasGone),
             resolved => Err(not_reachable(kind, &resolved)),
         }
     }
@@ -52,7 +55,7 @@ impl ClusterClient {
     ) -> Result<RemoveOutcome, ApiError> {
         let options = options(uid, resource_version, Propagation::Background, false);
         let call: Call = secrets(Some(namespace)).delete(name, &options)?;
-        let done = self.exchange(&call, Sending::writing(self, gate)).await;
+        let done = self.exchange(&call, SendOptions::writing(self, gate)).await;
         match &done.result {
             Err(error) if error.kind == ErrorKind::Stale => Ok(RemoveOutcome::Lost),
             _ => outcome(done).map(|_| RemoveOutcome::Gone),
@@ -61,17 +64,17 @@ impl ClusterClient {
 }
 
 /// What the answers to a delete mean.
-fn outcome(done: Exchange) -> Result<Deleted, ApiError> {
+fn outcome(done: Exchange) -> Result<DeleteOutcome, ApiError> {
     let error = match done.result {
         Ok(answer) => return Ok(accepted(&answer)),
         Err(error) => error,
     };
     match error.kind {
         // After an attempt that was not answered, it is that one which succeeded.
-        ErrorKind::NotFound if done.in_doubt => Ok(Deleted::Gone),
-        ErrorKind::NotFound | ErrorKind::NamespaceMissing => Ok(Deleted::WasGone),
-        ErrorKind::Stale if another_uid(&error) => Ok(Deleted::WasGone),
-        ErrorKind::Stale if already_terminating(&error) => Ok(Deleted::Accepted),
+        ErrorKind::NotFound if done.in_doubt => Ok(DeleteOutcome::Gone),
+        ErrorKind::NotFound | ErrorKind::NamespaceMissing => Ok(DeleteOutcome::WasGone),
+        ErrorKind::Stale if another_uid(&error) => Ok(DeleteOutcome::WasGone),
+        ErrorKind::Stale if already_terminating(&error) => Ok(DeleteOutcome::Accepted),
         _ => Err(error),
     }
 }
@@ -89,14 +92,14 @@ fn already_terminating(error: &ApiError) -> bool {
 
 /// Whether an accepted delete has removed the object or only marked it. The answer is a
 /// `Status` or the object as it last was.
-fn accepted(answer: &Answer) -> Deleted {
+fn accepted(answer: &Answer) -> DeleteOutcome {
     let Ok(object) = json::object(&answer.body) else {
-        return Deleted::Accepted;
+        return DeleteOutcome::Accepted;
     };
     if object.get("kind").and_then(Value::as_str) == Some("Status") {
         return match answer.status {
-            202 => Deleted::Accepted,
-            _ => Deleted::Gone,
+            202 => DeleteOutcome::Accepted,
+            _ => DeleteOutcome::Gone,
         };
     }
     let metadata = object.get("metadata");
@@ -113,9 +116,9 @@ fn accepted(answer: &Answer) -> Deleted {
         .unwrap_or(0);
     let marked = json::metadata(&object, "deletionTimestamp").is_some();
     if marked && (finalizers || grace > 0) {
-        Deleted::Accepted
+        DeleteOutcome::Accepted
     } else {
-        Deleted::Gone
+        DeleteOutcome::Gone
     }
 }
 
@@ -176,33 +179,33 @@ mod tests {
             (
                 200,
                 json!({"kind": "Status", "status": "Success"}),
-                Deleted::Gone,
+                DeleteOutcome::Gone,
             ),
             (
                 202,
                 json!({"kind": "Status", "status": "Success"}),
-                Deleted::Accepted,
+                DeleteOutcome::Accepted,
             ),
-            (200, metadata(json!({"name": "x"})), Deleted::Gone),
+            (200, metadata(json!({"name": "x"})), DeleteOutcome::Gone),
             (
                 200,
                 metadata(json!({"deletionTimestamp": at, "deletionGracePeriodSeconds": 30})),
-                Deleted::Accepted,
+                DeleteOutcome::Accepted,
             ),
             (
                 200,
                 metadata(json!({"deletionTimestamp": at, "deletionGracePeriodSeconds": 0})),
-                Deleted::Gone,
+                DeleteOutcome::Gone,
             ),
             (
                 200,
                 metadata(json!({"deletionTimestamp": at, "finalizers": ["a/b"]})),
-                Deleted::Accepted,
+                DeleteOutcome::Accepted,
             ),
             (
                 200,
                 json!({"kind": "Namespace", "metadata": {"deletionTimestamp": at}, "spec": {"finalizers": ["kubernetes"]}}),
-                Deleted::Accepted,
+                DeleteOutcome::Accepted,
             ),
         ] {
             assert_eq!(accepted(&answer(status, &body)), expected, "{body}");
@@ -220,15 +223,15 @@ mod tests {
         let version = "the ResourceVersion in the precondition (1) does not match";
         assert_eq!(
             outcome(says(ErrorKind::NotFound, "", false)).unwrap(),
-            Deleted::WasGone
+            DeleteOutcome::WasGone
         );
         assert_eq!(
             outcome(says(ErrorKind::NotFound, "", true)).unwrap(),
-            Deleted::Gone
+            DeleteOutcome::Gone
         );
         assert_eq!(
             outcome(says(ErrorKind::Stale, uid, false)).unwrap(),
-            Deleted::WasGone
+            DeleteOutcome::WasGone
         );
         assert!(outcome(says(ErrorKind::Stale, version, false)).is_err());
         assert!(outcome(says(ErrorKind::KindNotServed, "", false)).is_err());

@@ -12,12 +12,12 @@ mod clock;
 mod connect;
 mod delete;
 mod discovery;
+mod disown;
 mod errors;
 mod json;
 mod kubeconfig;
 mod list;
 mod look;
-mod part;
 mod ports;
 mod proxy;
 mod redact;
@@ -33,7 +33,7 @@ mod workload;
 
 pub use client::{ClusterClient, Settings};
 pub use clock::SystemClock;
-pub use connect::{ConnectError, ConnectOptions, Connected, connect};
+pub use connect::{ConnectError, ConnectOptions, Connection, connect};
 pub use kubeconfig::{Environment, KubeconfigError, context_namespace};
 pub use retry::RetryPolicy;
 

@@ -12,7 +12,7 @@ use crate::client::ClusterClient;
 use crate::discovery::place;
 use crate::json::Object;
 use crate::request::{ListPage, Place};
-use crate::send::{Sending, local_error};
+use crate::send::{SendOptions, local_error};
 
 /// Objects per page where only metadata is read.
 pub(crate) const METADATA_PAGE: usize = 500;
@@ -99,11 +99,11 @@ impl ClusterClient {
         largest: Option<usize>,
     ) -> Result<Page, ApiError> {
         let call = place.list(page)?;
-        let mut sending = Sending::reading(self);
+        let mut options = SendOptions::reading(self);
         if let Some(largest) = largest {
-            sending = sending.at_most(largest);
+            options = options.at_most(largest);
         }
-        let answer = self.exchange(&call, sending).await.result?;
+        let answer = self.exchange(&call, options).await.result?;
         let mut page: Page = serde_json::from_slice(&answer.body)
             .map_err(|error| unreadable(&format!("a list of {}", place.plural), &error))?;
         page.date = Some(answer.date);

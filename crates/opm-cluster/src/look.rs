@@ -13,7 +13,7 @@ use opm_engine::ports::{ApiError, Detail, ErrorKind, Found, ServedKinds};
 use tokio::sync::Semaphore;
 
 use crate::client::ClusterClient;
-use crate::discovery::{Resolved, not_reachable, resolve};
+use crate::discovery::{ResolvedKind, not_reachable, resolve};
 use crate::json::{self, Object};
 use crate::list::{Kind, page_size, unreadable};
 use crate::request::ListPage;
@@ -187,7 +187,7 @@ impl ClusterClient {
             return;
         };
         for (id, found) in looks.iter_mut().filter(|(_, found)| unserved(found)) {
-            if resolve(&served, &id.group_kind) == Resolved::NotServed {
+            if resolve(&served, &id.group_kind) == ResolvedKind::NotServed {
                 *found = Found::Absent;
             }
         }
@@ -242,9 +242,9 @@ fn batches<'a>(wanted: &'a [Identity], served: &'a ServedKinds) -> (Vec<Batch<'a
     (batches.into_values().collect(), looks)
 }
 
-fn unserved(kind: &GroupKind, resolved: &Resolved) -> Found {
+fn unserved(kind: &GroupKind, resolved: &ResolvedKind) -> Found {
     match resolved {
-        Resolved::NotServed => Found::Absent,
+        ResolvedKind::NotServed => Found::Absent,
         other => Found::Failed(not_reachable(kind, other)),
     }
 }

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use opm_core::identity::{GroupKind, Identity};
 use opm_engine::ports::{
-    ApiError, ApplyObject, Cluster, DeleteObject, Deleted, Detail, Found, Gate, PartObject, Sent,
-    ServedKinds, WatchEvent,
+    ApiError, ApplyObject, ApplyResponse, Cluster, DeleteObject, DeleteOutcome, Detail,
+    DisownObject, Found, Gate, ServedKinds, WatchEvent,
 };
 use serde_json::{Map, Value};
 
 use crate::client::ClusterClient;
 use crate::list::Selectors;
 use crate::request::Call;
-use crate::send::Sending;
+use crate::send::SendOptions;
 
 /// A name in a log is not worth waiting long for.
 const WHO_AM_I: Duration = Duration::from_secs(6);
@@ -43,16 +43,24 @@ impl Cluster for ClusterClient {
         self.list_kind(kind, namespace, selectors).await
     }
 
-    async fn apply(&self, request: ApplyObject<'_>, gate: &Gate) -> Result<Sent, ApiError> {
+    async fn apply(
+        &self,
+        request: ApplyObject<'_>,
+        gate: &Gate,
+    ) -> Result<ApplyResponse, ApiError> {
         self.apply_one(&request, gate).await
     }
 
-    async fn delete(&self, request: DeleteObject<'_>, gate: &Gate) -> Result<Deleted, ApiError> {
+    async fn delete(
+        &self,
+        request: DeleteObject<'_>,
+        gate: &Gate,
+    ) -> Result<DeleteOutcome, ApiError> {
         self.delete_one(&request, gate).await
     }
 
-    async fn part(&self, request: PartObject<'_>, gate: &Gate) -> Result<(), ApiError> {
-        self.part_one(&request, gate).await
+    async fn part(&self, request: DisownObject<'_>, gate: &Gate) -> Result<(), ApiError> {
+        self.disown_one(&request, gate).await
     }
 
     async fn watch(
@@ -76,8 +84,8 @@ impl Cluster for ClusterClient {
     }
 
     async fn user(&self) -> Option<String> {
-        let sending = Sending::reading(self).within(WHO_AM_I);
-        let done = self.exchange(&Call::who_am_i(), sending).await;
+        let options = SendOptions::reading(self).within(WHO_AM_I);
+        let done = self.exchange(&Call::who_am_i(), options).await;
         let answer = done.result.ok()?;
         let review: Value = serde_json::from_slice(&answer.body).ok()?;
         let name = review["status"]["userInfo"]["username"].as_str()?;

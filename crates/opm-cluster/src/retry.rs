@@ -36,7 +36,7 @@ impl Default for RetryPolicy {
 
 /// How one attempt failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub(crate) enum AttemptFailure {
     /// No connection, so that the request was certainly not carried out.
     NotConnected,
     /// The connection broke or timed out; the request may have been carried out.
@@ -53,7 +53,7 @@ pub(crate) enum Failure {
     Permanent,
 }
 
-impl Failure {
+impl AttemptFailure {
     /// Whether the request may have been carried out although it failed.
     pub(crate) fn in_doubt(self) -> bool {
         match self {
@@ -64,7 +64,7 @@ impl Failure {
     }
 }
 
-impl Failure {
+impl AttemptFailure {
     /// Whether the request may still be carried out after it failed: nobody said that it was
     /// done with.
     pub(crate) fn may_still_land(self) -> bool {
@@ -78,7 +78,7 @@ impl Failure {
 
 /// How far a request has come.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Progress {
+pub(crate) struct RetryProgress {
     /// Attempts made, at least one.
     pub(crate) attempts: u32,
     /// Time since the first attempt began.
@@ -90,20 +90,25 @@ pub(crate) struct Progress {
 impl RetryPolicy {
     /// How long to wait before the next attempt, or none if there is to be none. `random` is
     /// between 0 and 1.
-    pub(crate) fn next(&self, failure: Failure, at: Progress, random: f64) -> Option<Duration> {
+    pub(crate) fn next(
+        &self,
+        failure: AttemptFailure,
+        at: RetryProgress,
+        random: f64,
+    ) -> Option<Duration> {
         let asked = match failure {
-            Failure::NotConnected | Failure::NoAnswer => None,
-            Failure::Status {
+            AttemptFailure::NotConnected | AttemptFailure::NoAnswer => None,
+            AttemptFailure::Status {
                 status: 429 | 502 | 503 | 504,
                 retry_after,
                 ..
             } => retry_after,
-            Failure::Status {
+            AttemptFailure::Status {
                 status: 500,
                 reason: true,
                 retry_after,
             } if at.attempts <= self.internal_errors => retry_after,
-            Failure::Status { .. } | Failure::Permanent => return None,
+            AttemptFailure::Status { .. } | AttemptFailure::Permanent => return None,
         };
         let wait = match asked {
             // Not earlier than asked, and not everybody at once.
@@ -138,16 +143,16 @@ mod tests {
         internal_errors: 4,
     };
 
-    fn status(status: u16, reason: bool, retry_after: Option<u64>) -> Failure {
-        Failure::Status {
+    fn status(status: u16, reason: bool, retry_after: Option<u64>) -> AttemptFailure {
+        AttemptFailure::Status {
             status,
             reason,
             retry_after: retry_after.map(Duration::from_secs),
         }
     }
 
-    fn after(attempts: u32, elapsed: u64) -> Progress {
-        Progress {
+    fn after(attempts: u32, elapsed: u64) -> RetryProgress {
+        RetryProgress {
             attempts,
             elapsed: Duration::from_millis(elapsed),
             contacted: true,
@@ -158,10 +163,20 @@ mod tests {
     fn which_failures_are_repeated_and_when() {
         let ms = |ms| Some(Duration::from_millis(ms));
         for (name, failure, at, expected) in [
-            ("first", Failure::NoAnswer, after(1, 0), ms(100)),
-            ("doubles", Failure::NoAnswer, after(4, 0), ms(800)),
-            ("is capped", Failure::NoAnswer, after(30, 0), ms(5000)),
-            ("refused", Failure::NotConnected, after(1, 0), ms(100)),
+            ("first", AttemptFailure::NoAnswer, after(1, 0), ms(100)),
+            ("doubles", AttemptFailure::NoAnswer, after(4, 0), ms(800)),
+            (
+                "is capped",
+                AttemptFailure::NoAnswer,
+                after(30, 0),
+                ms(5000),
+            ),
+            (
+                "refused",
+                AttemptFailure::NotConnected,
+                after(1, 0),
+                ms(100),
+            ),
             ("429", status(429, true, None), after(1, 0), ms(100)),
             (
                 "429 asks",
@@ -193,8 +208,13 @@ mod tests {
             ("409", status(409, true, None), after(1, 0), None),
             ("403", status(403, true, None), after(1, 0), None),
             ("422", status(422, true, Some(1)), after(1, 0), None),
-            ("credentials", Failure::Permanent, after(1, 0), None),
-            ("budget spent", Failure::NoAnswer, after(9, 58_000), None),
+            ("credentials", AttemptFailure::Permanent, after(1, 0), None),
+            (
+                "budget spent",
+                AttemptFailure::NoAnswer,
+                after(9, 58_000),
+                None,
+            ),
             (
                 "budget asked",
                 status(429, true, Some(90)),
@@ -209,7 +229,9 @@ mod tests {
     #[test]
     fn jitter_only_shortens_a_backoff_and_only_lengthens_what_was_asked() {
         for random in [0.0, 0.3, 0.999] {
-            let wait = POLICY.next(Failure::NoAnswer, after(3, 0), random).unwrap();
+            let wait = POLICY
+                .next(AttemptFailure::NoAnswer, after(3, 0), random)
+                .unwrap();
             assert!(wait >= Duration::from_millis(200) && wait <= Duration::from_millis(400));
             let asked = status(429, true, Some(2));
             let wait = POLICY.next(asked, after(3, 0), random).unwrap();
@@ -219,24 +241,32 @@ mod tests {
 
     #[test]
     fn a_server_that_never_answered_is_given_up_soon() {
-        let at = |elapsed| Progress {
+        let at = |elapsed| RetryProgress {
             contacted: false,
             ..after(3, elapsed)
         };
-        assert!(POLICY.next(Failure::NotConnected, at(1000), 1.0).is_some());
-        assert!(POLICY.next(Failure::NotConnected, at(1900), 1.0).is_none());
+        assert!(
+            POLICY
+                .next(AttemptFailure::NotConnected, at(1000), 1.0)
+                .is_some()
+        );
+        assert!(
+            POLICY
+                .next(AttemptFailure::NotConnected, at(1900), 1.0)
+                .is_none()
+        );
     }
 
     #[test]
     fn what_may_have_been_carried_out() {
-        assert!(Failure::NoAnswer.in_doubt());
+        assert!(AttemptFailure::NoAnswer.in_doubt());
         assert!(status(504, true, None).in_doubt());
         assert!(status(500, true, None).in_doubt());
         assert!(!status(429, true, None).in_doubt());
-        assert!(!Failure::NotConnected.in_doubt());
-        assert!(Failure::NoAnswer.may_still_land());
+        assert!(!AttemptFailure::NotConnected.in_doubt());
+        assert!(AttemptFailure::NoAnswer.may_still_land());
         assert!(status(504, true, None).may_still_land());
         assert!(!status(503, true, None).may_still_land());
-        assert!(!Failure::NotConnected.may_still_land());
+        assert!(!AttemptFailure::NotConnected.may_still_land());
     }
 }

@@ -12,7 +12,7 @@ use crate::json::{self, Object};
 use crate::list::{Selectors, unreadable};
 use crate::request::{ApplyOptions, Call, secrets};
 use crate::secret_object::{from_object, to_lock, to_object, to_replacement};
-use crate::send::{Answer, Exchange, Sending};
+use crate::send::{Answer, Exchange, SendOptions};
 
 /// Who writes records.
 const RECORD_MANAGER: &str = "opm";
@@ -26,7 +26,7 @@ impl SecretStore for ClusterClient {
     }
 
     async fn get(&self, namespace: &str, name: &str) -> Result<Option<StoredSecret>, ApiError> {
-        self.get_secret(namespace, name, Sending::reading(self))
+        self.get_secret(namespace, name, SendOptions::reading(self))
             .await
     }
 
@@ -60,7 +60,7 @@ impl SecretStore for ClusterClient {
         let call = place.apply(&content.name, &create_body(&to_object(content)), &options)?;
         let wrote = |stored: &StoredSecret| stored.content == *content;
         let at = (content.namespace.as_str(), content.name.as_str());
-        let created = self.write(&call, Sending::writing(self, gate), at, wrote);
+        let created = self.write(&call, SendOptions::writing(self, gate), at, wrote);
         let (outcome, may_still_land) = created.await;
         if may_still_land {
             gate.note_unanswered();
@@ -79,9 +79,9 @@ impl SecretStore for ClusterClient {
         let call = place.replace(&content.name, &body, RECORD_MANAGER)?;
         let wrote = |stored: &StoredSecret| stored.content == *content;
         let at = (content.namespace.as_str(), content.name.as_str());
-        let sending = Sending::writing(self, gate);
+        let options = SendOptions::writing(self, gate);
         // Bound to a version, it does nothing when it lands late.
-        self.write(&call, sending, at, wrote).await.0
+        self.write(&call, options, at, wrote).await.0
     }
 
     async fn write_lock(
@@ -97,7 +97,7 @@ impl SecretStore for ClusterClient {
         };
         let place = secrets(Some(at.namespace));
         let call = place.apply(at.name, &to_lock(at, lock), &options)?;
-        let sending = Sending::writing(self, gate).within(self.settings.lock_timeout);
+        let options = SendOptions::writing(self, gate).within(self.settings.lock_timeout);
         let wrote = |stored: &StoredSecret| {
             stored.uid == at.uid
                 && stored
@@ -106,7 +106,7 @@ impl SecretStore for ClusterClient {
                     .get("lock")
                     .is_some_and(|now| now == lock)
         };
-        self.write(&call, sending, (at.namespace, at.name), wrote)
+        self.write(&call, options, (at.namespace, at.name), wrote)
             .await
             .0
     }
@@ -129,10 +129,10 @@ impl ClusterClient {
         &self,
         namespace: &str,
         name: &str,
-        sending: Sending<'_>,
+        options: SendOptions<'_>,
     ) -> Result<Option<StoredSecret>, ApiError> {
         let call = secrets(Some(namespace)).get(name, Detail::Whole)?;
-        match self.exchange(&call, sending).await.result {
+        match self.exchange(&call, options).await.result {
             Ok(answer) => self.stored(&answer).map(Some),
             Err(error) if is_gone(&error) => Ok(None),
             Err(error) => Err(error),
@@ -143,13 +143,13 @@ impl ClusterClient {
     async fn write(
         &self,
         call: &Call,
-        sending: Sending<'_>,
+        options: SendOptions<'_>,
         at: (&str, &str),
         wrote: impl Fn(&StoredSecret) -> bool + Send,
     ) -> (Result<WriteOutcome, ApiError>, bool) {
-        let done = self.exchange(call, sending).await;
+        let done = self.exchange(call, options).await;
         let may_still_land = done.may_still_land;
-        let outcome = self.wrote(done, sending, at, wrote).await;
+        let outcome = self.wrote(done, options, at, wrote).await;
         (outcome, may_still_land)
     }
 
@@ -158,7 +158,7 @@ impl ClusterClient {
     async fn wrote(
         &self,
         done: Exchange,
-        sending: Sending<'_>,
+        options: SendOptions<'_>,
         (namespace, name): (&str, &str),
         wrote: impl Fn(&StoredSecret) -> bool + Send,
     ) -> Result<WriteOutcome, ApiError> {
@@ -173,7 +173,7 @@ impl ClusterClient {
             return Err(error);
         }
         if in_doubt
-            && let Some(stored) = self.get_secret(namespace, name, sending.to_read()).await?
+            && let Some(stored) = self.get_secret(namespace, name, options.to_read()).await?
             && wrote(&stored)
         {
             return Ok(written(stored));

@@ -13,10 +13,10 @@ use kube::client::Body;
 use opm_engine::ports::{ApiError, ErrorKind, Gate, Stopped, Timestamp};
 
 use crate::client::ClusterClient;
-use crate::errors::{Asked, StatusBody, classify};
+use crate::errors::{RequestedResource, StatusBody, classify};
 use crate::json;
 use crate::request::Call;
-use crate::retry::{Failure, Progress, RetryPolicy};
+use crate::retry::{AttemptFailure, RetryPolicy, RetryProgress};
 
 /// More than any answer that makes sense to hold in memory.
 const LARGEST_ANSWER: usize = 256 << 20;
@@ -46,14 +46,14 @@ pub(crate) struct Exchange {
 
 /// How a request is sent.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sending<'a> {
+pub(crate) struct SendOptions<'a> {
     gate: Option<&'a Gate>,
     retry: RetryPolicy,
     attempt_timeout: Duration,
     largest: usize,
 }
 
-impl<'a> Sending<'a> {
+impl<'a> SendOptions<'a> {
     /// A read: no gate.
     pub(crate) fn reading(client: &ClusterClient) -> Self {
         Self {
@@ -68,7 +68,7 @@ impl<'a> Sending<'a> {
     pub(crate) fn writing(client: &ClusterClient, gate: &'a Gate) -> Self {
         Self {
             gate: Some(gate),
-            ..Sending::reading(client)
+            ..SendOptions::reading(client)
         }
     }
 
@@ -81,8 +81,8 @@ impl<'a> Sending<'a> {
     }
 
     /// As patient, but reading: for a look at what became of a write.
-    pub(crate) fn to_read(self) -> Sending<'static> {
-        Sending {
+    pub(crate) fn to_read(self) -> SendOptions<'static> {
+        SendOptions {
             gate: None,
             retry: self.retry,
             attempt_timeout: self.attempt_timeout,
@@ -98,21 +98,21 @@ impl<'a> Sending<'a> {
 }
 
 /// One failed attempt.
-struct Broken {
-    failure: Failure,
+struct FailedAttempt {
+    failure: AttemptFailure,
     error: ApiError,
 }
 
 impl ClusterClient {
     /// Sends a request until it is answered for good. The last cause is what is reported.
-    pub(crate) async fn exchange(&self, call: &Call, sending: Sending<'_>) -> Exchange {
+    pub(crate) async fn exchange(&self, call: &Call, options: SendOptions<'_>) -> Exchange {
         let begun = tokio::time::Instant::now();
         let (mut in_doubt, mut may_still_land) = (false, false);
         let mut attempts = 0;
         // "Stopped" means that nothing was sent. When something was, its cause is the answer.
         let mut doubtful: Option<ApiError> = None;
         loop {
-            if let Err(stopped) = self.pass(sending.gate) {
+            if let Err(stopped) = self.pass(options.gate) {
                 let result = Err(doubtful.unwrap_or_else(|| ApiError::stopped(stopped)));
                 return Exchange {
                     result,
@@ -121,7 +121,7 @@ impl ClusterClient {
                 };
             }
             attempts += 1;
-            let broken = match self.attempt(call, sending).await {
+            let failed = match self.attempt(call, options).await {
                 Ok(answer) => {
                     let result = Ok(answer);
                     return Exchange {
@@ -130,35 +130,35 @@ impl ClusterClient {
                         may_still_land,
                     };
                 }
-                Err(broken) => broken,
+                Err(failed) => failed,
             };
-            may_still_land |= broken.failure.may_still_land();
-            let progress = Progress {
+            may_still_land |= failed.failure.may_still_land();
+            let progress = RetryProgress {
                 attempts,
                 elapsed: begun.elapsed(),
                 contacted: self.contacted().load(Ordering::Relaxed),
             };
-            let Some(wait) = sending.retry.next(broken.failure, progress, random()) else {
-                let result = Err(broken.error);
+            let Some(wait) = options.retry.next(failed.failure, progress, random()) else {
+                let result = Err(failed.error);
                 return Exchange {
                     result,
                     in_doubt,
                     may_still_land,
                 };
             };
-            if broken.failure.in_doubt() {
+            if failed.failure.in_doubt() {
                 in_doubt = true;
-                doubtful = Some(broken.error.clone());
+                doubtful = Some(failed.error.clone());
             }
             tracing::debug!(target: "opm_cluster", method = %call.method, path = call.target,
-                cause = %broken.error, wait_ms = wait.as_millis(), "sending again");
-            self.wait(wait, sending.gate).await;
+                cause = %failed.error, wait_ms = wait.as_millis(), "sending again");
+            self.wait(wait, options.gate).await;
         }
     }
 
     /// The same for reads, where doubt does not matter.
     pub(crate) async fn read(&self, call: &Call) -> Result<Answer, ApiError> {
-        self.exchange(call, Sending::reading(self)).await.result
+        self.exchange(call, SendOptions::reading(self)).await.result
     }
 
     fn pass(&self, gate: Option<&Gate>) -> Result<(), Stopped> {
@@ -176,7 +176,11 @@ impl ClusterClient {
         }
     }
 
-    async fn attempt(&self, call: &Call, sending: Sending<'_>) -> Result<Answer, Broken> {
+    async fn attempt(
+        &self,
+        call: &Call,
+        options: SendOptions<'_>,
+    ) -> Result<Answer, FailedAttempt> {
         let request = http_request(call)?;
         let talk = async {
             let response = self.kube.send(request).await.map_err(|e| no_answer(&e))?;
@@ -185,15 +189,15 @@ impl ClusterClient {
             let date = header(&head.headers, &DATE).and_then(json::header_time);
             let date = self.note_server_time(date);
             self.warnings().note(&head.headers, &self.known());
-            let body = Limited::new(body, sending.largest)
+            let body = Limited::new(body, options.largest)
                 .collect()
                 .await
                 .map_err(|error| broken_body(error.as_ref()))?;
             Ok((head, date, body.to_bytes()))
         };
-        let (head, date, body) = tokio::time::timeout(sending.attempt_timeout, talk)
+        let (head, date, body) = tokio::time::timeout(options.attempt_timeout, talk)
             .await
-            .map_err(|_| timed_out(sending.attempt_timeout))??;
+            .map_err(|_| timed_out(options.attempt_timeout))??;
         let status = head.status.as_u16();
         if status < 400 {
             return Ok(Answer { status, date, body });
@@ -201,8 +205,8 @@ impl ClusterClient {
         Err(self.refused(call, status, &head.headers, &body))
     }
 
-    fn refused(&self, call: &Call, status: u16, headers: &HeaderMap, body: &[u8]) -> Broken {
-        let asked = Asked {
+    fn refused(&self, call: &Call, status: u16, headers: &HeaderMap, body: &[u8]) -> FailedAttempt {
+        let asked = RequestedResource {
             plural: &call.plural,
             secret: call.secret,
         };
@@ -211,12 +215,12 @@ impl ClusterClient {
         let in_body = StatusBody::read(body)
             .map(|answer| answer.details.retry_after_seconds)
             .filter(|seconds| *seconds > 0);
-        let failure = Failure::Status {
+        let failure = AttemptFailure::Status {
             status,
             reason: !error.reason.is_empty(),
             retry_after: told.or(in_body).map(Duration::from_secs),
         };
-        Broken { failure, error }
+        FailedAttempt { failure, error }
     }
 }
 
@@ -232,43 +236,43 @@ pub(crate) fn to_http(call: &Call) -> Result<Request<Body>, http::Error> {
     request.body(Body::from(call.body.clone()))
 }
 
-fn http_request(call: &Call) -> Result<Request<Body>, Broken> {
-    to_http(call).map_err(|error| Broken {
-        failure: Failure::Permanent,
+fn http_request(call: &Call) -> Result<Request<Body>, FailedAttempt> {
+    to_http(call).map_err(|error| FailedAttempt {
+        failure: AttemptFailure::Permanent,
         error: local_error(ErrorKind::Rejected, format!("no such request: {error}")),
     })
 }
 
-fn no_answer(error: &kube::Error) -> Broken {
+fn no_answer(error: &kube::Error) -> FailedAttempt {
     let failure = match error {
-        kube::Error::Auth(_) => Failure::Permanent,
-        _ if is_connect(error) => Failure::NotConnected,
-        _ => Failure::NoAnswer,
+        kube::Error::Auth(_) => AttemptFailure::Permanent,
+        _ if is_connect(error) => AttemptFailure::NotConnected,
+        _ => AttemptFailure::NoAnswer,
     };
-    Broken {
+    FailedAttempt {
         failure,
         error: unreachable_error(error),
     }
 }
 
-fn broken_body(error: &(dyn StdError + Send + Sync + 'static)) -> Broken {
+fn broken_body(error: &(dyn StdError + Send + Sync + 'static)) -> FailedAttempt {
     if error.is::<LengthLimitError>() {
         let message = "the server's answer is too large to be read".to_owned();
-        return Broken {
-            failure: Failure::Permanent,
+        return FailedAttempt {
+            failure: AttemptFailure::Permanent,
             error: local_error(ErrorKind::TooLarge, message),
         };
     }
-    Broken {
-        failure: Failure::NoAnswer,
+    FailedAttempt {
+        failure: AttemptFailure::NoAnswer,
         error: local_error(ErrorKind::Unreachable, chain(error)),
     }
 }
 
-fn timed_out(after: Duration) -> Broken {
+fn timed_out(after: Duration) -> FailedAttempt {
     let message = format!("no answer within {} s", after.as_secs_f32());
-    Broken {
-        failure: Failure::NoAnswer,
+    FailedAttempt {
+        failure: AttemptFailure::NoAnswer,
         error: local_error(ErrorKind::Unreachable, message),
     }
 }

@@ -11,12 +11,12 @@ use opm_engine::ports::{ApiError, Detail, ErrorKind, Found, ServedKind, WatchEve
 use tokio::sync::mpsc::{Sender, channel};
 
 use crate::client::ClusterClient;
-use crate::discovery::{Resolved, not_reachable, resolve};
+use crate::discovery::{ResolvedKind, not_reachable, resolve};
 use crate::json::{self, Object};
 use crate::list::{Kind, Selectors};
 use crate::request::WatchFrom;
 use crate::send::random;
-use crate::watch_stream::{Change, Ended, LASTS};
+use crate::watch_stream::{Change, LASTS, StreamEnd};
 
 /// Up to this many objects of a kind in a namespace are watched by name each, so that a crowd
 /// of others beside them costs nothing.
@@ -29,13 +29,13 @@ const POLL: Duration = Duration::from_secs(1);
 const AGAIN: Duration = Duration::from_millis(300);
 
 /// Objects of one kind in one namespace that share a watch.
-struct Watched {
+struct WatchGroup {
     group_kind: GroupKind,
     namespace: Option<String>,
     names: BTreeSet<String>,
 }
 
-impl Watched {
+impl WatchGroup {
     fn identity(&self, name: &str) -> Identity {
         Identity::new(self.group_kind.clone(), self.namespace.as_deref(), name)
     }
@@ -60,7 +60,7 @@ impl Watched {
     }
 }
 
-fn split(wanted: &[Identity]) -> Vec<Watched> {
+fn split(wanted: &[Identity]) -> Vec<WatchGroup> {
     let mut groups: BTreeMap<(&GroupKind, &Option<String>), BTreeSet<String>> = BTreeMap::new();
     for id in wanted {
         let names = groups.entry((&id.group_kind, &id.namespace)).or_default();
@@ -68,7 +68,7 @@ fn split(wanted: &[Identity]) -> Vec<Watched> {
     }
     let mut all = Vec::new();
     for ((kind, namespace), names) in groups {
-        let watched = |names| Watched {
+        let watched = |names| WatchGroup {
             group_kind: kind.clone(),
             namespace: namespace.clone(),
             names,
@@ -122,14 +122,14 @@ impl ClusterClient {
     /// Follows one group for as long as somebody listens.
     async fn follow(
         &self,
-        group: &Watched,
+        group: &WatchGroup,
         events: &Sender<WatchEvent>,
     ) -> Result<Infallible, ApiError> {
         loop {
             let served = self.served_with([&group.group_kind]).await?;
             let served = match resolve(&served, &group.group_kind) {
-                Resolved::Served(served) => served,
-                Resolved::NotServed => {
+                ResolvedKind::Served(served) => served,
+                ResolvedKind::NotServed => {
                     self.all_gone(group, events).await;
                     tokio::time::sleep(POLL).await;
                     continue;
@@ -152,7 +152,7 @@ impl ClusterClient {
     /// Reports how things are, then what changes, until the version it knows has expired.
     async fn list_and_watch(
         &self,
-        group: &Watched,
+        group: &WatchGroup,
         served: &ServedKind,
         events: &Sender<WatchEvent>,
     ) -> Result<(), ApiError> {
@@ -204,15 +204,15 @@ impl ClusterClient {
                 },
             };
             match ended {
-                Ended::Expired => return Ok(()),
-                Ended::Failed(error) if !is_passing(&error) => return Err(error),
-                Ended::Failed(error) => {
+                StreamEnd::Expired => return Ok(()),
+                StreamEnd::Failed(error) if !is_passing(&error) => return Err(error),
+                StreamEnd::Failed(error) => {
                     let now = tokio::time::Instant::now();
                     if now - *failing_since.get_or_insert(now) > self.settings.retry.budget {
                         return Err(error);
                     }
                 }
-                Ended::Disconnected => {}
+                StreamEnd::Disconnected => {}
             }
             // A server that ends every watch at once must not be asked in a tight loop.
             tokio::time::sleep(AGAIN.mul_f64(0.5 + random() / 2.0)).await;
@@ -221,7 +221,7 @@ impl ClusterClient {
 
     async fn report(
         &self,
-        group: &Watched,
+        group: &WatchGroup,
         kind: Kind<'_>,
         change: Change,
         events: &Sender<WatchEvent>,
@@ -244,7 +244,7 @@ impl ClusterClient {
         let _ = events.send(event).await;
     }
 
-    async fn all_gone(&self, group: &Watched, events: &Sender<WatchEvent>) {
+    async fn all_gone(&self, group: &WatchGroup, events: &Sender<WatchEvent>) {
         for id in group.identities() {
             let _ = events.send(WatchEvent::Gone(id)).await;
         }
@@ -253,7 +253,7 @@ impl ClusterClient {
     /// For those who may read an object but not watch it.
     async fn poll(
         &self,
-        group: &Watched,
+        group: &WatchGroup,
         events: &Sender<WatchEvent>,
     ) -> Result<Infallible, ApiError> {
         let wanted = group.identities();
@@ -277,7 +277,7 @@ impl ClusterClient {
     }
 }
 
-fn wanted(group: &Watched, object: &Object) -> Option<Identity> {
+fn wanted(group: &WatchGroup, object: &Object) -> Option<Identity> {
     let name = json::metadata(object, "name")?;
     group.names.contains(name).then(|| group.identity(name))
 }

@@ -10,7 +10,7 @@ use opm_engine::ports::{ApiError, ErrorKind};
 use serde::Deserialize;
 
 use crate::client::ClusterClient;
-use crate::errors::{Asked, StatusBody, classify};
+use crate::errors::{RequestedResource, StatusBody, classify};
 use crate::json::{self, Object};
 use crate::request::Call;
 use crate::send::{chain, local_error, to_http, unreachable_error};
@@ -43,7 +43,7 @@ impl Change {
 
 /// How a watch ended.
 #[derive(Debug)]
-pub(crate) enum Ended {
+pub(crate) enum StreamEnd {
     /// The stream is over; go on from where it was.
     Disconnected,
     /// The version is too old; list anew.
@@ -69,7 +69,7 @@ pub(crate) struct Stream<'a> {
 
 impl Stream<'_> {
     /// The next change, or how the watch ended.
-    pub(crate) async fn next(&mut self) -> Result<Change, Ended> {
+    pub(crate) async fn next(&mut self) -> Result<Change, StreamEnd> {
         loop {
             while let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.buffer.drain(..=end).collect();
@@ -82,9 +82,9 @@ impl Stream<'_> {
                 Ok(Some(Err(error))) => {
                     let cause = chain(&error);
                     tracing::debug!(target: "opm_cluster", cause, "a watch broke off");
-                    return Err(Ended::Disconnected);
+                    return Err(StreamEnd::Disconnected);
                 }
-                Ok(None) | Err(_) => return Err(Ended::Disconnected),
+                Ok(None) | Err(_) => return Err(StreamEnd::Disconnected),
             };
             if let Ok(data) = frame.into_data() {
                 self.buffer.extend_from_slice(&data);
@@ -95,7 +95,7 @@ impl Stream<'_> {
 
 impl ClusterClient {
     /// Sends a watch.
-    pub(crate) async fn open<'a>(&'a self, call: &'a Call) -> Result<Stream<'a>, Ended> {
+    pub(crate) async fn open<'a>(&'a self, call: &'a Call) -> Result<Stream<'a>, StreamEnd> {
         let body = self.open_body(call).await?;
         Ok(Stream {
             client: self,
@@ -105,9 +105,10 @@ impl ClusterClient {
         })
     }
 
-    async fn open_body(&self, call: &Call) -> Result<Body, Ended> {
-        let mut request = to_http(call)
-            .map_err(|error| Ended::Failed(local_error(ErrorKind::Rejected, error.to_string())))?;
+    async fn open_body(&self, call: &Call) -> Result<Body, StreamEnd> {
+        let mut request = to_http(call).map_err(|error| {
+            StreamEnd::Failed(local_error(ErrorKind::Rejected, error.to_string()))
+        })?;
         // A compressed stream holds lines back.
         request
             .headers_mut()
@@ -115,10 +116,13 @@ impl ClusterClient {
         let sent = tokio::time::timeout(self.settings.attempt_timeout, self.kube.send(request));
         let response = match sent.await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(Ended::Failed(unreachable_error(&error))),
+            Ok(Err(error)) => return Err(StreamEnd::Failed(unreachable_error(&error))),
             Err(_) => {
                 let message = "no answer to a watch".to_owned();
-                return Err(Ended::Failed(local_error(ErrorKind::Unreachable, message)));
+                return Err(StreamEnd::Failed(local_error(
+                    ErrorKind::Unreachable,
+                    message,
+                )));
             }
         };
         let status = response.status().as_u16();
@@ -130,23 +134,23 @@ impl ClusterClient {
         Err(self.ended(call, status, &body))
     }
 
-    fn ended(&self, call: &Call, status: u16, body: &[u8]) -> Ended {
+    fn ended(&self, call: &Call, status: u16, body: &[u8]) -> StreamEnd {
         if status == 410 {
-            return Ended::Expired;
+            return StreamEnd::Expired;
         }
-        let asked = Asked {
+        let asked = RequestedResource {
             plural: &call.plural,
             secret: call.secret,
         };
-        Ended::Failed(classify(status, body, asked, &self.known()))
+        StreamEnd::Failed(classify(status, body, asked, &self.known()))
     }
 
-    fn read_line(&self, call: &Call, line: &[u8]) -> Result<Option<Change>, Ended> {
+    fn read_line(&self, call: &Call, line: &[u8]) -> Result<Option<Change>, StreamEnd> {
         if line.trim_ascii().is_empty() {
             return Ok(None);
         }
         let Ok(line) = serde_json::from_slice::<Line>(line) else {
-            return Err(Ended::Disconnected);
+            return Err(StreamEnd::Disconnected);
         };
         match line.kind.as_str() {
             "ADDED" | "MODIFIED" => Ok(Some(Change::Is(line.object))),

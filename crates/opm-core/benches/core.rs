@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use opm_core::candidate::{Candidate, Selection};
-use opm_core::check::{self, Adopt, Checking, Live, Observed, Seen};
+use opm_core::check::{self, Adopt, CheckContext, LiveObject, Observed, Seen};
 use opm_core::diff::diff;
 use opm_core::digest::ManifestDigest;
 use opm_core::entry::Entry;
@@ -45,7 +45,7 @@ fn main() -> Outcome<()> {
     let planned = plan(&desired, Some(&record), PlanOptions::default())?;
     let observed = observed(&planned, &candidate);
     let occupants = HashMap::new();
-    let checking = Checking {
+    let checking = CheckContext {
         release: candidate.owner.id,
         adopt: Adopt::None,
         take_ownership: false,
@@ -287,7 +287,7 @@ fn observed(plan: &Plan, candidate: &Candidate) -> Observed {
             "managedFields": [{"manager": "opm", "operation": "Apply"}],
         }});
         let object = object.as_object().cloned().unwrap_or_default();
-        Seen::Present(Box::new(Live::read(&object, &candidate.owner.id)))
+        Seen::Present(Box::new(LiveObject::read(&object, &candidate.owner.id)))
     };
     let applied = plan.applies().map(|planned| {
         let entry = &planned.object.entry;

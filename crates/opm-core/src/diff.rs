@@ -16,10 +16,10 @@ use serde_json::{Map, Value};
 
 use crate::identity::GroupKind;
 
-pub use shown::Shown;
+pub use shown::ShownValue;
 pub use stated::stated;
 
-pub(crate) use place::{Step, holds_quantity, path};
+pub(crate) use place::{PathStep, holds_quantity, path};
 pub(crate) use quantity::same_quantity;
 pub(crate) use shown::{MASK, scrub};
 
@@ -42,9 +42,9 @@ pub struct FieldChange {
     /// What happened to it.
     pub kind: ChangeKind,
     /// Its value before, if it had one.
-    pub old: Option<Shown>,
+    pub old: Option<ShownValue>,
     /// Its value after, if it has one.
-    pub new: Option<Shown>,
+    pub new: Option<ShownValue>,
 }
 
 /// The fields in which two objects of a kind differ, in a stable order. A null counts as absent.

@@ -11,7 +11,7 @@ use crate::canonical;
 use crate::entry::Entry;
 use crate::identity::{GroupKind, Identity};
 use crate::manifest::Manifest;
-use crate::weight::Weighed;
+use crate::weight::WeightedIdentity;
 
 /// A text that is no digest.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -28,9 +28,9 @@ pub struct ManifestDigest(String);
 impl ManifestDigest {
     /// The digest of manifests, in whatever order they are given.
     pub fn of(manifests: &[Manifest]) -> Self {
-        let mut sorted: Vec<(Weighed, &Manifest)> = manifests
+        let mut sorted: Vec<(WeightedIdentity, &Manifest)> = manifests
             .iter()
-            .map(|m| (Weighed::new(m.identity()), m))
+            .map(|m| (WeightedIdentity::new(m.identity()), m))
             .collect();
         sorted.sort_unstable_by_key(|(weighed, _)| *weighed);
         let mut digest = DigestBuilder::default();

@@ -53,7 +53,7 @@ impl Action {
 
 /// What a plan means to do with one object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Aim {
+pub enum PlannedAction {
     /// It is not there, and will be created.
     Create,
     /// It is there, and will be brought to what is rendered.
@@ -66,7 +66,7 @@ pub enum Aim {
     Keep,
 }
 
-impl Aim {
+impl PlannedAction {
     /// The word that scripts see.
     pub fn word(self) -> &'static str {
         match self {
@@ -81,13 +81,13 @@ impl Aim {
 
 /// One object of an announced plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Announced {
+pub struct AnnouncedObject {
     /// Which object.
     pub identity: Identity,
     /// Its component.
     pub component: String,
     /// What is meant to happen to it.
-    pub aim: Aim,
+    pub planned: PlannedAction,
 }
 
 /// What a run is waiting for.
@@ -114,7 +114,7 @@ pub enum Event {
         /// The change that is being made, if one is.
         change: Option<String>,
         /// Every object, in order.
-        objects: Vec<Announced>,
+        objects: Vec<AnnouncedObject>,
     },
     /// Which change of the history is applied again, and why that one.
     GoingBack {

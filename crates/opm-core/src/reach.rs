@@ -29,7 +29,7 @@ pub enum NamespaceState {
 
 /// What the cluster offers.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct ClusterState {
     /// The versions that are served, by kind.
     pub kinds: BTreeMap<GroupKind, Vec<String>>,
     /// Groups whose server did not answer, with the cause.
@@ -40,7 +40,7 @@ pub struct Surroundings {
 
 /// Something that the candidate needs and the cluster does not have.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Error)]
-pub enum Unreachable {
+pub enum MissingRequirement {
     /// A kind that nobody knows.
     #[error("the cluster does not know kind {0}, and the module does not define it")]
     UnknownKind(GroupKind),
@@ -102,17 +102,17 @@ pub fn namespaces(candidate: &Candidate) -> BTreeSet<String> {
 /// Everything that keeps a candidate from landing, or how its own namespace comes to be.
 pub fn check(
     candidate: &Candidate,
-    surroundings: &Surroundings,
+    cluster_state: &ClusterState,
     create_namespace: bool,
-) -> Result<OwnNamespace, Vec<Unreachable>> {
-    let mut problems: BTreeSet<Unreachable> = kinds(candidate, surroundings).collect();
+) -> Result<OwnNamespace, Vec<MissingRequirement>> {
+    let mut problems: BTreeSet<MissingRequirement> = kinds(candidate, cluster_state).collect();
     let brought: BTreeSet<&str> = brought_namespaces(candidate).collect();
     let own = &candidate.owner.namespace;
     let mut own_namespace = OwnNamespace::Exists;
     for namespace in namespaces(candidate) {
         let is_own = namespace == own.as_str();
         let is_brought = brought.contains(namespace.as_str());
-        match surroundings.namespaces.get(&namespace) {
+        match cluster_state.namespaces.get(&namespace) {
             Some(NamespaceState::Active | NamespaceState::Hidden) => {}
             Some(NamespaceState::Absent) if is_own && is_brought => {
                 own_namespace = OwnNamespace::BroughtAlong;
@@ -122,18 +122,18 @@ pub fn check(
                 own_namespace = OwnNamespace::ToBeCreated;
             }
             Some(NamespaceState::Absent) => {
-                problems.insert(Unreachable::NoNamespace(namespace));
+                problems.insert(MissingRequirement::NoNamespace(namespace));
             }
             Some(NamespaceState::Terminating) => {
-                problems.insert(Unreachable::TerminatingNamespace(namespace));
+                problems.insert(MissingRequirement::TerminatingNamespace(namespace));
             }
             Some(NamespaceState::Unreachable(cause)) => {
                 let cause = cause.clone();
-                problems.insert(Unreachable::NamespaceUnknown { namespace, cause });
+                problems.insert(MissingRequirement::NamespaceUnknown { namespace, cause });
             }
             None => {
                 let cause = "it was not looked at".to_owned();
-                problems.insert(Unreachable::NamespaceUnknown { namespace, cause });
+                problems.insert(MissingRequirement::NamespaceUnknown { namespace, cause });
             }
         }
     }
@@ -154,8 +154,8 @@ fn brought_namespaces(candidate: &Candidate) -> impl Iterator<Item = &str> {
 
 fn kinds<'a>(
     candidate: &'a Candidate,
-    surroundings: &'a Surroundings,
-) -> impl Iterator<Item = Unreachable> + 'a {
+    cluster_state: &'a ClusterState,
+) -> impl Iterator<Item = MissingRequirement> + 'a {
     let defined: BTreeSet<(GroupKind, String)> = candidate
         .objects
         .iter()
@@ -167,16 +167,16 @@ fn kinds<'a>(
         if defined.contains(&(kind.clone(), version.to_owned())) {
             return None;
         }
-        if let Some(cause) = surroundings.silent_groups.get(&kind.group) {
-            return Some(Unreachable::SilentGroup {
+        if let Some(cause) = cluster_state.silent_groups.get(&kind.group) {
+            return Some(MissingRequirement::SilentGroup {
                 group: kind.group.clone(),
                 cause: cause.clone(),
             });
         }
-        match surroundings.kinds.get(kind) {
-            None => Some(Unreachable::UnknownKind(kind.clone())),
+        match cluster_state.kinds.get(kind) {
+            None => Some(MissingRequirement::UnknownKind(kind.clone())),
             Some(served) if served.iter().any(|one| one == version) => None,
-            Some(served) => Some(Unreachable::UnknownVersion {
+            Some(served) => Some(MissingRequirement::UnknownVersion {
                 kind: kind.clone(),
                 version: version.to_owned(),
                 served: served.clone(),
@@ -215,7 +215,7 @@ pub fn defined_by(manifest: &Manifest) -> Vec<(GroupKind, String)> {
         .collect()
 }
 
-impl Unreachable {
+impl MissingRequirement {
     /// What to do next.
     pub fn hint(&self, own: &NamespaceName) -> Option<String> {
         match self {

@@ -44,12 +44,12 @@ pub fn apply_order(a: &Identity, b: &Identity) -> Ordering {
 
 /// An identity with its weight looked up once: sorts as [`apply_order`] does, only faster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Weighed<'a> {
+pub struct WeightedIdentity<'a> {
     weight: i32,
     identity: &'a Identity,
 }
 
-impl<'a> Weighed<'a> {
+impl<'a> WeightedIdentity<'a> {
     /// Weighs an identity.
     pub fn new(identity: &'a Identity) -> Self {
         Self {

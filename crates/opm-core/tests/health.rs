@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use opm_core::health::{self, State};
+use opm_core::health::{self, HealthState};
 use serde_json::{Map, Value};
 
 fn recordings() -> BTreeMap<String, Value> {
@@ -74,17 +74,17 @@ fn recorded_objects_are_judged_as_people_would() {
 #[test]
 fn every_state_but_one_was_seen_on_a_real_control_plane() {
     let recordings = recordings();
-    let seen = |state: State| {
+    let seen = |state: HealthState| {
         recordings
             .values()
             .any(|r| r["expected"]["state"] == state.word())
     };
     // Unknown is what could not be looked at, so there is nothing to record.
     for state in [
-        State::Ready,
-        State::Progressing,
-        State::Degraded,
-        State::Failed,
+        HealthState::Ready,
+        HealthState::Progressing,
+        HealthState::Degraded,
+        HealthState::Failed,
     ] {
         assert!(seen(state), "{}", state.word());
     }

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use opm_core::record::{
-    Body, Content, Decoded, Finding, LogResult, PendingWhy, Problem, Record, SecretParts, Stored,
-    decode, encode,
+    Body, Content, Decoded, Finding, FindingKind, LogResult, PendingWhy, Record, SecretParts,
+    Stored, decode, encode,
 };
 use serde_json::{Value, json};
 
@@ -357,9 +357,13 @@ fn damage_to_older_changes_is_tolerated_carried_and_reported() {
         panic!("the record should be writable");
     };
     let expected = [
-        ("change-sha1-2", "", Problem::Syntax { line: 1, column: 1 }),
-        ("change-sha1-3", "", Problem::AbsentChange),
-        ("index", "[3]", Problem::Duplicate),
+        (
+            "change-sha1-2",
+            "",
+            FindingKind::Syntax { line: 1, column: 1 },
+        ),
+        ("change-sha1-3", "", FindingKind::AbsentChange),
+        ("index", "[3]", FindingKind::Duplicate),
     ];
     let expected = expected.map(|(key, path, problem)| Finding {
         key: key.into(),

@@ -12,7 +12,9 @@ use opm_core::record::{
     Change, SecretParts, Stored, decode, decode_change, encode, encode_change, release_labels,
     salvage,
 };
-use opm_core::repair::{Evidence, Look, Repaired, Source, Taken, draft, needs_records};
+use opm_core::repair::{
+    ChangeSource, FoundAs, RepairEvidence, Repaired, UnlabelledState, draft, needs_records,
+};
 use opm_core::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -130,28 +132,29 @@ fn repair_with(
     stored: Option<&SecretParts>,
     records: &[Change],
     labelled: &[&str],
-    looks: &[(&str, Look)],
+    looks: &[(&str, UnlabelledState)],
 ) -> Repaired {
-    let draft = draft(Evidence {
+    let draft = draft(RepairEvidence {
         owner: owner(),
         salvaged: stored.map(salvage),
         kept_changes: records.to_vec(),
         labelled: labelled.iter().map(|spelled| live(spelled)).collect(),
         now: "2026-02-12T00:00:00Z".parse::<Timestamp>().unwrap(),
     });
-    let looks: HashMap<Identity, Look> = looks.iter().map(|(o, look)| (id(o), *look)).collect();
-    let repaired = draft.settle(&looks);
+    let looks: HashMap<Identity, UnlabelledState> =
+        looks.iter().map(|(o, look)| (id(o), *look)).collect();
+    let repaired = draft.reconcile(&looks);
     // Whatever was repaired can be read again, and needs no second repair.
     let written = encode(&repaired.record);
     assert_eq!(decode(&written).unwrap().findings, []);
-    let again = self::draft(Evidence {
+    let again = self::draft(RepairEvidence {
         owner: owner(),
         salvaged: Some(salvage(&written)),
         kept_changes: records.to_vec(),
         labelled: labelled.iter().map(|spelled| live(spelled)).collect(),
         now: "2026-02-13T00:00:00Z".parse::<Timestamp>().unwrap(),
     });
-    let again = again.settle(&HashMap::new());
+    let again = again.reconcile(&HashMap::new());
     assert!(!again.changed, "a second repair changes nothing: {again:?}");
     assert_eq!(again.record, repaired.record);
     repaired
@@ -211,7 +214,7 @@ fn each_key_damaged() {
         let stored = damaged(key);
         let salvaged = salvage(&stored);
         assert_eq!(needs_records(Some(&salvaged)), records, "{key}");
-        let looks = [("ConfigMap/old", Look::Absent)];
+        let looks = [("ConfigMap/old", UnlabelledState::Absent)];
         let repaired = repair_with(Some(&stored), &[], &LIVE, &looks);
         let expected = expected.map(|names| {
             let spelled = names.iter().map(|name| format!("ConfigMap/{name}"));
@@ -278,15 +281,20 @@ fn a_change_comes_back_from_its_record_with_the_lives_that_are_found() {
         ),
     ];
     let looks = [
-        ("Job/once", Look::Absent),
-        ("ConfigMap/theirs", Look::Foreign),
-        ("ConfigMap/unseen", Look::Unknown),
-        ("ConfigMap/b", Look::Absent),
+        ("Job/once", UnlabelledState::Absent),
+        ("ConfigMap/theirs", UnlabelledState::Foreign),
+        ("ConfigMap/unseen", UnlabelledState::Unknown),
+        ("ConfigMap/b", UnlabelledState::Absent),
     ];
     let repaired = repair_with(None, &records, &["ConfigMap/a", "ConfigMap/ghost"], &looks);
     let ids: Vec<&str> = repaired.changes.iter().map(|c| c.id.as_str()).collect();
     assert_eq!(ids, [NEW, OLD]);
-    assert!(repaired.changes.iter().all(|c| c.source == Source::Records));
+    assert!(
+        repaired
+            .changes
+            .iter()
+            .all(|c| c.source == ChangeSource::Records)
+    );
     let [inventory, pending, _] = knows(&repaired);
     // A Job that is done and gone must not run again; what is nobody's is nobody's.
     assert_eq!(inventory, ["ConfigMap/a", "Job/once"]);
@@ -294,8 +302,11 @@ fn a_change_comes_back_from_its_record_with_the_lives_that_are_found() {
     assert_eq!(repaired.foreign, [id("ConfigMap/theirs")]);
     let uid = &repaired.record.inventory()[0].entry.uid;
     assert_eq!(uid.as_deref(), Some("uid-ConfigMap/a"));
-    let taken: Vec<Taken> = repaired.taken.iter().map(|t| t.taken).collect();
-    assert_eq!(taken, [Taken::Inventory, Taken::Pending, Taken::Pending]);
+    let taken: Vec<FoundAs> = repaired.taken.iter().map(|t| t.taken).collect();
+    assert_eq!(
+        taken,
+        [FoundAs::Inventory, FoundAs::Pending, FoundAs::Pending]
+    );
     let time = repaired.record.metadata.last_transition_time;
     assert_eq!(time.as_deref(), Some("2026-02-11T14:00:00Z"));
 }
@@ -308,8 +319,8 @@ fn a_damaged_current_change_comes_back_from_its_record() {
         "2026-02-11T14:00:00Z",
     )];
     let repaired = repair(Some(&damaged(NEW)), &records, &LIVE);
-    let sources: Vec<Source> = repaired.changes.iter().map(|c| c.source).collect();
-    assert_eq!(sources, [Source::Records, Source::Secret]);
+    let sources: Vec<ChangeSource> = repaired.changes.iter().map(|c| c.source).collect();
+    assert_eq!(sources, [ChangeSource::Records, ChangeSource::Secret]);
     assert_eq!(knows(&repaired)[0], ["ConfigMap/a", "ConfigMap/b"]);
     assert!(repaired.lost.is_empty());
 }

@@ -3,19 +3,19 @@
 //! How it is found out is `apply/rehearse`'s business. Values of Secrets are not in here: what
 //! the core masks, it does not keep.
 
-use opm_core::check::Release as OtherRelease;
+use opm_core::check::LabelledRelease as OtherRelease;
 use opm_core::diff::FieldChange;
 use opm_core::entry::Entry;
 use opm_core::ids::ChangeId;
 
 use crate::failure::Failure;
-use crate::report::{Action, Outcome, Release, Report, Tracked};
+use crate::report::{Action, ObjectOutcome, Release, Report, TrackedObject};
 
 /// One object, what would happen to it, and which of its fields would change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
     /// Which object, and what would happen to it.
-    pub outcome: Outcome,
+    pub outcome: ObjectOutcome,
     /// The fields that would change, in a stable order. Of a new object, those that are
     /// rendered.
     pub changes: Vec<FieldChange>,
@@ -53,9 +53,9 @@ pub struct DiffReport {
     /// Objects that the release would let go of, because they are another's by now.
     pub transferred: Vec<LetGo>,
     /// Objects that would still have to be cleaned up.
-    pub pending: Vec<Tracked>,
+    pub pending: Vec<TrackedObject>,
     /// Objects that would be left standing on purpose.
-    pub kept: Vec<Tracked>,
+    pub kept: Vec<TrackedObject>,
     /// What the user should know.
     pub warnings: Vec<String>,
     /// How an apply would fail, as far as that can be told.

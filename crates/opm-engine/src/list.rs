@@ -10,7 +10,7 @@ mod health;
 use std::collections::BTreeMap;
 
 use futures::stream::{self, StreamExt};
-use opm_core::health::State;
+use opm_core::health::HealthState;
 use opm_core::identity::GroupKind;
 use opm_core::labels;
 use opm_core::record::{SUMMARY_ANNOTATION, Summary};
@@ -29,17 +29,17 @@ const CONCURRENT_NAMESPACES: usize = 16;
 
 /// One release of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedRelease {
     /// What the line shows.
     pub summary: Summary,
     /// Why the line shows so little, where it does.
     pub mark: Option<&'static str>,
     /// How its objects are doing, if that was asked for and could be found out.
-    pub health: Option<State>,
+    pub health: Option<HealthState>,
 }
 
 /// A release's Secret, as far as it was read.
-struct Inventory {
+struct ReleaseSecret {
     name: String,
     namespace: String,
     labels: BTreeMap<String, String>,
@@ -50,7 +50,7 @@ struct Inventory {
 
 /// A place that could not be looked into.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unseen {
+pub struct UnreadableNamespace {
     /// The namespace; none for all that were not asked.
     pub namespace: Option<String>,
     /// Why not.
@@ -61,9 +61,9 @@ pub struct Unseen {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     /// The releases, by namespace and name.
-    pub releases: Vec<Listed>,
+    pub releases: Vec<ListedRelease>,
     /// Where it was not permitted to look.
-    pub unseen: Vec<Unseen>,
+    pub unseen: Vec<UnreadableNamespace>,
     /// The server's time, to tell ages by.
     pub now: Timestamp,
 }
@@ -84,7 +84,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             false => vec![None; secrets.len()],
         };
         let pairs = secrets.iter().zip(healths);
-        let mut releases: Vec<Listed> = pairs
+        let mut releases: Vec<ListedRelease> = pairs
             .filter_map(|(secret, health)| listed(secret, health))
             .collect();
         releases.sort_by(|a, b| key(a).cmp(&key(b)));
@@ -100,7 +100,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     async fn everywhere(
         &self,
         request: &ListRequest,
-    ) -> Result<(Vec<Inventory>, Vec<Unseen>), Failure> {
+    ) -> Result<(Vec<ReleaseSecret>, Vec<UnreadableNamespace>), Failure> {
         let refused = match self.inventories(None, request.health).await {
             Ok(found) => return Ok((found, Vec::new())),
             Err(error) if error.kind == ErrorKind::Forbidden => error,
@@ -110,7 +110,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         let namespaces = match self.namespaces().await {
             Ok(names) => names,
             Err(error) if error.kind == ErrorKind::Forbidden => {
-                unseen.push(Unseen {
+                unseen.push(UnreadableNamespace {
                     namespace: None,
                     reason: error.to_string(),
                 });
@@ -132,7 +132,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                     seen += 1;
                 }
                 Err(error) if error.kind == ErrorKind::Unreachable => return Err(unlisted(&error)),
-                Err(error) => unseen.push(Unseen {
+                Err(error) => unseen.push(UnreadableNamespace {
                     namespace: Some(name),
                     reason: error.to_string(),
                 }),
@@ -149,18 +149,21 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         &self,
         namespace: Option<&str>,
         whole: bool,
-    ) -> Result<Vec<Inventory>, ApiError> {
+    ) -> Result<Vec<ReleaseSecret>, ApiError> {
         let label = (labels::COMPONENT, labels::COMPONENT_INVENTORY);
         if whole {
             let found = self.secrets.list(namespace, &[label]).await?;
-            return Ok(found.into_iter().map(Inventory::of_secret).collect());
+            return Ok(found.into_iter().map(ReleaseSecret::of_secret).collect());
         }
         let secrets = GroupKind::new("", "Secret");
         let found = self
             .cluster
             .list(&secrets, namespace, Some(label), Detail::Metadata)
             .await?;
-        Ok(found.iter().filter_map(Inventory::of_metadata).collect())
+        Ok(found
+            .iter()
+            .filter_map(ReleaseSecret::of_metadata)
+            .collect())
     }
 
     async fn namespaces(&self) -> Result<Vec<String>, ApiError> {
@@ -174,7 +177,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 }
 
-impl Inventory {
+impl ReleaseSecret {
     fn of_secret(stored: StoredSecret) -> Self {
         let content = &stored.content;
         Self {
@@ -204,17 +207,17 @@ impl Inventory {
     }
 }
 
-fn key(listed: &Listed) -> (&str, &str, &str) {
+fn key(listed: &ListedRelease) -> (&str, &str, &str) {
     let summary = &listed.summary;
     (&summary.namespace, &summary.name, &summary.release_id)
 }
 
 /// The line of one Secret. Where it lives is what the server says, not what it says of itself.
-fn listed(secret: &Inventory, health: Option<State>) -> Option<Listed> {
+fn listed(secret: &ReleaseSecret, health: Option<HealthState>) -> Option<ListedRelease> {
     let annotated = secret.annotations.get(SUMMARY_ANNOTATION);
     if let Some(summary) = annotated.and_then(|text| Summary::from_text(text)) {
         let namespace = secret.namespace.clone();
-        return Some(Listed {
+        return Some(ListedRelease {
             summary: Summary {
                 namespace,
                 ..summary
@@ -223,7 +226,7 @@ fn listed(secret: &Inventory, health: Option<State>) -> Option<Listed> {
             health,
         });
     }
-    Some(Listed {
+    Some(ListedRelease {
         summary: Summary::by_name(&secret.name, &secret.namespace, &secret.labels)?,
         mark: Some(match annotated {
             Some(_) => "its summary cannot be read",

@@ -4,7 +4,7 @@
 //! waits for finalizers here. What could not be removed is reported, and stays known.
 
 use futures::stream::{self, StreamExt};
-use opm_core::check::{Live, PruneHow, PruneStep, SharedNow, part_with, shared_now};
+use opm_core::check::{LiveObject, PruneMethod, PruneStep, SharedDecision, decide_shared, disown};
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
 use opm_core::protocol::PruneOutcome;
@@ -13,17 +13,17 @@ use serde_json::{Map, Value, json};
 
 use crate::engine::Engine;
 use crate::ports::{
-    ApiError, Cluster, DeleteObject, Deleted, Detail, ErrorKind, Found, PartObject, Propagation,
-    Stopped,
+    ApiError, Cluster, DeleteObject, DeleteOutcome, Detail, DisownObject, ErrorKind, Found,
+    Propagation, Stopped,
 };
-use crate::report::{Action, Outcome};
+use crate::report::{Action, ObjectOutcome};
 
 /// How often a shared object that moved on is looked at again.
 const LOOKS: usize = 5;
 
 /// What became of one object that was to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Removed {
+pub(crate) enum RemovalOutcome {
     /// It is gone, or the server has accepted that it goes.
     Gone {
         /// Whether finalizers or a grace period still hold it.
@@ -37,15 +37,15 @@ pub(crate) enum Removed {
     Stopped(Stopped),
 }
 
-impl Removed {
+impl RemovalOutcome {
     /// What the report and the protocol are told about a step; `done` is what success is called.
     pub(crate) fn told(
         &self,
         step: &PruneStep,
         done: Action,
-    ) -> Result<(Outcome, PruneOutcome), Stopped> {
+    ) -> Result<(ObjectOutcome, PruneOutcome), Stopped> {
         let (action, reason, result) = match self {
-            Self::Gone { .. } if step.how == PruneHow::LeaveShared => {
+            Self::Gone { .. } if step.method == PruneMethod::LeaveShared => {
                 let reason = "other releases share it; this one has let go of it";
                 (Action::Kept, Some(reason.to_owned()), PruneOutcome::Done)
             }
@@ -60,7 +60,7 @@ impl Removed {
             }
             Self::Stopped(stopped) => return Err(*stopped),
         };
-        let outcome = Outcome {
+        let outcome = ObjectOutcome {
             identity: step.entry.identity.clone(),
             version: step.entry.version.clone(),
             component: step.entry.component.clone(),
@@ -73,7 +73,7 @@ impl Removed {
 
 /// How objects are removed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Removing<'a> {
+pub(crate) struct RemovalOptions<'a> {
     pub(crate) release: &'a ReleaseId,
     pub(crate) concurrency: usize,
     pub(crate) dry_run: bool,
@@ -91,10 +91,10 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
     pub(crate) async fn remove_group(
         &self,
         group: &[PruneStep],
-        removing: Removing<'_>,
-        mut tell: impl FnMut(&PruneStep, &Removed),
-    ) -> Vec<Removed> {
-        let mut results: Vec<Option<Removed>> = vec![None; group.len()];
+        removing: RemovalOptions<'_>,
+        mut tell: impl FnMut(&PruneStep, &RemovalOutcome),
+    ) -> Vec<RemovalOutcome> {
+        let mut results: Vec<Option<RemovalOutcome>> = vec![None; group.len()];
         let mut running = stream::iter(group.iter().enumerate())
             .map(|(at, step)| async move { (at, self.remove_one(step, removing).await) })
             .buffer_unordered(removing.concurrency.max(1));
@@ -105,7 +105,7 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
         results.into_iter().flatten().collect()
     }
 
-    async fn remove_one(&self, step: &PruneStep, removing: Removing<'_>) -> Removed {
+    async fn remove_one(&self, step: &PruneStep, removing: RemovalOptions<'_>) -> RemovalOutcome {
         // A version was asked for where another release could join or leave meanwhile.
         let removed = match step.resource_version {
             Some(_) => self.remove_shared(step, removing).await,
@@ -114,11 +114,11 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
         match removed {
             Ok(removed) => removed,
             Err(error) => match error.kind {
-                ErrorKind::Stopped(stopped) => Removed::Stopped(stopped),
+                ErrorKind::Stopped(stopped) => RemovalOutcome::Stopped(stopped),
                 ErrorKind::NotFound | ErrorKind::NamespaceMissing | ErrorKind::KindNotServed => {
-                    Removed::Gone { lingering: false }
+                    RemovalOutcome::Gone { lingering: false }
                 }
-                _ => Removed::Failed(error.to_string()),
+                _ => RemovalOutcome::Failed(error.to_string()),
             },
         }
     }
@@ -127,8 +127,8 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
         &self,
         step: &PruneStep,
         resource_version: Option<&str>,
-        removing: Removing<'_>,
-    ) -> Result<Removed, ApiError> {
+        removing: RemovalOptions<'_>,
+    ) -> Result<RemovalOutcome, ApiError> {
         let request = DeleteObject {
             identity: &step.entry.identity,
             uid: &step.uid,
@@ -137,8 +137,8 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
             dry_run: removing.dry_run,
         };
         let deleted = self.cluster.delete(request, &self.gate).await?;
-        Ok(Removed::Gone {
-            lingering: deleted == Deleted::Accepted,
+        Ok(RemovalOutcome::Gone {
+            lingering: deleted == DeleteOutcome::Accepted,
         })
     }
 
@@ -147,31 +147,31 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
     async fn remove_shared(
         &self,
         step: &PruneStep,
-        removing: Removing<'_>,
-    ) -> Result<Removed, ApiError> {
+        removing: RemovalOptions<'_>,
+    ) -> Result<RemovalOutcome, ApiError> {
         for _ in 0..LOOKS {
             let Some(object) = self.look_once(&step.entry.identity).await? else {
-                return Ok(Removed::Gone { lingering: false });
+                return Ok(RemovalOutcome::Gone { lingering: false });
             };
-            let live = Live::read(&object, removing.release);
-            let done = match shared_now(&live, step, removing.release) {
-                SharedNow::LetGo => return Ok(Removed::Gone { lingering: false }),
-                SharedNow::NotMine => {
+            let live = LiveObject::read(&object, removing.release);
+            let done = match decide_shared(&live, step, removing.release) {
+                SharedDecision::LetGo => return Ok(RemovalOutcome::Gone { lingering: false }),
+                SharedDecision::NotMine => {
                     let reason = "it carries no label of this release any more";
-                    return Ok(Removed::NotMine(reason.to_owned()));
+                    return Ok(RemovalOutcome::NotMine(reason.to_owned()));
                 }
-                SharedNow::Guarded => {
+                SharedDecision::Guarded => {
                     let reason =
                         "the other releases have let go of it meanwhile, and it is guarded";
-                    return Ok(Removed::Failed(reason.to_owned()));
+                    return Ok(RemovalOutcome::Failed(reason.to_owned()));
                 }
-                SharedNow::Delete => {
+                SharedDecision::Delete => {
                     let version = Some(live.resource_version.as_str());
                     self.delete_one(step, version, removing).await
                 }
-                SharedNow::Leave => {
+                SharedDecision::Leave => {
                     let uid = step.entry.uid.as_deref();
-                    self.part_seen(&step.entry.identity, uid, &object, removing)
+                    self.disown_observed(&step.entry.identity, uid, &object, removing)
                         .await
                 }
             };
@@ -181,36 +181,36 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
             }
         }
         let reason = "it keeps changing while it is being removed";
-        Ok(Removed::Failed(reason.to_owned()))
+        Ok(RemovalOutcome::Failed(reason.to_owned()))
     }
 
-    async fn part_seen(
+    async fn disown_observed(
         &self,
         identity: &Identity,
         recorded_uid: Option<&str>,
         object: &Map<String, Value>,
-        removing: Removing<'_>,
-    ) -> Result<Removed, ApiError> {
-        if let Some(parting) = part_with(object, recorded_uid, removing.release) {
-            let request = PartObject {
+        removing: RemovalOptions<'_>,
+    ) -> Result<RemovalOutcome, ApiError> {
+        if let Some(disown) = disown(object, recorded_uid, removing.release) {
+            let request = DisownObject {
                 identity,
-                parting: &parting,
+                disown: &disown,
                 dry_run: removing.dry_run,
             };
             self.cluster.part(request, &self.gate).await?;
         }
-        Ok(Removed::Gone { lingering: false })
+        Ok(RemovalOutcome::Gone { lingering: false })
     }
 
     /// Takes this release's labels and field manager off an object, if it is this release's, and
     /// leaves it standing.
-    pub(crate) async fn part_from(
+    pub(crate) async fn disown_object(
         &self,
         identity: &Identity,
         recorded_uid: Option<&str>,
         release: &ReleaseId,
     ) -> Result<(), ApiError> {
-        let removing = Removing {
+        let removing = RemovalOptions {
             release,
             concurrency: 1,
             dry_run: false,
@@ -221,7 +221,7 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
                 return Ok(());
             };
             match self
-                .part_seen(identity, recorded_uid, &object, removing)
+                .disown_observed(identity, recorded_uid, &object, removing)
                 .await
             {
                 Err(error) if error.kind == ErrorKind::Stale => last = Some(error),

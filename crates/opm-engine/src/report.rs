@@ -21,7 +21,7 @@ pub struct Release {
 
 /// One object of the report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ObjectOutcome {
     /// Which object.
     pub identity: Identity,
     /// The API version without its group.
@@ -34,7 +34,7 @@ pub struct Outcome {
     pub reason: Option<String>,
 }
 
-impl Outcome {
+impl ObjectOutcome {
     /// The same, as an event.
     pub fn event(&self) -> Event {
         Event::Object {
@@ -48,7 +48,7 @@ impl Outcome {
 
 /// An object outside the inventory that the record still knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tracked {
+pub struct TrackedObject {
     /// Which object.
     pub identity: Identity,
     /// The API version without its group.
@@ -79,11 +79,11 @@ pub struct Report {
     /// Whether nothing was really done.
     pub dry_run: bool,
     /// Every object that the plan named, in order.
-    pub resources: Vec<Outcome>,
+    pub resources: Vec<ObjectOutcome>,
     /// Objects that are still to be cleaned up.
-    pub pending: Vec<Tracked>,
+    pub pending: Vec<TrackedObject>,
     /// Objects that were left standing on purpose.
-    pub kept: Vec<Tracked>,
+    pub kept: Vec<TrackedObject>,
     /// What the user should know.
     pub warnings: Vec<String>,
 }

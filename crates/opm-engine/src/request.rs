@@ -6,7 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
-pub use crate::history::request::{CompareRequest, Compared, HistoryRequest, ShowRequest};
+pub use crate::history::request::{CompareRequest, ComparedChanges, HistoryRequest, ShowRequest};
 pub use crate::rollback::request::RollbackRequest;
 pub use opm_core::check::Adopt;
 use opm_core::identity::ObjectSelector;
@@ -141,7 +141,7 @@ pub struct DeleteRequest {
 
 /// Which tracked objects a command is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Objects {
+pub enum ObjectSelection {
     /// All of them, after a confirmation that lists them.
     All,
     /// These.
@@ -156,7 +156,7 @@ pub struct PruneRequest {
     /// Its namespace.
     pub namespace: NamespaceName,
     /// Which of its kept objects.
-    pub objects: Objects,
+    pub objects: ObjectSelection,
     /// Only show what would happen.
     pub dry_run: bool,
     /// How long to wait for another holder of the lock.

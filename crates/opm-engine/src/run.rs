@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use opm_core::digest::ObjectHash;
 use opm_core::event::Action;
 use opm_core::labels::Owner;
-use opm_core::protocol::{Ended, Run};
+use opm_core::protocol::{RunEnd, RunStart};
 use opm_core::record::{
     Counts, Extra, KeptObject, Lock, LogResult, Metadata, PendingObject, Record, release_labels,
 };
@@ -14,7 +14,7 @@ use opm_core::time::Timestamp;
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Clock, Cluster, SecretStore};
-use crate::report::{Outcome, Release, Report, Tracked};
+use crate::report::{ObjectOutcome, Release, Report, TrackedObject};
 
 impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     /// The server's time, as well as it is known.
@@ -30,7 +30,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         command: &str,
         message: Option<String>,
         change: Option<String>,
-    ) -> Run {
+    ) -> RunStart {
         let actor = &self.settings.actor;
         let who = self.cluster.user().await;
         let who = who.unwrap_or_else(|| actor.who.clone());
@@ -46,7 +46,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             beat: 0,
             extra: Extra::default(),
         };
-        Run {
+        RunStart {
             lock,
             who,
             from: actor.pipeline.clone().unwrap_or_else(|| actor.host.clone()),
@@ -78,9 +78,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         &self,
         result: LogResult,
         reason: Option<String>,
-        outcomes: &[Outcome],
-    ) -> Ended {
-        Ended {
+        outcomes: &[ObjectOutcome],
+    ) -> RunEnd {
+        RunEnd {
             result,
             reason,
             counts: counts(outcomes),
@@ -90,7 +90,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
 }
 
 /// How often each action happened.
-pub(crate) fn counts(outcomes: &[Outcome]) -> Counts {
+pub(crate) fn counts(outcomes: &[ObjectOutcome]) -> Counts {
     let mut counts = Counts::new();
     for outcome in outcomes {
         *counts.entry(outcome.action.word().to_owned()).or_default() += 1;
@@ -111,7 +111,7 @@ pub(crate) fn new_record(owner: &Owner) -> Record {
 }
 
 /// A record of which nothing is known but whose it is.
-pub(crate) fn shell(release: &Release) -> Record {
+pub(crate) fn empty_record(release: &Release) -> Record {
     let metadata = Metadata {
         name: release.name.to_string(),
         namespace: release.namespace.to_string(),
@@ -123,13 +123,13 @@ pub(crate) fn shell(release: &Release) -> Record {
 }
 
 /// What is still to be cleaned up, as a report names it.
-pub(crate) fn pending(record: &Record) -> Vec<Tracked> {
+pub(crate) fn pending(record: &Record) -> Vec<TrackedObject> {
     record.pending.counted().map(tracked_pending).collect()
 }
 
 /// One pending object, as a report names it.
-pub(crate) fn tracked_pending(object: &PendingObject) -> Tracked {
-    Tracked {
+pub(crate) fn tracked_pending(object: &PendingObject) -> TrackedObject {
+    TrackedObject {
         identity: object.entry.identity.clone(),
         version: object.entry.version.clone(),
         component: object.entry.component.clone(),
@@ -141,13 +141,13 @@ pub(crate) fn tracked_pending(object: &PendingObject) -> Tracked {
 }
 
 /// What was left standing on purpose, as a report names it.
-pub(crate) fn kept(record: &Record) -> Vec<Tracked> {
+pub(crate) fn kept(record: &Record) -> Vec<TrackedObject> {
     record.kept.objects.iter().map(tracked_kept).collect()
 }
 
 /// One kept object, as a report names it.
-pub(crate) fn tracked_kept(object: &KeptObject) -> Tracked {
-    Tracked {
+pub(crate) fn tracked_kept(object: &KeptObject) -> TrackedObject {
+    TrackedObject {
         identity: object.entry.identity.clone(),
         version: object.entry.version.clone(),
         component: object.entry.component.clone(),
@@ -159,7 +159,7 @@ pub(crate) fn tracked_kept(object: &KeptObject) -> Tracked {
 }
 
 /// The objects of a report that did not work.
-pub(crate) fn failed(outcomes: &[Outcome]) -> impl Iterator<Item = &Outcome> {
+pub(crate) fn failed(outcomes: &[ObjectOutcome]) -> impl Iterator<Item = &ObjectOutcome> {
     outcomes
         .iter()
         .filter(|outcome| outcome.action == Action::Failed)
@@ -171,7 +171,7 @@ pub(crate) fn unless_failed(
     kind: FailureKind,
     message: impl FnOnce(usize) -> String,
 ) -> Result<Report, Failure> {
-    let objects: Vec<Outcome> = failed(&report.resources).cloned().collect();
+    let objects: Vec<ObjectOutcome> = failed(&report.resources).cloned().collect();
     if objects.is_empty() {
         return Ok(report);
     }

@@ -1,9 +1,9 @@
 //! What an apply would do, for scripts. The JSON is part of the contract; masked values are not
 //! in it.
 
-use opm_core::diff::{FieldChange, Shown};
+use opm_core::diff::{FieldChange, ShownValue};
 use opm_engine::diff::{DiffReport, Difference, LetGo};
-use opm_engine::{Failure, Outcome};
+use opm_engine::{Failure, ObjectOutcome};
 use serde_json::{Map, Value, json};
 
 use super::Session;
@@ -68,7 +68,7 @@ fn document(report: &DiffReport) -> Map<String, Value> {
 }
 
 fn object(difference: &Difference) -> Value {
-    let outcome: &Outcome = &difference.outcome;
+    let outcome: &ObjectOutcome = &difference.outcome;
     let mut value = resource(outcome);
     value["changes"] = difference.changes.iter().map(change).collect();
     value
@@ -77,14 +77,14 @@ fn object(difference: &Difference) -> Value {
 /// A value that is not there is left out.
 pub(crate) fn change(change: &FieldChange) -> Value {
     let mut value = json!({ "path": change.path });
-    let shown = |shown: &Shown| shown.value().cloned().unwrap_or_else(|| json!(MASK));
+    let shown = |shown: &ShownValue| shown.value().cloned().unwrap_or_else(|| json!(MASK));
     for (key, side) in [("before", &change.old), ("after", &change.new)] {
         if let Some(side) = side {
             value[key] = shown(side);
         }
     }
     let sides = [&change.old, &change.new];
-    if sides.into_iter().flatten().any(Shown::is_masked) {
+    if sides.into_iter().flatten().any(ShownValue::is_masked) {
         value["masked"] = json!(true);
     }
     value

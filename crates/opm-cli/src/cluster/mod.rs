@@ -1,11 +1,11 @@
 //! Acting on a cluster: what every command does that goes beyond this machine.
 
 mod actor;
-mod asker;
 mod connect;
 pub(crate) mod difference;
-mod onlooker;
+mod observer;
 mod progress;
+mod prompt;
 mod repair;
 pub(crate) mod report;
 mod session;

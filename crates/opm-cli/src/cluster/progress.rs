@@ -108,7 +108,7 @@ fn encode(event: &Event) -> Value {
                         &object.identity,
                         &object.component,
                         "aim",
-                        object.aim.word(),
+                        object.planned.word(),
                     )
                 })
                 .collect();

@@ -1,6 +1,6 @@
 //! What a repair found and wrote, for people and for scripts.
 
-use opm_core::repair::{RecoveredChange, Source, Taken, TakenObject};
+use opm_core::repair::{ChangeSource, FoundAs, FoundObject, RecoveredChange};
 use opm_engine::Failure;
 use opm_engine::repair::{RepairReport, SecretState};
 use serde_json::{Map, Value, json};
@@ -51,8 +51,8 @@ pub(super) fn findings(report: &RepairReport) -> String {
     lines.extend(report.faults.iter().map(|fault| format!("  {fault}")));
     for change in &report.changes {
         let from = match change.source {
-            Source::Secret => "can be read",
-            Source::Records => "comes back from the records",
+            ChangeSource::Secret => "can be read",
+            ChangeSource::Records => "comes back from the records",
         };
         lines.push(format!("{} {from} ({} objects)", change.id, change.objects));
     }
@@ -60,15 +60,15 @@ pub(super) fn findings(report: &RepairReport) -> String {
     lines.extend(lost.map(|id| format!("{id} is lost")));
     let foreign = report.foreign.iter();
     lines.extend(foreign.map(|one| format!("{one} is not this release's, and is left out")));
-    let count = |taken: Taken| report.objects.iter().filter(|o| o.taken == taken).count();
+    let count = |taken: FoundAs| report.objects.iter().filter(|o| o.taken == taken).count();
     for (taken, what) in [
-        (Taken::Inventory, "belong to the current change"),
+        (FoundAs::Inventory, "belong to the current change"),
         (
-            Taken::Pending,
+            FoundAs::Pending,
             "become pending: the next apply keeps what it renders, and removes the rest",
         ),
         (
-            Taken::Kept,
+            FoundAs::Kept,
             "become kept, and stay until somebody says otherwise",
         ),
     ] {
@@ -90,7 +90,7 @@ fn who(report: &RepairReport) -> String {
 
 fn table(report: &RepairReport) -> Table {
     let mut table = Table::new(["OBJECT", "NAMESPACE", "COMPONENT", "REMEMBERED AS"]);
-    for TakenObject { entry, taken } in &report.objects {
+    for FoundObject { entry, taken } in &report.objects {
         table.row([
             &format!("{}/{}", entry.identity.kind(), entry.identity.name),
             entry.identity.namespace.as_deref().unwrap_or_default(),
@@ -101,11 +101,11 @@ fn table(report: &RepairReport) -> Table {
     table
 }
 
-fn word(taken: Taken) -> &'static str {
+fn word(taken: FoundAs) -> &'static str {
     match taken {
-        Taken::Inventory => "inventory",
-        Taken::Pending => "pending",
-        Taken::Kept => "kept",
+        FoundAs::Inventory => "inventory",
+        FoundAs::Pending => "pending",
+        FoundAs::Kept => "kept",
     }
 }
 
@@ -140,13 +140,13 @@ fn document(report: &RepairReport) -> Map<String, Value> {
 
 fn change(change: &RecoveredChange) -> Value {
     let source = match change.source {
-        Source::Secret => "secret",
-        Source::Records => "records",
+        ChangeSource::Secret => "secret",
+        ChangeSource::Records => "records",
     };
     json!({"id": change.id, "source": source, "objects": change.objects})
 }
 
-fn object(object: &TakenObject) -> Value {
+fn object(object: &FoundObject) -> Value {
     let mut value = identity(&object.entry.identity);
     value["v"] = json!(object.entry.version);
     value["component"] = json!(object.entry.component);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use opm_core::event::Action;
 use opm_core::identity::Identity;
-use opm_engine::{Failure, FailureKind, Outcome, Release, Report, Tracked};
+use opm_engine::{Failure, FailureKind, ObjectOutcome, Release, Report, TrackedObject};
 use serde_json::{Map, Value, json};
 
 use crate::error::{CliError, ErrorKind, Exit};
@@ -94,7 +94,7 @@ pub(super) fn identity(identity: &Identity) -> Value {
     })
 }
 
-pub(super) fn resource(outcome: &Outcome) -> Value {
+pub(super) fn resource(outcome: &ObjectOutcome) -> Value {
     let mut value = identity(&outcome.identity);
     value["v"] = json!(outcome.version);
     value["component"] = json!(outcome.component);
@@ -105,7 +105,7 @@ pub(super) fn resource(outcome: &Outcome) -> Value {
     value
 }
 
-pub(super) fn tracked(object: &Tracked) -> Value {
+pub(super) fn tracked(object: &TrackedObject) -> Value {
     let mut value = identity(&object.identity);
     value["v"] = json!(object.version);
     value["component"] = json!(object.component);
@@ -175,8 +175,8 @@ mod tests {
 
     use super::*;
 
-    fn outcome(action: Action) -> Outcome {
-        Outcome {
+    fn outcome(action: Action) -> ObjectOutcome {
+        ObjectOutcome {
             identity: Identity::new(GroupKind::new("", "Service"), Some("games"), "web"),
             version: "v1".to_owned(),
             component: "app".to_owned(),

@@ -6,17 +6,17 @@ use std::time::Duration;
 use opm_cluster::{ClusterClient, SystemClock};
 use opm_core::name::NamespaceName;
 use opm_core::record::size::MAX_RECORD_BYTES;
-use opm_engine::ports::Audience;
+use opm_engine::ports::Frontend;
 use opm_engine::request::StatusRequest;
 use opm_engine::status::Status;
 use opm_engine::{Engine, Failure, Report, Settings as EngineSettings, Timing};
 use tokio::runtime::Builder;
 
 use super::actor::actor;
-use super::asker::TerminalAsker;
 use super::connect::connect;
-use super::onlooker::Watching;
+use super::observer::Watching;
 use super::progress::Progress;
+use super::prompt::TerminalPrompt;
 use super::{report, status};
 use crate::error::{CliError, ErrorKind, Exit};
 use crate::interrupt::Interrupt;
@@ -32,7 +32,7 @@ pub(crate) struct Session {
     server: String,
     pub(super) ui: Ui,
     progress: Progress,
-    asker: TerminalAsker,
+    prompt: TerminalPrompt,
 }
 
 impl Session {
@@ -60,7 +60,7 @@ impl Session {
             server: connection.server,
             ui: *ui,
             progress: Progress::new(*ui, settings.events),
-            asker: TerminalAsker::new(*ui, yes),
+            prompt: TerminalPrompt::new(*ui, yes),
         })
     }
 
@@ -146,10 +146,10 @@ impl Session {
     }
 
     /// Who watches, and who answers questions.
-    pub(crate) fn audience(&self) -> Audience<'_> {
-        Audience {
+    pub(crate) fn frontend(&self) -> Frontend<'_> {
+        Frontend {
             events: &self.progress,
-            asker: &self.asker,
+            prompt: &self.prompt,
         }
     }
 }

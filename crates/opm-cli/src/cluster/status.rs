@@ -5,7 +5,7 @@ use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::record::ModuleRef;
 use opm_engine::status::{
-    ComponentStatus, LockStatus, ObjectStatus, Standing, Status, TrackedStatus,
+    ComponentStatus, LockStatus, ObjectStatus, Presence, Status, TrackedStatus,
 };
 use serde_json::{Map, Value, json};
 
@@ -69,7 +69,7 @@ fn object(object: &ObjectStatus) -> Value {
 
 fn transferred(object: &ObjectStatus) -> Value {
     let mut value = entry(&object.entry);
-    if let Standing::Transferred(to) = &object.standing {
+    if let Presence::Transferred(to) = &object.presence {
         value["to"] = json!({"releaseId": to.id, "name": to.name, "namespace": to.namespace});
     }
     value
@@ -182,7 +182,7 @@ fn tracked_words(status: &TrackedStatus) -> String {
 /// One line: which release, how it is, and what is the matter with it.
 pub(super) fn summary(status: &Status) -> String {
     let count = |found: usize, what: &str| (found > 0).then(|| format!("{found} {what}"));
-    let missing = |object: &&ObjectStatus| object.standing == Standing::Missing;
+    let missing = |object: &&ObjectStatus| object.presence == Presence::Missing;
     let counts: Vec<String> = [
         count(status.objects().count(), "objects"),
         count(status.objects().filter(missing).count(), "missing"),
@@ -247,7 +247,7 @@ mod tests {
         });
         ObjectStatus {
             entry: Entry::new(identity, "v1", "app"),
-            standing: Standing::There,
+            presence: Presence::There,
             health: Health::progressing("0 of 1 pods are available"),
             drift: drift.collect(),
         }

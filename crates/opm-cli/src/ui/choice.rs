@@ -62,10 +62,13 @@ pub(crate) enum Verbosity {
 impl Verbosity {
     /// What `verbose` and `quiet` mean together when one level sets them; nothing if it sets
     /// neither.
-    pub(crate) fn of(verbose: Option<u8>, quiet: Option<bool>) -> Result<Option<Self>, Both> {
+    pub(crate) fn of(
+        verbose: Option<u8>,
+        quiet: Option<bool>,
+    ) -> Result<Option<Self>, ConflictingVerbosity> {
         match (verbose, quiet) {
             (None, None) => Ok(None),
-            (Some(1..), Some(true)) => Err(Both),
+            (Some(1..), Some(true)) => Err(ConflictingVerbosity),
             (_, Some(true)) => Ok(Some(Self::Quiet)),
             (None | Some(0), _) => Ok(Some(Self::Normal)),
             (Some(1), _) => Ok(Some(Self::Verbose)),
@@ -76,4 +79,4 @@ impl Verbosity {
 
 /// One level asks for more and for less at once.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Both;
+pub(crate) struct ConflictingVerbosity;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use opm_core::diff::{ChangeKind, FieldChange, Shown};
+use opm_core::diff::{ChangeKind, FieldChange, ShownValue};
 use opm_engine::Action;
 use opm_engine::diff::{DiffReport, Difference};
 use opm_render::yaml;
@@ -112,7 +112,7 @@ pub(crate) fn field(text: &mut String, change: &FieldChange) {
     }
 }
 
-fn changed(text: &mut String, path: &str, old: &Shown, new: &Shown) {
+fn changed(text: &mut String, path: &str, old: &ShownValue, new: &ShownValue) {
     let texts = (
         old.value().and_then(Value::as_str),
         new.value().and_then(Value::as_str),
@@ -156,7 +156,7 @@ fn line_by_line(text: &mut String, old: &str, new: &str) {
     }
 }
 
-fn one_sided(text: &mut String, style: Style, sign: &str, path: &str, shown: &Shown) {
+fn one_sided(text: &mut String, style: Style, sign: &str, path: &str, shown: &ShownValue) {
     let block = shown
         .value()
         .filter(|value| is_large(value))

@@ -16,14 +16,14 @@ use serde_json::Value;
 
 use crate::client::ClusterClient;
 use crate::request::{Call, Place};
-use crate::send::{Sending, local_error};
+use crate::send::{SendOptions, local_error};
 
 /// How long a single group's server is waited for.
 const PATIENCE: Duration = Duration::from_secs(6);
 
 /// One kind, as far as discovery can tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Resolved {
+pub(crate) enum ResolvedKind {
     Served(ServedKind),
     NotServed,
     /// The group's server did not answer, so nobody knows.
@@ -31,20 +31,20 @@ pub(crate) enum Resolved {
 }
 
 /// The plural and so on that requests about a kind need.
-pub(crate) fn resolve(served: &ServedKinds, kind: &GroupKind) -> Resolved {
+pub(crate) fn resolve(served: &ServedKinds, kind: &GroupKind) -> ResolvedKind {
     if let Some(found) = served.kinds.get(kind) {
-        return Resolved::Served(found.clone());
+        return ResolvedKind::Served(found.clone());
     }
     match served.silent_groups.get(&kind.group) {
-        Some(cause) => Resolved::Silent(cause.clone()),
-        None => Resolved::NotServed,
+        Some(cause) => ResolvedKind::Silent(cause.clone()),
+        None => ResolvedKind::NotServed,
     }
 }
 
 /// The error for a kind that cannot be reached.
-pub(crate) fn not_reachable(kind: &GroupKind, resolved: &Resolved) -> ApiError {
+pub(crate) fn not_reachable(kind: &GroupKind, resolved: &ResolvedKind) -> ApiError {
     match resolved {
-        Resolved::Silent(cause) => local_error(
+        ResolvedKind::Silent(cause) => local_error(
             ErrorKind::Unreachable,
             format!("the API group {} does not answer: {cause}", kind.group),
         ),
@@ -97,7 +97,7 @@ impl ClusterClient {
     /// One kind, or why it cannot be reached.
     pub(crate) async fn served_kind(&self, kind: &GroupKind) -> Result<ServedKind, ApiError> {
         match resolve(&*self.served_with([kind]).await?, kind) {
-            Resolved::Served(found) => Ok(found),
+            ResolvedKind::Served(found) => Ok(found),
             other => Err(not_reachable(kind, &other)),
         }
     }
@@ -106,8 +106,8 @@ impl ClusterClient {
         let answers = futures::stream::iter(versions)
             .map(|version| async {
                 let call = Call::discovery(&version.path());
-                let sending = Sending::reading(self).within(PATIENCE);
-                (version, self.exchange(&call, sending).await.result)
+                let options = SendOptions::reading(self).within(PATIENCE);
+                (version, self.exchange(&call, options).await.result)
             })
             // In order: the preferred version of a group must be seen first.
             .buffered(self.settings.concurrent_reads);

@@ -45,13 +45,13 @@ fn a_group_whose_server_is_down_is_silent_not_empty() {
     ]}));
     let metrics = GroupKind::new("metrics.k8s.io", "PodMetrics");
     let resolved = resolve(&found, &metrics);
-    assert!(matches!(resolved, Resolved::Silent(_)));
+    assert!(matches!(resolved, ResolvedKind::Silent(_)));
     assert_eq!(
         not_reachable(&metrics, &resolved).kind,
         ErrorKind::Unreachable
     );
     let other = GroupKind::new("example.org", "Thing");
-    assert_eq!(resolve(&found, &other), Resolved::NotServed);
+    assert_eq!(resolve(&found, &other), ResolvedKind::NotServed);
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl StatusBody {
 
 /// What was asked, as far as the meaning of the answer depends on it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct RequestedResource<'a> {
     /// The plural in the path.
     pub(crate) plural: &'a str,
     /// Whether the answer may quote a Secret.
@@ -64,7 +64,7 @@ pub(crate) struct Asked<'a> {
 pub(crate) fn classify(
     status: u16,
     body: &[u8],
-    asked: Asked<'_>,
+    asked: RequestedResource<'_>,
     known: &KnownValues,
 ) -> ApiError {
     let parsed = StatusBody::read(body);

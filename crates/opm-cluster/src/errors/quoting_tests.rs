@@ -107,7 +107,7 @@ fn a_known_value_is_taken_out_of_other_kinds_too() {
         said,
         cause("FieldValueInvalid", "spec.x", said),
     );
-    let asked = Asked {
+    let asked = RequestedResource {
         plural: "deployments",
         secret: false,
     };

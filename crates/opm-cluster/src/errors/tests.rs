@@ -19,7 +19,7 @@ pub(super) fn status(code: u16, reason: &str, message: &str, details: Value) -> 
 }
 
 pub(super) fn read(answer: &Said, plural: &str) -> ApiError {
-    let asked = Asked {
+    let asked = RequestedResource {
         plural,
         secret: plural == "secrets",
     };

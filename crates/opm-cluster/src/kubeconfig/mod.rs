@@ -85,7 +85,7 @@ pub enum KubeconfigError {
 
 /// One context of a kubeconfig.
 #[derive(Debug)]
-pub(crate) struct Chosen {
+pub(crate) struct SelectedContext {
     pub(crate) kubeconfig: Kubeconfig,
     pub(crate) context: String,
     /// The context's namespace, if it sets one.
@@ -100,7 +100,7 @@ pub(crate) fn choose(
     path: Option<&PathBuf>,
     context: Option<&str>,
     environment: &Environment,
-) -> Result<Option<Chosen>, KubeconfigError> {
+) -> Result<Option<SelectedContext>, KubeconfigError> {
     let kubeconfig = match path {
         Some(path) => Some(read(path)?),
         None => from_environment(environment)?,
@@ -191,7 +191,7 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-fn pick(kubeconfig: Kubeconfig, context: Option<&str>) -> Result<Chosen, KubeconfigError> {
+fn pick(kubeconfig: Kubeconfig, context: Option<&str>) -> Result<SelectedContext, KubeconfigError> {
     let known = || {
         let names: Vec<&str> = kubeconfig
             .contexts
@@ -225,7 +225,7 @@ fn pick(kubeconfig: Kubeconfig, context: Option<&str>) -> Result<Chosen, Kubecon
         .find(|named| named.name == found.cluster)
         .and_then(|named| named.cluster.as_ref()?.proxy_url.clone())
         .filter(|url| !url.is_empty());
-    Ok(Chosen {
+    Ok(SelectedContext {
         context: name,
         namespace,
         proxy_url,

@@ -85,10 +85,10 @@ fn bad_files_are_named_without_quoting_credentials() {
         assert!(!error.to_string().contains("c4n4ry"), "{error}");
         error
     };
-    let broken = format!("{ONE}\n  - nonsense: [c4n4ry");
-    let broken = error(&broken, None);
-    assert!(matches!(broken, KubeconfigError::Unreadable { .. }));
-    assert!(broken.to_string().contains("/bad: "), "{broken}");
+    let failed = format!("{ONE}\n  - nonsense: [c4n4ry");
+    let failed = error(&failed, None);
+    assert!(matches!(failed, KubeconfigError::Unreadable { .. }));
+    assert!(failed.to_string().contains("/bad: "), "{failed}");
     assert!(matches!(error("", None), KubeconfigError::NoContext { .. }));
     let typed = error("users: [{name: u, user: {token: [c4n4ry]}}]", None);
     assert!(

@@ -1,12 +1,12 @@
 //! Create-only and update: what each does to what is there.
 
-use opm_engine::ports::{ApplyMode, ApplyObject, Cluster as _, ErrorKind, Gate, Stopped};
+use opm_engine::ports::{ApplyObject, Cluster as _, ErrorKind, Gate, Precondition, Stopped};
 use serde_json::json;
 
 use crate::{identity_of, object, on_a_server, uid, version};
 
-fn update(uid: &str) -> ApplyMode {
-    ApplyMode::Update {
+fn update(uid: &str) -> Precondition {
+    Precondition::Update {
         uid: uid.to_owned(),
     }
 }
@@ -28,7 +28,7 @@ async fn create_only_creates_and_never_merges() {
     let error = crate::apply(
         &test.client,
         &test.map("x", json!({"a": "changed"})),
-        ApplyMode::CreateOnly,
+        Precondition::Absent,
         false,
     )
     .await
@@ -83,7 +83,7 @@ async fn a_dry_run_changes_nothing() {
         identity: &identity,
         version: "v1",
         object: &map,
-        mode: ApplyMode::CreateOnly,
+        mode: Precondition::Absent,
         field_manager: "opm",
         force: false,
         dry_run: true,
@@ -104,7 +104,7 @@ async fn a_closed_gate_lets_nothing_through() {
         identity: &identity,
         version: "v1",
         object: &map,
-        mode: ApplyMode::CreateOnly,
+        mode: Precondition::Absent,
         field_manager: "opm",
         force: false,
         dry_run: false,

@@ -1,6 +1,6 @@
 //! Deletes: gone, accepted, was gone.
 
-use opm_engine::ports::{Cluster as _, Deleted, ErrorKind, Gate, Propagation};
+use opm_engine::ports::{Cluster as _, DeleteOutcome, ErrorKind, Gate, Propagation};
 use serde_json::json;
 
 use crate::{deletion, id, object, on_a_server, uid, version};
@@ -15,13 +15,13 @@ async fn gone_and_was_gone() {
         let (client, identity, gate) = (&test.client, &identity, &gate);
         async move { client.delete(deletion(identity, &uid), gate).await }
     };
-    assert_eq!(delete(old.clone()).await.unwrap(), Deleted::Gone);
-    assert_eq!(delete(old.clone()).await.unwrap(), Deleted::WasGone);
+    assert_eq!(delete(old.clone()).await.unwrap(), DeleteOutcome::Gone);
+    assert_eq!(delete(old.clone()).await.unwrap(), DeleteOutcome::WasGone);
     // Recreated under the same name: another object.
     let new = test.create_map("x").await;
-    assert_eq!(delete(old).await.unwrap(), Deleted::WasGone);
+    assert_eq!(delete(old).await.unwrap(), DeleteOutcome::WasGone);
     assert!(test.live_map("x").await.is_some(), "the new one stays");
-    assert_eq!(delete(new).await.unwrap(), Deleted::Gone);
+    assert_eq!(delete(new).await.unwrap(), DeleteOutcome::Gone);
 }
 
 #[tokio::test]
@@ -32,7 +32,7 @@ async fn a_dry_run_deletes_nothing() {
     let mut request = deletion(&identity, &uid);
     request.dry_run = true;
     let outcome = test.client.delete(request, &Gate::default()).await.unwrap();
-    assert_eq!(outcome, Deleted::Gone);
+    assert_eq!(outcome, DeleteOutcome::Gone);
     assert!(test.live_map("x").await.is_some());
 }
 
@@ -44,7 +44,7 @@ async fn a_version_that_moved_on_is_stale() {
         .await
         .unwrap();
     let (uid, old) = (uid(&sent.object), version(&sent.object));
-    let mode = opm_engine::ports::ApplyMode::Update { uid: uid.clone() };
+    let mode = opm_engine::ports::Precondition::Update { uid: uid.clone() };
     test.apply(&test.map("x", json!({"a": "2"})), mode)
         .await
         .unwrap();
@@ -70,7 +70,7 @@ async fn finalizers_hold_an_accepted_delete() {
     let gate = Gate::default();
     for _ in 0..2 {
         let outcome = test.client.delete(deletion(&identity, &uid), &gate).await;
-        assert_eq!(outcome.unwrap(), Deleted::Accepted);
+        assert_eq!(outcome.unwrap(), DeleteOutcome::Accepted);
     }
     assert!(test.live_map("x").await.unwrap()["metadata"]["deletionTimestamp"].is_string());
     let path = format!("/api/v1/namespaces/{}/configmaps/x", test.ns());
@@ -98,7 +98,7 @@ async fn both_forms_of_the_answer_are_understood() {
         let identity = crate::identity_of(&object);
         let uid = uid(&sent.object);
         let outcome = test.client.delete(deletion(&identity, &uid), &gate).await;
-        assert_eq!(outcome.unwrap(), Deleted::Gone, "{identity}");
+        assert_eq!(outcome.unwrap(), DeleteOutcome::Gone, "{identity}");
     }
 }
 
@@ -116,7 +116,7 @@ async fn an_orphaning_delete_leaves_dependents() {
     let outcome = test.client.delete(request, &Gate::default()).await.unwrap();
     assert_eq!(
         outcome,
-        Deleted::Accepted,
+        DeleteOutcome::Accepted,
         "held until the garbage collector has let go"
     );
     for _ in 0..100 {
@@ -140,14 +140,14 @@ async fn a_namespace_is_accepted_twice_and_a_kind_that_is_not_served_was_gone() 
     let identity = id("", "Namespace", None, &name);
     let uid = uid(&sent.object);
     let first = test.client.delete(deletion(&identity, &uid), &gate).await;
-    assert_eq!(first.unwrap(), Deleted::Accepted);
+    assert_eq!(first.unwrap(), DeleteOutcome::Accepted);
     let second = test.client.delete(deletion(&identity, &uid), &gate).await;
     let second = second.unwrap();
     assert!(
-        matches!(second, Deleted::Accepted | Deleted::WasGone),
+        matches!(second, DeleteOutcome::Accepted | DeleteOutcome::WasGone),
         "{second:?}"
     );
     let unknown = id("nobody.example.org", "Thing", Some(test.ns()), "x");
     let outcome = test.client.delete(deletion(&unknown, "u"), &gate).await;
-    assert_eq!(outcome.unwrap(), Deleted::WasGone);
+    assert_eq!(outcome.unwrap(), DeleteOutcome::WasGone);
 }

@@ -11,7 +11,7 @@ use http_body_util::{BodyExt as _, Full};
 use kube::client::Body;
 use opm_cluster::{ClusterClient, RetryPolicy, Settings};
 use opm_engine::ports::{
-    ApplyMode, Cluster as _, Deleted, Detail, ErrorKind, Found, Gate, Stopped,
+    Cluster as _, DeleteOutcome, Detail, ErrorKind, Found, Gate, Precondition, Stopped,
 };
 use serde_json::json;
 use tower::{BoxError, service_fn};
@@ -150,7 +150,7 @@ async fn a_create_whose_answer_was_lost_is_recognised() {
         let script = Script::new(test.namespace.client(), Method::PATCH, vec![fault.clone()]);
         let name = format!("x-{fault:?}").to_lowercase();
         let map = test.map(&name, json!({"a": "1"}));
-        let sent = apply(&script.client, &map, ApplyMode::CreateOnly, false).await;
+        let sent = apply(&script.client, &map, Precondition::Absent, false).await;
         let sent = sent.unwrap();
         assert!(sent.created, "{fault:?}");
         let live = test.live_map(&name).await.unwrap();
@@ -188,10 +188,10 @@ async fn a_lost_create_does_not_claim_what_somebody_else_made() {
         ..Settings::default()
     });
     let map = test.map("x", json!({"a": "1"}));
-    let mine = apply(&client, &map, ApplyMode::CreateOnly, false);
+    let mine = apply(&client, &map, Precondition::Absent, false);
     let theirs = async {
         arrived.await.unwrap();
-        apply(&other, &foreign, ApplyMode::CreateOnly, false)
+        apply(&other, &foreign, Precondition::Absent, false)
             .await
             .unwrap()
     };
@@ -216,7 +216,7 @@ async fn a_delete_whose_answer_was_lost_is_gone() {
         .client
         .delete(deletion(&identity, &uid), &Gate::default())
         .await;
-    assert_eq!(outcome.unwrap(), Deleted::Gone);
+    assert_eq!(outcome.unwrap(), DeleteOutcome::Gone);
     assert_eq!(script.sent(), 2);
 }
 
@@ -233,7 +233,7 @@ async fn refusals_that_pass_are_waited_out() {
     let script = Script::new(test.namespace.client(), Method::PATCH, faults);
     let begun = Instant::now();
     let map = test.map("x", json!({"a": "1"}));
-    let sent = apply(&script.client, &map, ApplyMode::CreateOnly, false).await;
+    let sent = apply(&script.client, &map, Precondition::Absent, false).await;
     assert!(sent.unwrap().created);
     assert_eq!(script.sent(), 6);
     assert!(
@@ -248,7 +248,7 @@ async fn what_will_not_pass_is_not_repeated() {
     let faults = vec![Fault::Answer(500, None, UNREASONED)];
     let script = Script::new(test.namespace.client(), Method::PATCH, faults);
     let map = test.map("x", json!({"a": "1"}));
-    let error = apply(&script.client, &map, ApplyMode::CreateOnly, false).await;
+    let error = apply(&script.client, &map, Precondition::Absent, false).await;
     assert_eq!(error.unwrap_err().kind, ErrorKind::Rejected);
     assert_eq!(script.sent(), 1);
 }
@@ -270,7 +270,7 @@ async fn the_budget_ends_and_the_last_cause_is_told() {
     });
     let begun = Instant::now();
     let map = test.map("x", json!({"a": "1"}));
-    let error = apply(&script.client, &map, ApplyMode::CreateOnly, false).await;
+    let error = apply(&script.client, &map, Precondition::Absent, false).await;
     let error = error.unwrap_err();
     assert_eq!(
         (error.kind, error.message.as_str()),

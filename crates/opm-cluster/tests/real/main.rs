@@ -24,7 +24,8 @@ use std::time::Duration;
 use opm_cluster::{ClusterClient, RetryPolicy, Settings};
 use opm_core::identity::{GroupKind, Identity};
 use opm_engine::ports::{
-    ApiError, ApplyMode, ApplyObject, Cluster as _, DeleteObject, Gate, Propagation, Sent,
+    ApiError, ApplyObject, ApplyResponse, Cluster as _, DeleteObject, Gate, Precondition,
+    Propagation,
 };
 use opm_testkit::{ControlPlane, TestNamespace};
 use serde_json::{Map, Value, json};
@@ -92,11 +93,11 @@ impl Setup {
         }))
     }
 
-    async fn create(&self, object: &Object) -> Result<Sent, ApiError> {
-        self.apply(object, ApplyMode::CreateOnly).await
+    async fn create(&self, object: &Object) -> Result<ApplyResponse, ApiError> {
+        self.apply(object, Precondition::Absent).await
     }
 
-    async fn apply(&self, object: &Object, mode: ApplyMode) -> Result<Sent, ApiError> {
+    async fn apply(&self, object: &Object, mode: Precondition) -> Result<ApplyResponse, ApiError> {
         apply(&self.client, object, mode, true).await
     }
 
@@ -123,9 +124,9 @@ impl Setup {
 async fn apply(
     client: &ClusterClient,
     object: &Object,
-    mode: ApplyMode,
+    mode: Precondition,
     force: bool,
-) -> Result<Sent, ApiError> {
+) -> Result<ApplyResponse, ApiError> {
     let identity = identity_of(object);
     let version = object["apiVersion"].as_str().unwrap_or_default();
     let request = ApplyObject {

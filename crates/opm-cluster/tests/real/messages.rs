@@ -3,7 +3,7 @@
 use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
-use opm_engine::ports::{ApiError, ApplyMode, Cluster as _, ErrorKind, Gate};
+use opm_engine::ports::{ApiError, Cluster as _, ErrorKind, Gate, Precondition};
 use opm_testkit::{Leftover, Rights};
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ async fn an_immutable_field_is_named() {
                     "spec": {"containers": [{"name": "c", "image": "none"}]}}}}))
     };
     let sent = test.create(&deployment("a")).await.unwrap();
-    let mode = ApplyMode::Update {
+    let mode = Precondition::Update {
         uid: uid(&sent.object),
     };
     let error = test.apply(&deployment("b"), mode).await.unwrap_err();
@@ -116,7 +116,7 @@ async fn a_terminating_namespace_takes_nothing_new() {
         .client
         .delete(deletion(&identity, &uid), &Gate::default())
         .await;
-    assert_eq!(again.unwrap(), opm_engine::ports::Deleted::Accepted);
+    assert_eq!(again.unwrap(), opm_engine::ports::DeleteOutcome::Accepted);
     let path = format!("/api/v1/namespaces/{name}/configmaps/held");
     let patch = http::Request::patch(path)
         .header("content-type", "application/merge-patch+json")
@@ -161,7 +161,7 @@ async fn quota_is_a_denial_and_rights_are_not() {
             .client()
             .await,
     );
-    let error = crate::apply(&nobody, &map, ApplyMode::CreateOnly, false)
+    let error = crate::apply(&nobody, &map, Precondition::Absent, false)
         .await
         .unwrap_err();
     assert_eq!(
@@ -213,7 +213,7 @@ async fn no_refusal_quotes_a_secret() {
         )
     };
     let sent = test.create(&fixed("before-canary")).await.unwrap();
-    let mode = ApplyMode::Update {
+    let mode = Precondition::Update {
         uid: uid(&sent.object),
     };
     let error = test.apply(&fixed(CANARY), mode).await.unwrap_err();

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use opm_cluster::{ClusterClient, ConnectOptions, Connected, RetryPolicy, Settings, connect};
+use opm_cluster::{ClusterClient, ConnectOptions, Connection, RetryPolicy, Settings, connect};
 use opm_engine::ports::{
-    ApplyMode, Cluster as _, Deleted, Detail, ErrorKind, Found, Gate, SecretStore as _, WatchEvent,
+    Cluster as _, DeleteOutcome, Detail, ErrorKind, Found, Gate, Precondition, SecretStore as _,
+    WatchEvent,
 };
 use opm_testkit::relay::{Fault, Moment, Relay, TcpRelay, When};
 use serde_json::json;
@@ -24,7 +25,7 @@ async fn client_of(kubeconfig: &Path) -> ClusterClient {
         kubeconfig: Some(kubeconfig.to_owned()),
         ..ConnectOptions::default()
     });
-    let Connected { client, .. } = connected.await.unwrap();
+    let Connection { client, .. } = connected.await.unwrap();
     client.with_settings(Settings {
         attempt_timeout: Duration::from_secs(2),
         retry: RetryPolicy {
@@ -55,14 +56,14 @@ async fn resets_on_either_side_of_the_servers_work() {
         let identity = test.map_id(&name);
         relay.on(When::verb("PATCH"), Fault::Reset(moment));
         let map = test.map(&name, json!({"a": "1"}));
-        let sent = apply(&client, &map, ApplyMode::CreateOnly, false).await;
+        let sent = apply(&client, &map, Precondition::Absent, false).await;
         let sent = sent.unwrap();
         assert!(sent.created, "{moment:?}");
         let uid = uid(&sent.object);
 
         relay.on(When::verb("PATCH"), Fault::Reset(moment));
         let map = test.map(&name, json!({"a": "2"}));
-        let mode = ApplyMode::Update { uid: uid.clone() };
+        let mode = Precondition::Update { uid: uid.clone() };
         let sent = apply(&client, &map, mode, true).await.unwrap();
         assert_eq!(sent.object["data"], json!({"a": "2"}));
 
@@ -74,7 +75,7 @@ async fn resets_on_either_side_of_the_servers_work() {
 
         relay.on(When::verb("DELETE"), Fault::Reset(moment));
         let outcome = client.delete(deletion(&identity, &uid), &gate).await;
-        assert_eq!(outcome.unwrap(), Deleted::Gone, "{moment:?}");
+        assert_eq!(outcome.unwrap(), DeleteOutcome::Gone, "{moment:?}");
     }
 }
 
@@ -92,7 +93,7 @@ async fn a_request_that_lands_late_does_no_harm() {
         Fault::Stall(Moment::Before, Duration::from_secs(1)),
     );
     let map = test.map("x", json!({"a": "1"}));
-    let sent = apply(&client, &map, ApplyMode::CreateOnly, false)
+    let sent = apply(&client, &map, Precondition::Absent, false)
         .await
         .unwrap();
     assert!(sent.created);
@@ -105,7 +106,10 @@ async fn a_request_that_lands_late_does_no_harm() {
     let outcome = client
         .delete(deletion(&identity, &created), &Gate::default())
         .await;
-    assert!(matches!(outcome.unwrap(), Deleted::Gone | Deleted::WasGone));
+    assert!(matches!(
+        outcome.unwrap(),
+        DeleteOutcome::Gone | DeleteOutcome::WasGone
+    ));
     // Recreated at once; the late delete is of the first one's uid.
     let second = test.create_map("x").await;
     tokio::time::sleep(Duration::from_millis(1500)).await;
@@ -148,7 +152,7 @@ async fn a_watch_survives_cut_connections() {
             tokio::time::sleep(Duration::from_millis(500)).await;
             relay.cut();
             let map = test.map("x", json!({"a": n.to_string()}));
-            let mode = ApplyMode::Update {
+            let mode = Precondition::Update {
                 uid: created.clone(),
             };
             test.apply(&map, mode).await.unwrap();
@@ -220,7 +224,7 @@ async fn a_server_that_is_away_for_a_while_is_waited_for() {
         let listener = TcpListener::bind(address).await.unwrap();
         tokio::spawn(pass_on(listener, Some(server), count)).abort_handle()
     };
-    let (sent, up) = futures::join!(apply(&client, &map, ApplyMode::CreateOnly, false), back);
+    let (sent, up) = futures::join!(apply(&client, &map, Precondition::Absent, false), back);
     assert!(sent.unwrap().created);
     assert!(begun.elapsed() >= Duration::from_millis(1500));
     up.abort();

@@ -1,7 +1,7 @@
 //! Taking labels and field managers off an object.
 
-use opm_core::check::Parting;
-use opm_engine::ports::{ApplyMode, Cluster as _, ErrorKind, Gate, PartObject};
+use opm_core::check::Disown;
+use opm_engine::ports::{Cluster as _, DisownObject, ErrorKind, Gate, Precondition};
 use serde_json::json;
 
 use crate::{on_a_server, uid, version};
@@ -14,33 +14,33 @@ async fn labels_and_managers_go_and_the_content_stays() {
         .await
         .unwrap();
     let identity = test.map_id("x");
-    let mut parting = Parting {
+    let mut disown = Disown {
         uid: uid(&sent.object),
         resource_version: version(&sent.object),
         labels: vec!["release".to_owned()],
         managed_fields: Vec::new(),
     };
-    let part = |parting: Parting, dry_run: bool| {
+    let part = |disown: Disown, dry_run: bool| {
         let (client, identity) = (&test.client, &identity);
         async move {
-            let request = PartObject {
+            let request = DisownObject {
                 identity,
-                parting: &parting,
+                disown: &disown,
                 dry_run,
             };
             client.part(request, &Gate::default()).await
         }
     };
     let before = test.live_map("x").await.unwrap();
-    part(parting.clone(), true).await.unwrap();
+    part(disown.clone(), true).await.unwrap();
     assert_eq!(test.live_map("x").await.unwrap(), before, "only pretended");
-    let other_life = Parting {
+    let other_life = Disown {
         uid: "00000000-0000-0000-0000-000000000000".to_owned(),
-        ..parting.clone()
+        ..disown.clone()
     };
     let error = part(other_life, false).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Stale, "{error:?}");
-    part(parting.clone(), false).await.unwrap();
+    part(disown.clone(), false).await.unwrap();
     let after = test.live_map("x").await.unwrap();
     assert_eq!(after["data"], json!({"a": "1"}));
     assert!(after["metadata"]["labels"].is_null(), "{after}");
@@ -50,12 +50,12 @@ async fn labels_and_managers_go_and_the_content_stays() {
             .contains("Apply"),
         "{after}"
     );
-    let error = part(parting.clone(), false).await.unwrap_err();
+    let error = part(disown.clone(), false).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Stale, "its version has moved on");
-    parting.resource_version = "1".to_owned();
-    let gone = PartObject {
+    disown.resource_version = "1".to_owned();
+    let gone = DisownObject {
         identity: &test.map_id("nothing"),
-        parting: &parting,
+        disown: &disown,
         dry_run: false,
     };
     let error = test.client.part(gone, &Gate::default()).await.unwrap_err();
@@ -69,7 +69,7 @@ async fn other_managers_keep_what_they_hold() {
         .create(&test.map("x", json!({"a": "1"})))
         .await
         .unwrap();
-    let mode = ApplyMode::Update {
+    let mode = Precondition::Update {
         uid: uid(&sent.object),
     };
     let mut theirs = test.map("x", json!({"b": "2"}));
@@ -87,15 +87,15 @@ async fn other_managers_keep_what_they_hold() {
     let sent = test.client.apply(request, &Gate::default()).await.unwrap();
     let entries = sent.object["metadata"]["managedFields"].as_array().unwrap();
     let left = entries.iter().filter(|entry| entry["manager"] == "rival");
-    let parting = Parting {
+    let disown = Disown {
         uid: uid(&sent.object),
         resource_version: version(&sent.object),
         labels: vec!["release".to_owned()],
         managed_fields: left.cloned().collect(),
     };
-    let request = PartObject {
+    let request = DisownObject {
         identity: &identity,
-        parting: &parting,
+        disown: &disown,
         dry_run: false,
     };
     test.client.part(request, &Gate::default()).await.unwrap();

@@ -53,7 +53,7 @@ async fn who_we_are_and_what_we_are_warned_of() {
     crate::apply(
         &client,
         &endpoints,
-        opm_engine::ports::ApplyMode::CreateOnly,
+        opm_engine::ports::Precondition::Absent,
         false,
     )
     .await

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use opm_cluster::ClusterClient;
 use opm_core::identity::Identity;
-use opm_engine::ports::{ApplyMode, Cluster as _, Gate, WatchEvent};
+use opm_engine::ports::{Cluster as _, Gate, Precondition, WatchEvent};
 use opm_testkit::Rights;
 use serde_json::json;
 
@@ -60,7 +60,7 @@ async fn story(
 }
 
 async fn set(test: &Setup, name: &str, uid: &str, value: &str) {
-    let mode = ApplyMode::Update {
+    let mode = Precondition::Update {
         uid: uid.to_owned(),
     };
     test.apply(&test.map(name, json!({"a": value})), mode)

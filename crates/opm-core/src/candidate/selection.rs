@@ -26,7 +26,7 @@ impl Default for Selection {
     }
 }
 
-pub(super) struct Chosen {
+pub(super) struct SelectedComponents {
     pub(super) selected: Vec<ComponentName>,
     pub(super) components: Vec<CandidateComponent>,
     pub(super) rendered: Vec<Component>,
@@ -36,7 +36,7 @@ pub(super) fn choose(
     all: Vec<Component>,
     selection: &Selection,
     warnings: &mut Vec<CandidateWarning>,
-) -> Result<Chosen, CandidateError> {
+) -> Result<SelectedComponents, CandidateError> {
     check_names(&all)?;
     let asked: BTreeSet<&str> = match selection {
         Selection::Given(names) | Selection::Recorded(names) => names.iter().map(String::as_str),
@@ -79,7 +79,7 @@ pub(super) fn choose(
         .map(|c| c.name.clone())
         .collect();
     selected.sort();
-    Ok(Chosen {
+    Ok(SelectedComponents {
         selected,
         components,
         rendered,

@@ -1,26 +1,26 @@
 //! How each rendered object is to be sent, or why it must not be.
 
 use super::{
-    ApplyStep, CheckedPhase, Checking, How, Intent, Live, Observed, Ownership, Refusal, Release,
-    Seen, Why,
+    ApplyMethod, ApplyStep, CheckContext, CheckedPhase, Intent, LabelledRelease, LiveObject,
+    Observed, Ownership, Refusal, RefusalReason, Seen,
 };
-use crate::plan::{Known, Plan, Planned};
+use crate::plan::{Plan, PlannedObject, TrackedAs};
 use crate::record::PendingWhy;
 
 /// Decides about everything that is to be applied.
 pub(super) fn phases(
     plan: &Plan,
     observed: &Observed,
-    checking: &Checking<'_>,
+    checking: &CheckContext<'_>,
     refusals: &mut Vec<Refusal>,
 ) -> (Vec<CheckedPhase>, Vec<Intent>) {
     let mut intents = Vec::new();
-    let mut step = |planned: &Planned| {
+    let mut step = |planned: &PlannedObject| {
         let entry = &planned.object.entry;
         let seen = observed.get(&entry.identity);
         match decide(planned, seen, checking) {
-            Ok(how) => {
-                if let Some(why) = intent(planned, &how) {
+            Ok(method) => {
+                if let Some(why) = intent(planned, &method) {
                     intents.push(Intent {
                         entry: entry.clone(),
                         why,
@@ -31,7 +31,7 @@ pub(super) fn phases(
                     shared: planned.object.shared,
                     shared_with: sharing(planned, seen, checking),
                     same: planned.same_hash,
-                    how,
+                    method,
                 })
             }
             Err(why) => {
@@ -56,7 +56,11 @@ pub(super) fn phases(
 }
 
 /// The other releases that share an object already.
-fn sharing(planned: &Planned, seen: Option<&Seen>, checking: &Checking<'_>) -> Vec<Release> {
+fn sharing(
+    planned: &PlannedObject,
+    seen: Option<&Seen>,
+    checking: &CheckContext<'_>,
+) -> Vec<LabelledRelease> {
     let Some(Seen::Present(live)) = seen else {
         return Vec::new();
     };
@@ -66,73 +70,95 @@ fn sharing(planned: &Planned, seen: Option<&Seen>, checking: &Checking<'_>) -> V
     }
 }
 
-fn decide(planned: &Planned, seen: Option<&Seen>, checking: &Checking<'_>) -> Result<How, Why> {
+fn decide(
+    planned: &PlannedObject,
+    seen: Option<&Seen>,
+    checking: &CheckContext<'_>,
+) -> Result<ApplyMethod, RefusalReason> {
     match seen {
-        Some(Seen::Absent) if completed(planned) => Ok(How::Completed),
-        Some(Seen::Absent) => Ok(How::Create),
-        Some(Seen::Present(live)) if live.terminating => Err(Why::Terminating),
+        Some(Seen::Absent) if completed(planned) => Ok(ApplyMethod::Completed),
+        Some(Seen::Absent) => Ok(ApplyMethod::Create),
+        Some(Seen::Present(live)) if live.terminating => Err(RefusalReason::Terminating),
         Some(Seen::Present(live)) => existing(planned, live, checking),
-        Some(Seen::Forbidden(cause)) => Err(Why::Forbidden(cause.clone())),
-        Some(Seen::Unreachable(cause)) => Err(Why::Unreachable(cause.clone())),
-        None => Err(Why::Unreachable("nobody has looked".to_owned())),
+        Some(Seen::Forbidden(cause)) => Err(RefusalReason::Forbidden(cause.clone())),
+        Some(Seen::Unreachable(cause)) => Err(RefusalReason::Unreachable(cause.clone())),
+        None => Err(RefusalReason::Unreachable("nobody has looked".to_owned())),
     }
 }
 
 /// A Job that was applied as it is now, would remove itself when done, and is gone.
-fn completed(planned: &Planned) -> bool {
-    planned.known == Known::Inventoried
+fn completed(planned: &PlannedObject) -> bool {
+    planned.known == TrackedAs::Inventoried
         && planned.same_hash
         && planned.object.expires
         && planned.object.entry.identity.group_kind.is("batch", "Job")
 }
 
-fn existing(planned: &Planned, live: &Live, checking: &Checking<'_>) -> Result<How, Why> {
+fn existing(
+    planned: &PlannedObject,
+    live: &LiveObject,
+    checking: &CheckContext<'_>,
+) -> Result<ApplyMethod, RefusalReason> {
     if live.is_record {
-        return Err(Why::Record);
+        return Err(RefusalReason::Record);
     }
     let uid = live.uid.clone();
     match Ownership::of(live, planned.recorded_uid.as_deref(), &checking.release) {
-        Ownership::Mine => Ok(How::Update { uid }),
-        Ownership::Anothers(from) if checking.take_ownership => Ok(How::Take { uid, from }),
-        Ownership::Anothers(release) => Err(Why::Anothers(release)),
-        Ownership::Shared { mine: true, .. } if planned.object.shared => Ok(How::Update { uid }),
-        Ownership::Shared { mine: false, .. } if planned.object.shared => Ok(How::Join { uid }),
-        Ownership::Shared { mine: true, others } if others.is_empty() => Ok(How::Update { uid }),
-        Ownership::Shared { others, .. } => Err(Why::SharedByOthers(others)),
-        Ownership::Nobodys => untracked(planned, live, checking),
+        Ownership::Mine => Ok(ApplyMethod::Update { uid }),
+        Ownership::OtherRelease(from) if checking.take_ownership => {
+            Ok(ApplyMethod::Take { uid, from })
+        }
+        Ownership::OtherRelease(release) => Err(RefusalReason::OtherRelease(release)),
+        Ownership::Shared { mine: true, .. } if planned.object.shared => {
+            Ok(ApplyMethod::Update { uid })
+        }
+        Ownership::Shared { mine: false, .. } if planned.object.shared => {
+            Ok(ApplyMethod::Join { uid })
+        }
+        Ownership::Shared { mine: true, others } if others.is_empty() => {
+            Ok(ApplyMethod::Update { uid })
+        }
+        Ownership::Shared { others, .. } => Err(RefusalReason::SharedByOthers(others)),
+        Ownership::Unowned => untracked(planned, live, checking),
     }
 }
 
-fn untracked(planned: &Planned, live: &Live, checking: &Checking<'_>) -> Result<How, Why> {
+fn untracked(
+    planned: &PlannedObject,
+    live: &LiveObject,
+    checking: &CheckContext<'_>,
+) -> Result<ApplyMethod, RefusalReason> {
     let uid = live.uid.clone();
     // Edge case 1: labels are best effort, and a record that knows only RFC-0001 has no uid to
     // compare. Then the inventory is the authority on what the release applied.
-    let tracked = planned.known == Known::Inventoried && planned.recorded_uid.is_none();
+    let tracked = planned.known == TrackedAs::Inventoried && planned.recorded_uid.is_none();
     if tracked && live.helm.is_none() {
-        return Ok(How::Update { uid });
+        return Ok(ApplyMethod::Update { uid });
     }
     let identity = &planned.object.entry.identity;
     if checking.adopt.allows(identity, live.helm.is_some()) {
-        return Ok(How::Adopt { uid });
+        return Ok(ApplyMethod::Adopt { uid });
     }
     match &live.helm {
-        Some(release) => Err(Why::Helms(release.clone())),
-        None => Err(Why::Untracked),
+        Some(release) => Err(RefusalReason::HelmOwned(release.clone())),
+        None => Err(RefusalReason::Untracked),
     }
 }
 
 /// Why an object has to be written down before it is sent, unless the record has it already: in
 /// the inventory, or as kept, where a failed attempt must leave it.
-fn intent(planned: &Planned, how: &How) -> Option<PendingWhy> {
-    match (planned.known, how) {
-        (_, How::Completed) | (Known::Inventoried, _) => None,
-        (Known::Kept, How::Create) => Some(PendingWhy::Create),
-        (Known::Kept, _) => None,
+fn intent(planned: &PlannedObject, method: &ApplyMethod) -> Option<PendingWhy> {
+    match (planned.known, method) {
+        (_, ApplyMethod::Completed) | (TrackedAs::Inventoried, _) => None,
+        (TrackedAs::Kept, ApplyMethod::Create) => Some(PendingWhy::Create),
+        (TrackedAs::Kept, _) => None,
         // What was there before the first attempt is still there, with our label on it by now.
-        (Known::Pending(why), How::Update { .. } | How::Join { .. }) => Some(why),
-        (_, How::Adopt { .. }) => Some(PendingWhy::Adopt),
-        (_, How::Take { .. }) => Some(PendingWhy::Take),
-        (_, How::Create | How::Join { .. }) => Some(PendingWhy::Create),
-        (Known::No, How::Update { .. }) => Some(PendingWhy::Repair),
+        (TrackedAs::Pending(why), ApplyMethod::Update { .. } | ApplyMethod::Join { .. }) => {
+            Some(why)
+        }
+        (_, ApplyMethod::Adopt { .. }) => Some(PendingWhy::Adopt),
+        (_, ApplyMethod::Take { .. }) => Some(PendingWhy::Take),
+        (_, ApplyMethod::Create | ApplyMethod::Join { .. }) => Some(PendingWhy::Create),
+        (TrackedAs::No, ApplyMethod::Update { .. }) => Some(PendingWhy::Repair),
     }
 }

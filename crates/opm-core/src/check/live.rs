@@ -17,7 +17,7 @@ pub enum Seen {
     /// The server said, for this very object, that it is not there.
     Absent,
     /// It is there.
-    Present(Box<Live>),
+    Present(Box<LiveObject>),
     /// The server did not permit the look; its words.
     Forbidden(String),
     /// The server could not be asked; the cause.
@@ -29,7 +29,7 @@ pub type Observed = HashMap<Identity, Seen>;
 
 /// What decides whose a live object is and what may be done to it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Live {
+pub struct LiveObject {
     /// Its uid.
     pub uid: String,
     /// Its resourceVersion.
@@ -50,7 +50,7 @@ pub struct Live {
     pub is_record: bool,
 }
 
-impl Live {
+impl LiveObject {
     /// Reads a live object. Metadata is enough.
     pub fn read(object: &Map<String, Value>, release: &ReleaseId) -> Self {
         let metadata = object.get("metadata").and_then(Value::as_object);

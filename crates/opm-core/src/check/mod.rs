@@ -4,25 +4,25 @@
 //! to refuse, all at once, before anything is touched. Only a checked plan can be begun.
 
 mod apply;
+mod disown;
 mod live;
 mod ownership;
-mod parting;
 mod refusal;
 mod stale;
 mod unchanged;
 
 use std::collections::HashMap;
 
-pub use live::{Live, Observed, Seen};
-pub use ownership::{Ownership, Release, counts_as_discovered};
-pub use parting::{Parting, SharedNow, former_manager, part_with, shared_now};
-pub use refusal::{Refusal, RefusalKind, Refusals, Why, against_recreating};
+pub use disown::{Disown, SharedDecision, decide_shared, disown, former_manager};
+pub use live::{LiveObject, Observed, Seen};
+pub use ownership::{LabelledRelease, Ownership, counts_as_discovered};
+pub use refusal::{Refusal, RefusalKind, RefusalReason, Refusals, against_recreating};
 pub use unchanged::{is_unchanged, would_be_unchanged};
 
 use crate::entry::Entry;
 use crate::identity::{Identity, ObjectSelector};
 use crate::ids::ReleaseId;
-use crate::plan::{Occupants, Origin, Plan, PlanOptions, Purpose, Rename};
+use crate::plan::{Occupants, Plan, PlanOptions, Purpose, Rename, StaleOrigin};
 use crate::record::{KeptObject, KeptWhy, PendingWhy, RecordedEntry};
 
 /// Which existing objects that no release tracks may be taken over.
@@ -50,7 +50,7 @@ impl Adopt {
 
 /// What a check has to know beside the plan and the live objects.
 #[derive(Debug, Clone)]
-pub struct Checking<'a> {
+pub struct CheckContext<'a> {
     /// The release that acts.
     pub release: ReleaseId,
     /// Which untracked objects may be taken over.
@@ -63,7 +63,7 @@ pub struct Checking<'a> {
 
 /// How an object is to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum How {
+pub enum ApplyMethod {
     /// It is believed absent, and must be: send it so that it fails if it exists.
     Create,
     /// It is this release's: send it for the object with this uid.
@@ -81,7 +81,7 @@ pub enum How {
         /// The uid.
         uid: String,
         /// Whose it was.
-        from: Release,
+        from: LabelledRelease,
     },
     /// It is shared, other releases have it already, and this one joins them.
     Join {
@@ -100,11 +100,11 @@ pub struct ApplyStep {
     /// Whether it is shared between releases.
     pub shared: bool,
     /// The other releases that have it already.
-    pub shared_with: Vec<Release>,
+    pub shared_with: Vec<LabelledRelease>,
     /// Whether it is rendered as it was when it was applied last.
     pub same: bool,
     /// How to send it.
-    pub how: How,
+    pub method: ApplyMethod,
 }
 
 impl ApplyStep {
@@ -112,10 +112,13 @@ impl ApplyStep {
     /// release has for itself, and with what is adopted by name; where other releases or people
     /// have a part in an object, a conflict has to be settled first.
     pub fn forces(&self, adopt: &Adopt) -> bool {
-        match self.how {
-            How::Update { .. } => self.shared_with.is_empty(),
-            How::Adopt { .. } => matches!(adopt, Adopt::Named(_)),
-            How::Create | How::Take { .. } | How::Join { .. } | How::Completed => false,
+        match self.method {
+            ApplyMethod::Update { .. } => self.shared_with.is_empty(),
+            ApplyMethod::Adopt { .. } => matches!(adopt, Adopt::Named(_)),
+            ApplyMethod::Create
+            | ApplyMethod::Take { .. }
+            | ApplyMethod::Join { .. }
+            | ApplyMethod::Completed => false,
         }
     }
 }
@@ -131,7 +134,7 @@ pub struct CheckedPhase {
 
 /// How a stale object goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PruneHow {
+pub enum PruneMethod {
     /// It is deleted.
     Delete,
     /// Other releases share it: only this release's label is taken off.
@@ -144,18 +147,18 @@ pub struct PruneStep {
     /// Which object.
     pub entry: Entry,
     /// Where it is known from.
-    pub origin: Origin,
+    pub origin: StaleOrigin,
     /// The uid it must have.
     pub uid: String,
     /// The resourceVersion it must have, when another release could join meanwhile.
     pub resource_version: Option<String>,
     /// How it goes.
-    pub how: PruneHow,
+    pub method: PruneMethod,
 }
 
 /// A stale object that is left standing.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Keep {
+pub struct KeepDecision {
     /// Which object.
     pub entry: Entry,
     /// Why.
@@ -166,31 +169,31 @@ pub struct Keep {
 
 /// A stale object about which nothing could be found out: it stays pending.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unsettled {
+pub struct Undetermined {
     /// Which object.
     pub entry: Entry,
     /// Where it is known from.
-    pub origin: Origin,
+    pub origin: StaleOrigin,
     /// What stood in the way, in words.
     pub reason: String,
 }
 
 /// A stale object that is not there any more.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Gone {
+pub struct GoneObject {
     /// Which object.
     pub entry: Entry,
     /// Where it is known from.
-    pub origin: Origin,
+    pub origin: StaleOrigin,
 }
 
 /// An object that belongs to somebody else now: the release lets go of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Transferred {
+pub struct TransferredObject {
     /// Which object.
     pub entry: Entry,
     /// Whose it is.
-    pub to: Release,
+    pub to: LabelledRelease,
 }
 
 /// An object that may exist from now on, to be written down before anything is sent.
@@ -208,13 +211,13 @@ pub struct StaleDecisions {
     /// What is pruned, in order.
     pub prune: Vec<PruneStep>,
     /// What is left standing.
-    pub keep: Vec<Keep>,
+    pub keep: Vec<KeepDecision>,
     /// What could not be looked at.
-    pub unsettled: Vec<Unsettled>,
+    pub undetermined: Vec<Undetermined>,
     /// What is not there any more.
-    pub gone: Vec<Gone>,
+    pub gone: Vec<GoneObject>,
     /// What belongs to somebody else now.
-    pub transferred: Vec<Transferred>,
+    pub transferred: Vec<TransferredObject>,
 }
 
 /// A plan against which nothing speaks. Only [`check`] makes one.
@@ -272,7 +275,7 @@ impl Preview {
 pub fn check(
     mut plan: Plan,
     observed: &Observed,
-    checking: &Checking<'_>,
+    checking: &CheckContext<'_>,
 ) -> Result<CheckedPlan, Refusals> {
     let (mut preview, intents) = judge(&plan, observed, checking);
     if !preview.refusals.is_empty() {
@@ -301,16 +304,16 @@ pub fn check(
 }
 
 /// The same look at a plan, for showing all of it: what is refused and what is not.
-pub fn preview(plan: &Plan, observed: &Observed, checking: &Checking<'_>) -> Preview {
+pub fn preview(plan: &Plan, observed: &Observed, checking: &CheckContext<'_>) -> Preview {
     judge(plan, observed, checking).0
 }
 
-fn judge(plan: &Plan, observed: &Observed, checking: &Checking<'_>) -> (Preview, Vec<Intent>) {
+fn judge(plan: &Plan, observed: &Observed, checking: &CheckContext<'_>) -> (Preview, Vec<Intent>) {
     let mut refusals = Vec::new();
     if plan.empties() && !plan.options.allow_empty && !plan.options.no_prune {
         refusals.push(Refusal {
             object: None,
-            why: Why::EmptyRender(plan.stale.len()),
+            why: RefusalReason::EmptyRender(plan.stale.len()),
         });
     }
     let (phases, intents) = apply::phases(plan, observed, checking, &mut refusals);

@@ -13,12 +13,12 @@
 
 use std::fmt;
 
-use super::Live;
+use super::LiveObject;
 use crate::ids::ReleaseId;
 
 /// Another release, as an object's labels name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Release {
+pub struct LabelledRelease {
     /// Its id.
     pub id: String,
     /// Its name, if the labels say it.
@@ -27,7 +27,7 @@ pub struct Release {
     pub namespace: Option<String>,
 }
 
-impl fmt::Display for Release {
+impl fmt::Display for LabelledRelease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.name, &self.namespace) {
             (Some(name), Some(namespace)) => {
@@ -45,25 +45,25 @@ pub enum Ownership {
     /// This release's.
     Mine,
     /// Another release's.
-    Anothers(Release),
+    OtherRelease(LabelledRelease),
     /// Shared between releases.
     Shared {
         /// Whether this release is among them.
         mine: bool,
         /// The others.
-        others: Vec<Release>,
+        others: Vec<LabelledRelease>,
     },
     /// No release's.
-    Nobodys,
+    Unowned,
 }
 
-impl Live {
+impl LiveObject {
     /// The other releases that share the object. One that belongs to a release alone has none,
     /// unless one joined in the moment in which it ceased to be shared.
-    pub fn shared_with(&self, release: &ReleaseId) -> Vec<Release> {
+    pub fn shared_with(&self, release: &ReleaseId) -> Vec<LabelledRelease> {
         let mine = release.to_string();
         let others = self.owner.shared.iter().filter(|(id, _)| *id != mine);
-        let release = |(id, name): &(String, String)| Release {
+        let release = |(id, name): &(String, String)| LabelledRelease {
             id: id.clone(),
             name: Some(name.clone()),
             namespace: None,
@@ -74,16 +74,16 @@ impl Live {
 
 impl Ownership {
     /// Reads the table for a live object, given the uid that the record has for it.
-    pub fn of(live: &Live, recorded_uid: Option<&str>, release: &ReleaseId) -> Self {
+    pub fn of(live: &LiveObject, recorded_uid: Option<&str>, release: &ReleaseId) -> Self {
         if live.is_record {
-            return Self::Nobodys;
+            return Self::Unowned;
         }
         let mine = release.to_string();
         match live.owner.id.as_deref() {
             Some(id) if id == mine => return Self::Mine,
             Some(id) => {
                 let (name, namespace) = (live.owner.release.clone(), live.owner.namespace.clone());
-                return Self::Anothers(Release {
+                return Self::OtherRelease(LabelledRelease {
                     id: id.to_owned(),
                     name,
                     namespace,
@@ -99,13 +99,13 @@ impl Ownership {
         }
         match recorded_uid {
             Some(uid) if uid == live.uid && live.applied_by_opm => Self::Mine,
-            _ => Self::Nobodys,
+            _ => Self::Unowned,
         }
     }
 }
 
 /// Whether an object that was found by this release's label is one that `opm` applied. Endpoints
 /// and EndpointSlices inherit a Service's labels, and the record's own Secrets carry them too.
-pub fn counts_as_discovered(live: &Live) -> bool {
+pub fn counts_as_discovered(live: &LiveObject) -> bool {
     live.applied_by_opm && !live.is_record
 }

@@ -2,23 +2,23 @@
 
 use std::fmt;
 
-use super::Release;
+use super::LabelledRelease;
 use crate::identity::Identity;
 use crate::plan::{Guard, GuardFlags};
 
 /// What speaks against a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum RefusalReason {
     /// It is being deleted.
     Terminating,
     /// It exists and no release tracks it.
     Untracked,
     /// It exists, and Helm owns it.
-    Helms(String),
+    HelmOwned(String),
     /// It is another release's.
-    Anothers(Release),
+    OtherRelease(LabelledRelease),
     /// Other releases share it, and this one renders it for itself alone.
-    SharedByOthers(Vec<Release>),
+    SharedByOthers(Vec<LabelledRelease>),
     /// It is the record of a release.
     Record,
     /// The server did not permit a look at it.
@@ -41,7 +41,7 @@ pub struct Refusal {
     /// The object, unless the reason is about the whole plan.
     pub object: Option<Identity>,
     /// The reason.
-    pub why: Why,
+    pub why: RefusalReason,
 }
 
 /// Which kind of refusal it is: each has an exit code of its own.
@@ -62,10 +62,11 @@ pub struct Refusals(pub Vec<Refusal>);
 impl Refusals {
     /// Which kind of refusal they amount to.
     pub fn kind(&self) -> RefusalKind {
-        let all = |test: fn(&Why) -> bool| self.0.iter().all(|refusal| test(&refusal.why));
-        if all(|why| matches!(why, Why::Forbidden(_))) {
+        let all =
+            |test: fn(&RefusalReason) -> bool| self.0.iter().all(|refusal| test(&refusal.why));
+        if all(|why| matches!(why, RefusalReason::Forbidden(_))) {
             RefusalKind::Forbidden
-        } else if all(|why| matches!(why, Why::Unreachable(_))) {
+        } else if all(|why| matches!(why, RefusalReason::Unreachable(_))) {
             RefusalKind::Unreachable
         } else {
             RefusalKind::Refused
@@ -96,29 +97,35 @@ impl Refusal {
             .map(|o| format!("Resource {o}"))
             .unwrap_or_default();
         match &self.why {
-            Why::Terminating => format!("{resource} is being deleted"),
-            Why::Untracked => {
+            RefusalReason::Terminating => format!("{resource} is being deleted"),
+            RefusalReason::Untracked => {
                 format!("{resource} already exists but is not tracked by this release")
             }
-            Why::Helms(release) => format!("{resource} belongs to the Helm release {release}"),
-            Why::Anothers(release) => format!("{resource} belongs to release {release}"),
-            Why::SharedByOthers(releases) => {
+            RefusalReason::HelmOwned(release) => {
+                format!("{resource} belongs to the Helm release {release}")
+            }
+            RefusalReason::OtherRelease(release) => {
+                format!("{resource} belongs to release {release}")
+            }
+            RefusalReason::SharedByOthers(releases) => {
                 format!("{resource} is shared by release {}", list(releases))
             }
-            Why::Record => format!("{resource} is the record of a release"),
-            Why::Forbidden(cause) => format!("{resource} may not be read: {cause}"),
-            Why::Unreachable(cause) => format!("{resource} could not be read: {cause}"),
-            Why::Occupied(objects) => {
+            RefusalReason::Record => format!("{resource} is the record of a release"),
+            RefusalReason::Forbidden(cause) => format!("{resource} may not be read: {cause}"),
+            RefusalReason::Unreachable(cause) => format!("{resource} could not be read: {cause}"),
+            RefusalReason::Occupied(objects) => {
                 format!(
                     "{resource} still holds objects that would go with it: {}",
                     list(objects)
                 )
             }
-            Why::OccupantsUnknown(cause) => {
+            RefusalReason::OccupantsUnknown(cause) => {
                 format!("what {resource} holds could not be found out: {cause}")
             }
-            Why::Guarded(_) => format!("{resource} is of a kind that is not deleted on the side"),
-            Why::EmptyRender(count) => {
+            RefusalReason::Guarded(_) => {
+                format!("{resource} is of a kind that is not deleted on the side")
+            }
+            RefusalReason::EmptyRender(count) => {
                 format!("the module renders no objects, and {count} would be removed")
             }
         }
@@ -127,27 +134,35 @@ impl Refusal {
     /// What to do next.
     pub fn hint(&self) -> String {
         match &self.why {
-            Why::Terminating => {
+            RefusalReason::Terminating => {
                 "Wait for deletion to complete before applying, or use --wait-for-deletion".into()
             }
-            Why::Untracked => "Delete it manually or use --adopt to take ownership".into(),
-            Why::Helms(_) => format!("Use --adopt={} to take it from Helm", self.named()),
-            Why::Anothers(_) => "Use --take-ownership to transfer it to this release".into(),
-            Why::SharedByOthers(_) => {
+            RefusalReason::Untracked => {
+                "Delete it manually or use --adopt to take ownership".into()
+            }
+            RefusalReason::HelmOwned(_) => {
+                format!("Use --adopt={} to take it from Helm", self.named())
+            }
+            RefusalReason::OtherRelease(_) => {
+                "Use --take-ownership to transfer it to this release".into()
+            }
+            RefusalReason::SharedByOthers(_) => {
                 "Annotate it with opmodel.dev/shared: \"true\" to share it".into()
             }
-            Why::Record => "Give the rendered object another name".into(),
-            Why::Forbidden(_) => "Ask for the right to get and list it".into(),
-            Why::Unreachable(_) => "Try again when the API server answers for it".into(),
-            Why::Occupied(_) => format!("Remove them first, or go on without {}", self.flag()),
-            Why::OccupantsUnknown(_) => {
+            RefusalReason::Record => "Give the rendered object another name".into(),
+            RefusalReason::Forbidden(_) => "Ask for the right to get and list it".into(),
+            RefusalReason::Unreachable(_) => "Try again when the API server answers for it".into(),
+            RefusalReason::Occupied(_) => {
+                format!("Remove them first, or go on without {}", self.flag())
+            }
+            RefusalReason::OccupantsUnknown(_) => {
                 format!(
                     "Ask for the right to list it, or go on without {}",
                     self.flag()
                 )
             }
-            Why::Guarded(guard) => format!("Use {} as well", guard.flag()),
-            Why::EmptyRender(_) => {
+            RefusalReason::Guarded(guard) => format!("Use {} as well", guard.flag()),
+            RefusalReason::EmptyRender(_) => {
                 "Use --allow-empty if that is meant, or `opm mod delete` to remove the release"
                     .into()
             }
@@ -190,6 +205,6 @@ pub fn against_recreating(identity: &Identity, guards: GuardFlags) -> Option<Ref
     let guard = guards.in_the_way(identity)?;
     Some(Refusal {
         object: Some(identity.clone()),
-        why: Why::Guarded(guard),
+        why: RefusalReason::Guarded(guard),
     })
 }

@@ -3,13 +3,15 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::{
-    Checking, Gone, Keep, Live, Observed, Ownership, PruneHow, PruneStep, Refusal, Release, Seen,
-    StaleDecisions, Transferred, Unsettled, Why,
+    CheckContext, GoneObject, KeepDecision, LabelledRelease, LiveObject, Observed, Ownership,
+    PruneMethod, PruneStep, Refusal, RefusalReason, Seen, StaleDecisions, TransferredObject,
+    Undetermined,
 };
 use crate::entry::Entry;
 use crate::identity::Identity;
 use crate::plan::{
-    Guard, Occupant, Occupants, Origin, Plan, Purpose, Stale, ignored_in_namespace, lives_in,
+    Guard, Occupant, Occupants, Plan, Purpose, StaleObject, StaleOrigin, ignored_in_namespace,
+    lives_in,
 };
 use crate::record::{KeptObject, KeptWhy};
 
@@ -17,7 +19,7 @@ use crate::record::{KeptObject, KeptWhy};
 pub(super) fn decide(
     plan: &Plan,
     observed: &Observed,
-    checking: &Checking<'_>,
+    checking: &CheckContext<'_>,
     refusals: &mut Vec<Refusal>,
 ) -> StaleDecisions {
     let mut decisions = StaleDecisions::default();
@@ -35,21 +37,21 @@ pub(super) fn decide(
 }
 
 fn one(
-    stale: &Stale,
+    stale: &StaleObject,
     plan: &Plan,
     seen: Option<&Seen>,
-    checking: &Checking<'_>,
+    checking: &CheckContext<'_>,
     decisions: &mut StaleDecisions,
 ) {
-    let Stale { entry, origin } = stale.clone();
+    let StaleObject { entry, origin } = stale.clone();
     let reason = match seen {
         Some(Seen::Present(live)) => return present(stale, plan, live, checking, decisions),
-        Some(Seen::Absent) => return decisions.gone.push(Gone { entry, origin }),
+        Some(Seen::Absent) => return decisions.gone.push(GoneObject { entry, origin }),
         Some(Seen::Forbidden(cause)) => format!("not permitted to read it: {cause}"),
         Some(Seen::Unreachable(cause)) => format!("could not be read: {cause}"),
         None => "nobody has looked".to_owned(),
     };
-    decisions.unsettled.push(Unsettled {
+    decisions.undetermined.push(Undetermined {
         entry,
         origin,
         reason,
@@ -57,24 +59,24 @@ fn one(
 }
 
 fn present(
-    stale: &Stale,
+    stale: &StaleObject,
     plan: &Plan,
-    live: &Live,
-    checking: &Checking<'_>,
+    live: &LiveObject,
+    checking: &CheckContext<'_>,
     decisions: &mut StaleDecisions,
 ) {
-    let Stale { entry, origin } = stale.clone();
+    let StaleObject { entry, origin } = stale.clone();
     if let Some(to) = somebody_else(&entry, live, checking) {
-        return decisions.transferred.push(Transferred { entry, to });
+        return decisions.transferred.push(TransferredObject { entry, to });
     }
     let shared_with = match Ownership::of(live, entry.uid.as_deref(), &checking.release) {
         Ownership::Mine | Ownership::Shared { .. } => live.shared_with(&checking.release),
-        Ownership::Nobodys | Ownership::Anothers(_) => {
+        Ownership::Unowned | Ownership::OtherRelease(_) => {
             let reason = match live.is_record {
                 true => "it is the record of a release".to_owned(),
                 false => "it carries no label of this release".to_owned(),
             };
-            return decisions.keep.push(Keep {
+            return decisions.keep.push(KeepDecision {
                 entry,
                 why: KeptWhy::NotMine,
                 reason,
@@ -82,10 +84,10 @@ fn present(
         }
     };
     if live.terminating {
-        return decisions.gone.push(Gone { entry, origin });
+        return decisions.gone.push(GoneObject { entry, origin });
     }
     if let Some((why, reason)) = stands(stale, plan, live, !shared_with.is_empty()) {
-        return decisions.keep.push(Keep { entry, why, reason });
+        return decisions.keep.push(KeepDecision { entry, why, reason });
     }
     let alone = shared_with.is_empty();
     let was_shared = !live.owner.shared.is_empty();
@@ -95,24 +97,29 @@ fn present(
         uid: live.uid.clone(),
         // Another release could join between the look and the delete.
         resource_version: was_shared.then(|| live.resource_version.clone()),
-        how: if alone {
-            PruneHow::Delete
+        method: if alone {
+            PruneMethod::Delete
         } else {
-            PruneHow::LeaveShared
+            PruneMethod::LeaveShared
         },
     });
 }
 
 /// Why an object of this release is left standing, if it is.
-fn stands(stale: &Stale, plan: &Plan, live: &Live, shared: bool) -> Option<(KeptWhy, String)> {
+fn stands(
+    stale: &StaleObject,
+    plan: &Plan,
+    live: &LiveObject,
+    shared: bool,
+) -> Option<(KeptWhy, String)> {
     if plan.purpose == Purpose::PruneKept {
         return None;
     }
     let was_there_before = match stale.origin {
-        Origin::Pending { why, .. } => why.was_there_before(),
+        StaleOrigin::Pending { why, .. } => why.was_there_before(),
         // Kept as not ours, though it carries our label: a failed adoption put it there.
-        Origin::Kept(why) => why == KeptWhy::NotMine,
-        Origin::Inventory => false,
+        StaleOrigin::Kept(why) => why == KeptWhy::NotMine,
+        StaleOrigin::Inventory => false,
     };
     if was_there_before {
         let reason = "it was there before this release tried to take it over";
@@ -147,7 +154,7 @@ fn stands(stale: &Stale, plan: &Plan, live: &Live, shared: bool) -> Option<(Kept
 fn look_into(
     plan: &Plan,
     decisions: &StaleDecisions,
-    checking: &Checking<'_>,
+    checking: &CheckContext<'_>,
     refusals: &mut Vec<Refusal>,
 ) {
     let going: HashSet<&Identity> = decisions
@@ -158,15 +165,15 @@ fn look_into(
     for step in decisions
         .prune
         .iter()
-        .filter(|step| step.how == PruneHow::Delete)
+        .filter(|step| step.method == PruneMethod::Delete)
     {
         let holder = &step.entry.identity;
         let Some(guard) = Guard::of(&holder.group_kind).filter(|guard| guard.holds_others()) else {
             continue;
         };
         let why = match checking.occupants.get(holder) {
-            None => Why::OccupantsUnknown("nobody has looked".to_owned()),
-            Some(Occupants::Unknown(cause)) => Why::OccupantsUnknown(cause.clone()),
+            None => RefusalReason::OccupantsUnknown("nobody has looked".to_owned()),
+            Some(Occupants::Unknown(cause)) => RefusalReason::OccupantsUnknown(cause.clone()),
             Some(Occupants::Known(occupants)) => {
                 let ignored = |occupant: &Occupant| {
                     guard == Guard::Namespace
@@ -180,7 +187,7 @@ fn look_into(
                     .filter(|identity| !going.contains(identity));
                 match stays.cloned().collect::<BTreeSet<_>>() {
                     stays if stays.is_empty() => continue,
-                    stays => Why::Occupied(stays.into_iter().collect()),
+                    stays => RefusalReason::Occupied(stays.into_iter().collect()),
                 }
             }
         };
@@ -207,9 +214,9 @@ fn staying<'a>(
         .chain(decisions.keep.iter().map(|keep| &keep.entry.identity))
         .chain(
             decisions
-                .unsettled
+                .undetermined
                 .iter()
-                .map(|unsettled| &unsettled.entry.identity),
+                .map(|undetermined| &undetermined.entry.identity),
         )
 }
 
@@ -218,15 +225,15 @@ fn staying<'a>(
 pub(super) fn carried(
     plan: &Plan,
     observed: &Observed,
-    checking: &Checking<'_>,
-) -> (Vec<KeptObject>, Vec<Transferred>) {
+    checking: &CheckContext<'_>,
+) -> (Vec<KeptObject>, Vec<TransferredObject>) {
     let (mut carried, mut let_go) = (Vec::new(), Vec::new());
     for kept in &plan.carried {
         let entry = &kept.entry;
         match observed.get(&entry.identity) {
             Some(Seen::Absent) => {}
             seen => match transferred_to(entry, seen, checking) {
-                Some(to) => let_go.push(Transferred {
+                Some(to) => let_go.push(TransferredObject {
                     entry: entry.clone(),
                     to,
                 }),
@@ -241,13 +248,13 @@ pub(super) fn carried(
 pub(super) fn remaining(
     plan: &mut Plan,
     observed: &Observed,
-    checking: &Checking<'_>,
-) -> Vec<Transferred> {
+    checking: &CheckContext<'_>,
+) -> Vec<TransferredObject> {
     let mut let_go = Vec::new();
     plan.remaining.retain(|recorded| {
         let entry = &recorded.entry;
         let to = transferred_to(entry, observed.get(&entry.identity), checking);
-        let_go.extend(to.clone().map(|to| Transferred {
+        let_go.extend(to.clone().map(|to| TransferredObject {
             entry: entry.clone(),
             to,
         }));
@@ -257,20 +264,28 @@ pub(super) fn remaining(
 }
 
 /// Who has an object by now, if it is certain that it is somebody else.
-fn transferred_to(entry: &Entry, seen: Option<&Seen>, checking: &Checking<'_>) -> Option<Release> {
+fn transferred_to(
+    entry: &Entry,
+    seen: Option<&Seen>,
+    checking: &CheckContext<'_>,
+) -> Option<LabelledRelease> {
     match seen {
         Some(Seen::Present(live)) => somebody_else(entry, live, checking),
         _ => None,
     }
 }
 
-fn somebody_else(entry: &Entry, live: &Live, checking: &Checking<'_>) -> Option<Release> {
+fn somebody_else(
+    entry: &Entry,
+    live: &LiveObject,
+    checking: &CheckContext<'_>,
+) -> Option<LabelledRelease> {
     match Ownership::of(live, entry.uid.as_deref(), &checking.release) {
-        Ownership::Anothers(to) => Some(to),
+        Ownership::OtherRelease(to) => Some(to),
         Ownership::Shared {
             mine: false,
             others,
         } => others.into_iter().next(),
-        Ownership::Mine | Ownership::Shared { mine: true, .. } | Ownership::Nobodys => None,
+        Ownership::Mine | Ownership::Shared { mine: true, .. } | Ownership::Unowned => None,
     }
 }

@@ -6,7 +6,7 @@ use super::shown::LAST_APPLIED;
 
 /// One step from an object's top to a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step<'a> {
+pub(crate) enum PathStep<'a> {
     /// Into a field.
     Field(&'a str),
     /// Into an item of a list: its index, or its merge keys.
@@ -23,40 +23,40 @@ const SERVER_MADE: [&str; 6] = [
     "uid",
 ];
 
-pub(super) fn is_server_made(trail: &[Step]) -> bool {
+pub(super) fn is_server_made(trail: &[PathStep]) -> bool {
     match trail {
-        [Step::Field("status")] => true,
-        [Step::Field("metadata"), Step::Field(field)] => SERVER_MADE.contains(field),
+        [PathStep::Field("status")] => true,
+        [PathStep::Field("metadata"), PathStep::Field(field)] => SERVER_MADE.contains(field),
         _ => false,
     }
 }
 
 /// Whether what stands here must not be seen. A Secret's keys may, its values not.
-pub(super) fn is_masked(trail: &[Step], secret: bool, is_mapping: bool) -> bool {
+pub(super) fn is_masked(trail: &[PathStep], secret: bool, is_mapping: bool) -> bool {
     match trail {
-        [Step::Field("data" | "stringData")] => secret && !is_mapping,
-        [Step::Field("data" | "stringData"), ..] => secret,
-        [.., Step::Field(LAST_APPLIED)] => true,
+        [PathStep::Field("data" | "stringData")] => secret && !is_mapping,
+        [PathStep::Field("data" | "stringData"), ..] => secret,
+        [.., PathStep::Field(LAST_APPLIED)] => true,
         _ => false,
     }
 }
 
 /// Whether a mapping that appears or goes here is told key by key.
-pub(super) fn is_told_by_key(trail: &[Step], secret: bool) -> bool {
+pub(super) fn is_told_by_key(trail: &[PathStep], secret: bool) -> bool {
     match trail {
-        [Step::Field("metadata")] => true,
+        [PathStep::Field("metadata")] => true,
         [
-            Step::Field("metadata"),
-            Step::Field("annotations" | "labels"),
+            PathStep::Field("metadata"),
+            PathStep::Field("annotations" | "labels"),
         ] => true,
-        [Step::Field("data" | "stringData")] => secret,
+        [PathStep::Field("data" | "stringData")] => secret,
         _ => false,
     }
 }
 
 /// Whether a value of a built-in kind is a quantity by its place.
-pub(crate) fn holds_quantity(trail: &[Step]) -> bool {
-    use Step::{Field, Item};
+pub(crate) fn holds_quantity(trail: &[PathStep]) -> bool {
+    use PathStep::{Field, Item};
     match trail {
         [
             ..,
@@ -89,15 +89,15 @@ pub(crate) fn holds_quantity(trail: &[Step]) -> bool {
 }
 
 /// The path in words: `spec.containers[name="web"].args[0]`.
-pub(crate) fn path(trail: &[Step]) -> String {
+pub(crate) fn path(trail: &[PathStep]) -> String {
     let mut text = String::new();
     for step in trail {
         // Writing into a String cannot fail.
         let _ = match step {
-            Step::Field(key) if is_plain(key) && text.is_empty() => write!(text, "{key}"),
-            Step::Field(key) if is_plain(key) => write!(text, ".{key}"),
-            Step::Field(key) => write!(text, "[{key:?}]"),
-            Step::Item(which) => write!(text, "[{which}]"),
+            PathStep::Field(key) if is_plain(key) && text.is_empty() => write!(text, "{key}"),
+            PathStep::Field(key) if is_plain(key) => write!(text, ".{key}"),
+            PathStep::Field(key) => write!(text, "[{key:?}]"),
+            PathStep::Item(which) => write!(text, "[{which}]"),
         };
     }
     text

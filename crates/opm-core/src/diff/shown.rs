@@ -12,9 +12,9 @@ pub(crate) const MASK: &str = "(masked)";
 
 /// A value that may be shown, or the fact that there is one that may not.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shown(Option<Value>);
+pub struct ShownValue(Option<Value>);
 
-impl Shown {
+impl ShownValue {
     /// A value that may be shown, save for copies of whole objects somewhere inside of it.
     pub(super) fn plain(value: &Value) -> Self {
         let mut value = value.clone();
@@ -38,7 +38,7 @@ impl Shown {
     }
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for ShownValue {
     /// JSON in one line, or a mask.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::lists::{Matching, matching};
-use super::place::{self, Step, holds_quantity};
+use super::place::{self, PathStep, holds_quantity};
 use super::quantity::same_quantity;
-use super::{ChangeKind, FieldChange, Shown};
+use super::{ChangeKind, FieldChange, ShownValue};
 use crate::identity::GroupKind;
 use crate::scope;
 
@@ -16,7 +16,7 @@ pub(super) fn changes(
     old: &Map<String, Value>,
     new: &Map<String, Value>,
 ) -> Vec<FieldChange> {
-    let mut walk = Walk {
+    let mut walk = DiffWalk {
         secret: kind.is("", "Secret"),
         quantities: scope::builtin(kind).is_some(),
         trail: Vec::new(),
@@ -26,16 +26,16 @@ pub(super) fn changes(
     walk.changes
 }
 
-struct Walk<'a> {
+struct DiffWalk<'a> {
     secret: bool,
     /// Whether the server reads quantities where this kind has them. A custom resource's are
     /// texts to it.
     quantities: bool,
-    trail: Vec<Step<'a>>,
+    trail: Vec<PathStep<'a>>,
     changes: Vec<FieldChange>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> DiffWalk<'a> {
     fn mappings(
         &mut self,
         old: Option<&'a Map<String, Value>>,
@@ -48,11 +48,11 @@ impl<'a> Walk<'a> {
             .collect();
         for key in keys {
             let of = |mapping: Option<&'a Map<String, Value>>| mapping.and_then(|m| m.get(key));
-            self.step(Step::Field(key), of(old), of(new));
+            self.step(PathStep::Field(key), of(old), of(new));
         }
     }
 
-    fn step(&mut self, step: Step<'a>, old: Option<&'a Value>, new: Option<&'a Value>) {
+    fn step(&mut self, step: PathStep<'a>, old: Option<&'a Value>, new: Option<&'a Value>) {
         self.trail.push(step);
         let present = |value: Option<&'a Value>| value.filter(|value| !value.is_null());
         if !place::is_server_made(&self.trail) {
@@ -65,7 +65,10 @@ impl<'a> Walk<'a> {
         let is_mapping = [old, new].into_iter().flatten().all(Value::is_object);
         if place::is_masked(&self.trail, self.secret, is_mapping) {
             if old != new {
-                self.report(old.map(|_| Shown::masked()), new.map(|_| Shown::masked()));
+                self.report(
+                    old.map(|_| ShownValue::masked()),
+                    new.map(|_| ShownValue::masked()),
+                );
             }
             return;
         }
@@ -79,25 +82,26 @@ impl<'a> Walk<'a> {
             (Some(Value::Array(old)), Some(Value::Array(new))) => self.lists(old, new),
             (None, None) => {}
             (Some(old), Some(new)) if self.same(old, new) => {}
-            _ => self.report(old.map(Shown::plain), new.map(Shown::plain)),
+            _ => self.report(old.map(ShownValue::plain), new.map(ShownValue::plain)),
         }
     }
 
     fn lists(&mut self, old: &'a [Value], new: &'a [Value]) {
         let name = match self.trail.last() {
-            Some(Step::Field(name)) => name,
+            Some(PathStep::Field(name)) => name,
             _ => "",
         };
         match matching(name, old, new) {
             Matching::Whole => {
                 if old != new {
-                    let shown = |items: &[Value]| Some(Shown::plain(&Value::from(items.to_vec())));
+                    let shown =
+                        |items: &[Value]| Some(ShownValue::plain(&Value::from(items.to_vec())));
                     self.report(shown(old), shown(new));
                 }
             }
             Matching::Index => {
                 for index in 0..old.len().max(new.len()) {
-                    let step = Step::Item(index.to_string());
+                    let step = PathStep::Item(index.to_string());
                     self.step(step, old.get(index), new.get(index));
                 }
             }
@@ -124,12 +128,12 @@ impl<'a> Walk<'a> {
         };
         let (before, after) = (order(old), order(new));
         if before != after {
-            let shown = |order: Vec<String>| Some(Shown::plain(&Value::from(order)));
+            let shown = |order: Vec<String>| Some(ShownValue::plain(&Value::from(order)));
             self.report(shown(before), shown(after));
         }
         let added = new.iter().filter(|(key, _)| !old_by_key.contains_key(key));
         for (key, _) in old.iter().chain(added) {
-            let step = Step::Item((*key).clone());
+            let step = PathStep::Item((*key).clone());
             self.step(
                 step,
                 old_by_key.get(key).copied(),
@@ -149,7 +153,7 @@ impl<'a> Walk<'a> {
             || (self.quantities && holds_quantity(&self.trail) && same_quantity(old, new))
     }
 
-    fn report(&mut self, old: Option<Shown>, new: Option<Shown>) {
+    fn report(&mut self, old: Option<ShownValue>, new: Option<ShownValue>) {
         let kind = match (&old, &new) {
             (None, _) => ChangeKind::Added,
             (_, None) => ChangeKind::Removed,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::FieldDrift;
-use crate::diff::{Step, path};
+use crate::diff::{PathStep, path};
 use crate::ids::ReleaseId;
 use crate::labels::{FIELD_MANAGER, shared_field_manager};
 
@@ -18,7 +18,7 @@ const CONTROLLERS: &[&str] = &[
 type Tree = Map<String, Value>;
 
 /// One entry of `managedFields` that is not `opm`'s apply.
-pub(super) struct Other<'a> {
+pub(super) struct OtherManager<'a> {
     manager: &'a str,
     subresource: &'a str,
     time: Option<&'a str>,
@@ -30,7 +30,7 @@ pub(super) struct Other<'a> {
 pub(super) struct Managers<'a> {
     own: Vec<&'a Tree>,
     own_time: Option<&'a str>,
-    others: Vec<Other<'a>>,
+    others: Vec<OtherManager<'a>>,
     /// The API version that `opm` applied in.
     pub(super) applied_in: Option<&'a str>,
 }
@@ -60,7 +60,7 @@ impl<'a> Managers<'a> {
                 managers.own_time = managers.own_time.max(text("time"));
                 managers.applied_in = text("apiVersion");
             } else {
-                managers.others.push(Other {
+                managers.others.push(OtherManager {
                     manager,
                     subresource,
                     time: text("time"),
@@ -85,20 +85,20 @@ impl<'a> Managers<'a> {
     }
 
     /// Who owns a place now, or something above or below it: the latest of them.
-    pub(super) fn owner(&self, keys: &[String], version: &str) -> Owner<'a> {
+    pub(super) fn owner(&self, keys: &[String], version: &str) -> FieldOwner<'a> {
         let owning = self
             .others
             .iter()
             .filter(|other| other.api_version == version && owns(other.tree, keys));
         match owning.max_by_key(|other| other.time) {
-            None => Owner::Nobody,
+            None => FieldOwner::Nobody,
             // The only one of the cluster's controllers that writes through `scale`.
             Some(other)
                 if other.subresource == "scale" && other.manager == "kube-controller-manager" =>
             {
-                Owner::Autoscaler
+                FieldOwner::Autoscaler
             }
-            Some(other) => Owner::Manager {
+            Some(other) => FieldOwner::Manager {
                 name: other.manager,
                 time: other.time,
             },
@@ -134,7 +134,7 @@ impl<'a> Managers<'a> {
 }
 
 /// Who owns a place.
-pub(super) enum Owner<'a> {
+pub(super) enum FieldOwner<'a> {
     Nobody,
     Autoscaler,
     Manager {
@@ -193,7 +193,7 @@ fn owns(tree: &Tree, keys: &[String]) -> bool {
 fn collect<'a>(
     key: &'a str,
     value: &'a Value,
-    trail: &mut Vec<Step<'a>>,
+    trail: &mut Vec<PathStep<'a>>,
     leaves: &mut Vec<String>,
 ) {
     trail.push(step(key));
@@ -208,12 +208,12 @@ fn collect<'a>(
     trail.pop();
 }
 
-fn step(key: &str) -> Step<'_> {
+fn step(key: &str) -> PathStep<'_> {
     match key.split_once(':') {
-        Some(("f", field)) => Step::Field(field),
-        Some(("k", keys)) => Step::Item(item_label(keys)),
-        Some((_, item)) => Step::Item(item.to_owned()),
-        None => Step::Field(key),
+        Some(("f", field)) => PathStep::Field(field),
+        Some(("k", keys)) => PathStep::Item(item_label(keys)),
+        Some((_, item)) => PathStep::Item(item.to_owned()),
+        None => PathStep::Field(key),
     }
 }
 

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::FieldDrift;
-use super::managers::{Managers, Node, Owner, item_label};
+use super::managers::{FieldOwner, Managers, Node, item_label};
 use crate::canonical::value_bytes;
-use crate::diff::{Step, holds_quantity, path, same_quantity};
+use crate::diff::{PathStep, holds_quantity, path, same_quantity};
 use crate::identity::GroupKind;
 use crate::scope;
 
@@ -14,7 +14,7 @@ const APPLIED_METADATA: [&str; 4] = ["annotations", "finalizers", "labels", "own
 
 /// Whether something that was applied is not owned any more.
 pub(super) fn has_unowned(desired: &Map<String, Value>, managers: &Managers<'_>) -> bool {
-    let mut walk = Walk::new(desired, None, managers);
+    let mut walk = DriftWalk::new(desired, None, managers);
     walk.top();
     walk.unowned
 }
@@ -25,12 +25,12 @@ pub(super) fn drifted(
     live: &Map<String, Value>,
     managers: &Managers<'_>,
 ) -> Vec<FieldDrift> {
-    let mut walk = Walk::new(desired, Some(live), managers);
+    let mut walk = DriftWalk::new(desired, Some(live), managers);
     walk.top();
     walk.drift
 }
 
-struct Walk<'a> {
+struct DriftWalk<'a> {
     desired: &'a Map<String, Value>,
     /// None to only find out whether there is anything to compare.
     live: Option<&'a Map<String, Value>>,
@@ -41,14 +41,14 @@ struct Walk<'a> {
     comparable: bool,
     /// Whether the server reads quantities where this kind has them.
     quantities: bool,
-    trail: Vec<Step<'a>>,
+    trail: Vec<PathStep<'a>>,
     /// The same place, as the trees of owned fields write it.
     keys: Vec<String>,
     unowned: bool,
     drift: Vec<FieldDrift>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> DriftWalk<'a> {
     fn new(
         desired: &'a Map<String, Value>,
         live: Option<&'a Map<String, Value>>,
@@ -113,7 +113,7 @@ impl<'a> Walk<'a> {
     ) {
         let owned_as = format!("f:{key}");
         let below = own.child(&owned_as);
-        self.trail.push(Step::Field(key));
+        self.trail.push(PathStep::Field(key));
         self.keys.push(owned_as);
         visit(self, value, live, &below);
         self.keys.pop();
@@ -167,7 +167,7 @@ impl<'a> Walk<'a> {
     fn item(&mut self, key: &'a str, item: &'a Value, live: Option<&'a Value>, own: &Node<'a>) {
         let live = live.and_then(Value::as_array).into_iter().flatten();
         let live = live.into_iter().find(|live| is_item(live, &key[2..]));
-        self.trail.push(Step::Item(item_label(&key[2..])));
+        self.trail.push(PathStep::Item(item_label(&key[2..])));
         self.keys.push(key.to_owned());
         self.value(item, live, &own.child(key));
         self.keys.pop();
@@ -209,10 +209,10 @@ impl<'a> Walk<'a> {
             return;
         }
         let (by, at) = match self.managers.owner(&self.keys, self.version) {
-            Owner::Autoscaler => return,
-            Owner::Nobody if !self.comparable => return,
-            Owner::Nobody => (None, None),
-            Owner::Manager { name, time } => (Some(name.to_owned()), time.map(str::to_owned)),
+            FieldOwner::Autoscaler => return,
+            FieldOwner::Nobody if !self.comparable => return,
+            FieldOwner::Nobody => (None, None),
+            FieldOwner::Manager { name, time } => (Some(name.to_owned()), time.map(str::to_owned)),
         };
         self.drift.push(FieldDrift { field, by, at });
     }
@@ -223,7 +223,7 @@ impl<'a> Walk<'a> {
             (Value::Object(live), Value::Object(desired)) => {
                 let mut wanted = desired.iter().filter(|(_, value)| !is_empty(value));
                 wanted.all(|(key, value)| {
-                    self.trail.push(Step::Field(key));
+                    self.trail.push(PathStep::Field(key));
                     let holds = live.get(key).is_some_and(|live| self.holds(live, value));
                     self.trail.pop();
                     holds

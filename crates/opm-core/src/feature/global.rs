@@ -7,7 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Choice, Feature, FeatureError, FeatureName, FeatureSet, FeatureStore, Mode, State};
+use super::{
+    Choice, Feature, FeatureError, FeatureName, FeatureSet, FeatureState, FeatureStore, Mode,
+};
 
 static STORE: FeatureStore = FeatureStore::shipped();
 
@@ -27,7 +29,7 @@ pub fn set_default(features: impl IntoIterator<Item = Feature>) -> Result<(), Fe
 }
 
 /// All that is known about a feature. See [`FeatureSet::get`].
-pub fn get(name: impl AsRef<str>) -> Result<State, FeatureError> {
+pub fn get(name: impl AsRef<str>) -> Result<FeatureState, FeatureError> {
     STORE.get(name)
 }
 

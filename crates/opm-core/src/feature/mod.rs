@@ -27,6 +27,6 @@ pub use defaults::Defaults;
 pub use error::FeatureError;
 pub use model::{Feature, Mode, Stage};
 pub use name::FeatureName;
-pub use set::{FeatureSet, State};
+pub use set::{FeatureSet, FeatureState};
 pub use store::FeatureStore;
 pub use version::FeatureVersion;

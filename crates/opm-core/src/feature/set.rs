@@ -13,7 +13,7 @@ pub struct FeatureSet {
 
 /// All that is known about one feature: what is declared, what was chosen, what holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct State {
+pub struct FeatureState {
     /// Which feature.
     pub name: FeatureName,
     /// Whether it is on.
@@ -52,13 +52,13 @@ impl FeatureSet {
     }
 
     /// All that is known about a feature that is declared or chosen.
-    pub fn get(&self, name: impl AsRef<str>) -> Result<State, FeatureError> {
+    pub fn get(&self, name: impl AsRef<str>) -> Result<FeatureState, FeatureError> {
         let name = name.as_ref();
         let (declared, user) = (self.defaults.get(name), self.choices.get(name));
         if declared.is_none() && user.is_none() {
             return Err(FeatureError::NotFound(name.to_owned()));
         }
-        Ok(State {
+        Ok(FeatureState {
             name: FeatureName::new(name)?,
             enabled: self.is_enabled(name),
             user,

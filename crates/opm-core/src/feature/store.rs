@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 
 use super::{Choice, Choices, Defaults, Feature, FeatureError, FeatureName, FeatureSet};
-use super::{Mode, State};
+use super::{FeatureState, Mode};
 
 /// Features that several threads set and ask for.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl FeatureStore {
     }
 
     /// All that is known about a feature that is declared or chosen.
-    pub fn get(&self, name: impl AsRef<str>) -> Result<State, FeatureError> {
+    pub fn get(&self, name: impl AsRef<str>) -> Result<FeatureState, FeatureError> {
         self.snapshot().get(name)
     }
 

@@ -1,9 +1,9 @@
 //! Kinds that tell how they are by conditions, custom resources above all.
 
-use super::fields::Fields;
-use super::{Health, State};
+use super::fields::ObjectFields;
+use super::{Health, HealthState};
 
-pub(super) fn definition(fields: &Fields<'_>) -> Health {
+pub(super) fn definition(fields: &ObjectFields<'_>) -> Health {
     if let Some(names) = fields.condition("NamesAccepted")
         && names.is("False")
     {
@@ -15,7 +15,7 @@ pub(super) fn definition(fields: &Fields<'_>) -> Health {
     }
 }
 
-pub(super) fn api_service(fields: &Fields<'_>) -> Health {
+pub(super) fn api_service(fields: &ObjectFields<'_>) -> Health {
     match fields.condition("Available") {
         Some(available) if available.is("True") => Health::ready(),
         Some(available) => Health::degraded(available.words()),
@@ -35,20 +35,20 @@ enum Bad {
 
 /// The conditions that controllers agree on, in the order in which they are asked: what will not
 /// mend itself, what is being worked on, and whether the object does what it is there for.
-const CONDITIONS: &[(&str, Bad, State)] = &[
-    ("Stalled", Bad::IfTrue, State::Failed),
-    ("Failed", Bad::IfTrue, State::Failed),
-    ("Reconciling", Bad::IfTrue, State::Progressing),
-    ("Degraded", Bad::IfTrue, State::Degraded),
-    ("Synced", Bad::IfFalse, State::Degraded),
-    ("Healthy", Bad::IfFalse, State::Degraded),
-    ("Ready", Bad::UnlessTrue, State::Progressing),
-    ("Available", Bad::UnlessTrue, State::Progressing),
+const CONDITIONS: &[(&str, Bad, HealthState)] = &[
+    ("Stalled", Bad::IfTrue, HealthState::Failed),
+    ("Failed", Bad::IfTrue, HealthState::Failed),
+    ("Reconciling", Bad::IfTrue, HealthState::Progressing),
+    ("Degraded", Bad::IfTrue, HealthState::Degraded),
+    ("Synced", Bad::IfFalse, HealthState::Degraded),
+    ("Healthy", Bad::IfFalse, HealthState::Degraded),
+    ("Ready", Bad::UnlessTrue, HealthState::Progressing),
+    ("Available", Bad::UnlessTrue, HealthState::Progressing),
 ];
 
 /// An object without any of these conditions is ready. A condition about an earlier generation
 /// says nothing about this one.
-pub(super) fn generic(fields: &Fields<'_>) -> Health {
+pub(super) fn generic(fields: &ObjectFields<'_>) -> Health {
     for (kind, bad, state) in CONDITIONS {
         let Some(condition) = fields.condition(kind) else {
             continue;

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 /// A live object, read by JSON pointers.
-pub(super) struct Fields<'a>(pub(super) &'a Map<String, Value>);
+pub(super) struct ObjectFields<'a>(pub(super) &'a Map<String, Value>);
 
-impl<'a> Fields<'a> {
+impl<'a> ObjectFields<'a> {
     pub(super) fn get(&self, pointer: &str) -> Option<&'a Value> {
         let mut parts = pointer.split('/').skip(1);
         let mut value = self.0.get(parts.next()?)?;

@@ -20,11 +20,11 @@ use serde_json::{Map, Value};
 pub use pod::{why_not_ready, with_pods};
 pub use rules::{has_pods, says_nothing, takes_time};
 
-use fields::Fields;
+use fields::ObjectFields;
 
 /// How an object is doing, from best to worst: the worst of its parts is how a whole is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum State {
+pub enum HealthState {
     /// It does what it is there for.
     Ready,
     /// It is on its way.
@@ -37,7 +37,7 @@ pub enum State {
     Failed,
 }
 
-impl State {
+impl HealthState {
     /// The word that scripts see.
     pub fn word(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl State {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
     /// In one word.
-    pub state: State,
+    pub state: HealthState,
     /// In a few words; empty when there is nothing to say.
     pub message: String,
 }
@@ -62,35 +62,35 @@ pub struct Health {
 impl Health {
     /// It is ready.
     pub fn ready() -> Self {
-        Self::new(State::Ready, "")
+        Self::new(HealthState::Ready, "")
     }
 
     /// It is ready, and there is something to say about it.
     pub fn ready_with(message: impl Into<String>) -> Self {
-        Self::new(State::Ready, message)
+        Self::new(HealthState::Ready, message)
     }
 
     /// It is on its way, waiting for something.
     pub fn progressing(message: impl Into<String>) -> Self {
-        Self::new(State::Progressing, message)
+        Self::new(HealthState::Progressing, message)
     }
 
     /// It could not be looked at.
     pub fn unknown(message: impl Into<String>) -> Self {
-        Self::new(State::Unknown, message)
+        Self::new(HealthState::Unknown, message)
     }
 
     /// It does not do all that it should.
     pub fn degraded(message: impl Into<String>) -> Self {
-        Self::new(State::Degraded, message)
+        Self::new(HealthState::Degraded, message)
     }
 
     /// It will not become ready.
     pub fn failed(message: impl Into<String>) -> Self {
-        Self::new(State::Failed, message)
+        Self::new(HealthState::Failed, message)
     }
 
-    pub(crate) fn new(state: State, message: impl Into<String>) -> Self {
+    pub(crate) fn new(state: HealthState, message: impl Into<String>) -> Self {
         Self {
             state,
             message: message.into(),
@@ -99,18 +99,18 @@ impl Health {
 
     /// Whether it is ready.
     pub fn is_ready(&self) -> bool {
-        self.state == State::Ready
+        self.state == HealthState::Ready
     }
 }
 
 impl fmt::Display for Health {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = match self.state {
-            State::Ready => "ready",
-            State::Progressing => "in progress",
-            State::Unknown => "unknown",
-            State::Degraded => "degraded",
-            State::Failed => "failed",
+            HealthState::Ready => "ready",
+            HealthState::Progressing => "in progress",
+            HealthState::Unknown => "unknown",
+            HealthState::Degraded => "degraded",
+            HealthState::Failed => "failed",
         };
         match self.message.as_str() {
             "" => f.write_str(word),
@@ -121,7 +121,7 @@ impl fmt::Display for Health {
 
 /// How a live object is doing. Jobs and bare Pods are ready once they are complete or ready.
 pub fn of(object: &Map<String, Value>) -> Health {
-    let fields = Fields(object);
+    let fields = ObjectFields(object);
     if fields.text("/metadata/deletionTimestamp").is_some() {
         return Health::progressing(leaving(&fields));
     }
@@ -132,7 +132,7 @@ pub fn of(object: &Map<String, Value>) -> Health {
 }
 
 /// What an object waits for that is being deleted.
-fn leaving(fields: &Fields<'_>) -> String {
+fn leaving(fields: &ObjectFields<'_>) -> String {
     let held: Vec<&str> = fields
         .list("/metadata/finalizers")
         .iter()
@@ -148,7 +148,7 @@ fn leaving(fields: &Fields<'_>) -> String {
 }
 
 /// The controller has not yet looked at what was applied last, so its status is about the past.
-fn unseen_generation(fields: &Fields<'_>) -> Option<Health> {
+fn unseen_generation(fields: &ObjectFields<'_>) -> Option<Health> {
     let generation = fields.number("/metadata/generation")?;
     let observed = fields.number("/status/observedGeneration")?;
     (observed < generation)

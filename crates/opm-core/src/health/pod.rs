@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::Fields;
-use super::{Health, State};
+use super::fields::ObjectFields;
+use super::{Health, HealthState};
 
 /// Why a container waits when it will hardly come up by itself.
 const TROUBLE: &[&str] = &[
@@ -19,7 +19,7 @@ const TROUBLE: &[&str] = &[
     "StartError",
 ];
 
-pub(super) fn pod(fields: &Fields<'_>) -> Health {
+pub(super) fn pod(fields: &ObjectFields<'_>) -> Health {
     let ready = fields
         .condition("Ready")
         .is_some_and(|ready| ready.is("True"));
@@ -44,9 +44,9 @@ pub fn with_pods(health: Health, pods: &[Map<String, Value>]) -> Health {
     }
     let stuck = pods
         .iter()
-        .any(|object| pod(&Fields(object)).state >= State::Degraded);
+        .any(|object| pod(&ObjectFields(object)).state >= HealthState::Degraded);
     let state = match health.state {
-        State::Progressing if stuck => State::Degraded,
+        HealthState::Progressing if stuck => HealthState::Degraded,
         state => state,
     };
     let message = match why_not_ready(pods) {
@@ -58,9 +58,9 @@ pub fn with_pods(health: Health, pods: &[Map<String, Value>]) -> Health {
 
 /// What the pods of a workload say about why it is not ready, the worst first.
 pub fn why_not_ready(pods: &[Map<String, Value>]) -> Option<String> {
-    let mut reasons: Vec<(State, String)> = pods
+    let mut reasons: Vec<(HealthState, String)> = pods
         .iter()
-        .map(Fields)
+        .map(ObjectFields)
         .map(|fields| (pod(&fields), fields))
         .filter(|(health, _)| !health.is_ready())
         .map(|(health, fields)| {
@@ -81,14 +81,14 @@ pub fn why_not_ready(pods: &[Map<String, Value>]) -> Option<String> {
 }
 
 /// What keeps a pod.
-struct Trouble {
+struct PodProblem {
     words: String,
     /// Whether it will hardly pass by itself.
     lasting: bool,
 }
 
 /// The first thing that keeps a pod: a container that waits or ended badly, else scheduling.
-fn trouble(fields: &Fields<'_>) -> Option<Trouble> {
+fn trouble(fields: &ObjectFields<'_>) -> Option<PodProblem> {
     let statuses = ["/status/initContainerStatuses", "/status/containerStatuses"];
     let container = statuses
         .iter()
@@ -96,14 +96,14 @@ fn trouble(fields: &Fields<'_>) -> Option<Trouble> {
         .find_map(container_trouble);
     container.or_else(|| {
         let scheduled = fields.condition("PodScheduled")?;
-        (!scheduled.is("True")).then(|| Trouble {
+        (!scheduled.is("True")).then(|| PodProblem {
             words: scheduled.words(),
             lasting: false,
         })
     })
 }
 
-fn why_it_failed(fields: &Fields<'_>) -> String {
+fn why_it_failed(fields: &ObjectFields<'_>) -> String {
     let reason = fields.text("/status/reason").map(str::to_owned);
     reason
         .or_else(|| trouble(fields).map(|trouble| trouble.words))
@@ -111,7 +111,7 @@ fn why_it_failed(fields: &Fields<'_>) -> String {
 }
 
 /// A pod that nothing is wrong with, and that is not ready all the same.
-fn what_it_waits_for(fields: &Fields<'_>) -> String {
+fn what_it_waits_for(fields: &ObjectFields<'_>) -> String {
     let words = fields.condition("Ready").map(|ready| ready.words());
     match (words, fields.text("/spec/nodeName")) {
         (Some(words), _) if !words.is_empty() => words,
@@ -122,7 +122,7 @@ fn what_it_waits_for(fields: &Fields<'_>) -> String {
     }
 }
 
-fn container_trouble(status: &Value) -> Option<Trouble> {
+fn container_trouble(status: &Value) -> Option<PodProblem> {
     let name = status.get("name").and_then(Value::as_str).unwrap_or("?");
     let state = status.get("state")?;
     if let Some(waiting) = state.get("waiting") {
@@ -139,10 +139,10 @@ fn container_trouble(status: &Value) -> Option<Trouble> {
             words = format!("{words}; it {ended}");
         }
         let lasting = TROUBLE.contains(&reason);
-        return Some(Trouble { words, lasting });
+        return Some(PodProblem { words, lasting });
     }
     let ended = bad_end(state.get("terminated")?)?;
-    Some(Trouble {
+    Some(PodProblem {
         words: format!("container {name} {ended}"),
         lasting: true,
     })

@@ -1,25 +1,25 @@
 //! Which rule judges which kind: one table, by group and kind.
 
-use super::fields::Fields;
+use super::fields::ObjectFields;
 use super::{Health, conditions, pod, scaling, storage, traffic, workload};
 use crate::identity::GroupKind;
 use crate::scope;
 
 /// How the objects of one kind are judged.
-struct Rule {
+struct HealthRule {
     group: &'static str,
     kind: &'static str,
     /// Whether it is worth waiting for: the cluster brings it to readiness by itself.
     takes_time: bool,
-    judge: fn(&Fields<'_>) -> Health,
+    judge: fn(&ObjectFields<'_>) -> Health,
 }
 
 const fn awaited(
     group: &'static str,
     kind: &'static str,
-    judge: fn(&Fields<'_>) -> Health,
-) -> Rule {
-    Rule {
+    judge: fn(&ObjectFields<'_>) -> Health,
+) -> HealthRule {
+    HealthRule {
         group,
         kind,
         takes_time: true,
@@ -30,9 +30,9 @@ const fn awaited(
 const fn observed(
     group: &'static str,
     kind: &'static str,
-    judge: fn(&Fields<'_>) -> Health,
-) -> Rule {
-    Rule {
+    judge: fn(&ObjectFields<'_>) -> Health,
+) -> HealthRule {
+    HealthRule {
         group,
         kind,
         takes_time: false,
@@ -41,7 +41,7 @@ const fn observed(
 }
 
 /// The kinds that Kubernetes itself brings along and that say how they are.
-const RULES: &[Rule] = &[
+const RULES: &[HealthRule] = &[
     awaited("", "Namespace", storage::namespace),
     awaited("", "PersistentVolumeClaim", storage::claim),
     awaited("", "Pod", pod::pod),
@@ -73,14 +73,14 @@ const RULES: &[Rule] = &[
     observed("policy", "PodDisruptionBudget", scaling::disruption_budget),
 ];
 
-fn rule(group: &str, kind: &str) -> Option<&'static Rule> {
+fn rule(group: &str, kind: &str) -> Option<&'static HealthRule> {
     RULES
         .iter()
         .find(|rule| rule.group == group && rule.kind == kind)
 }
 
 /// What the rule of its kind says of an object; conditions decide where there is none.
-pub(super) fn judge(fields: &Fields<'_>) -> Health {
+pub(super) fn judge(fields: &ObjectFields<'_>) -> Health {
     match rule(fields.group(), fields.kind()) {
         Some(rule) => (rule.judge)(fields),
         None => conditions::generic(fields),

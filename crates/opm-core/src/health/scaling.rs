@@ -1,9 +1,9 @@
 //! Autoscalers and disruption budgets: what watches over the number of pods.
 
 use super::Health;
-use super::fields::Fields;
+use super::fields::ObjectFields;
 
-pub(super) fn autoscaler(fields: &Fields<'_>) -> Health {
+pub(super) fn autoscaler(fields: &ObjectFields<'_>) -> Health {
     if fields.list("/status/conditions").is_empty() {
         return Health::progressing("its controller has not seen it yet");
     }
@@ -22,7 +22,7 @@ pub(super) fn autoscaler(fields: &Fields<'_>) -> Health {
     }
 }
 
-pub(super) fn disruption_budget(fields: &Fields<'_>) -> Health {
+pub(super) fn disruption_budget(fields: &ObjectFields<'_>) -> Health {
     if fields.number("/status/observedGeneration").is_none() {
         return Health::progressing("its controller has not seen it yet");
     }

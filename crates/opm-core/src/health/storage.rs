@@ -1,9 +1,9 @@
 //! Claims, volumes and Namespaces: kinds with a phase of their own.
 
 use super::Health;
-use super::fields::Fields;
+use super::fields::ObjectFields;
 
-pub(super) fn claim(fields: &Fields<'_>) -> Health {
+pub(super) fn claim(fields: &ObjectFields<'_>) -> Health {
     match fields.text("/status/phase") {
         Some("Bound") => Health::ready(),
         Some("Lost") => Health::failed("its volume is lost"),
@@ -11,7 +11,7 @@ pub(super) fn claim(fields: &Fields<'_>) -> Health {
     }
 }
 
-pub(super) fn volume(fields: &Fields<'_>) -> Health {
+pub(super) fn volume(fields: &ObjectFields<'_>) -> Health {
     match fields.text("/status/phase") {
         Some("Available" | "Bound") => Health::ready(),
         Some("Released") => Health::degraded("its claim is gone, and it was not given back"),
@@ -23,7 +23,7 @@ pub(super) fn volume(fields: &Fields<'_>) -> Health {
     }
 }
 
-pub(super) fn namespace(fields: &Fields<'_>) -> Health {
+pub(super) fn namespace(fields: &ObjectFields<'_>) -> Health {
     match fields.text("/status/phase") {
         Some("Active") => Health::ready(),
         Some("Terminating") => Health::progressing("it is being deleted"),

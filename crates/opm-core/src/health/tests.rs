@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{Health, State, of, why_not_ready};
+use super::{Health, HealthState, of, why_not_ready};
 
 fn object(value: Value) -> serde_json::Map<String, Value> {
     match value {
@@ -205,8 +205,8 @@ fn pods_say_why_a_workload_is_not_ready() {
         "c",
         json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}),
     );
-    assert_eq!(of(&pulling).state, State::Degraded);
-    assert_eq!(of(&unschedulable).state, State::Progressing);
+    assert_eq!(of(&pulling).state, HealthState::Degraded);
+    assert_eq!(of(&unschedulable).state, HealthState::Progressing);
     assert_eq!(why_not_ready(std::slice::from_ref(&fine)), None);
     assert_eq!(
         why_not_ready(&[pulling, unschedulable, fine]).as_deref(),

@@ -1,15 +1,15 @@
 //! The built-in workloads.
 
 use super::Health;
-use super::fields::Fields;
+use super::fields::ObjectFields;
 
 /// The wanted number of pods; one, when the field is left out.
-fn replicas(fields: &Fields<'_>) -> i64 {
+fn replicas(fields: &ObjectFields<'_>) -> i64 {
     fields.number("/spec/replicas").unwrap_or(1)
 }
 
 /// Status without an observed generation means that no controller has looked at all.
-fn unseen(fields: &Fields<'_>) -> bool {
+fn unseen(fields: &ObjectFields<'_>) -> bool {
     fields.number("/status/observedGeneration").is_none()
 }
 
@@ -17,7 +17,7 @@ fn waiting_for_controller() -> Health {
     Health::progressing("its controller has not seen it yet")
 }
 
-pub(super) fn deployment(fields: &Fields<'_>) -> Health {
+pub(super) fn deployment(fields: &ObjectFields<'_>) -> Health {
     if unseen(fields) {
         return waiting_for_controller();
     }
@@ -57,14 +57,14 @@ pub(super) fn deployment(fields: &Fields<'_>) -> Health {
 }
 
 /// Pods that cannot even be made: a quota, admission, a missing account.
-fn replica_failure(fields: &Fields<'_>) -> Option<Health> {
+fn replica_failure(fields: &ObjectFields<'_>) -> Option<Health> {
     let failure = fields.condition("ReplicaFailure")?;
     failure
         .is("True")
         .then(|| Health::degraded(failure.words()))
 }
 
-pub(super) fn stateful_set(fields: &Fields<'_>) -> Health {
+pub(super) fn stateful_set(fields: &ObjectFields<'_>) -> Health {
     if unseen(fields) {
         return waiting_for_controller();
     }
@@ -87,7 +87,7 @@ pub(super) fn stateful_set(fields: &Fields<'_>) -> Health {
     Health::ready()
 }
 
-pub(super) fn daemon_set(fields: &Fields<'_>) -> Health {
+pub(super) fn daemon_set(fields: &ObjectFields<'_>) -> Health {
     if unseen(fields) {
         return waiting_for_controller();
     }
@@ -104,7 +104,7 @@ pub(super) fn daemon_set(fields: &Fields<'_>) -> Health {
     Health::ready()
 }
 
-pub(super) fn replica_set(fields: &Fields<'_>) -> Health {
+pub(super) fn replica_set(fields: &ObjectFields<'_>) -> Health {
     if unseen(fields) {
         return waiting_for_controller();
     }
@@ -120,7 +120,7 @@ pub(super) fn replica_set(fields: &Fields<'_>) -> Health {
 }
 
 /// A Job is there to be completed.
-pub(super) fn job(fields: &Fields<'_>) -> Health {
+pub(super) fn job(fields: &ObjectFields<'_>) -> Health {
     if let Some(failed) = fields.condition("Failed")
         && failed.is("True")
     {
@@ -141,7 +141,7 @@ pub(super) fn job(fields: &Fields<'_>) -> Health {
 }
 
 /// A CronJob works as soon as it is there; how its Jobs fare is theirs to say.
-pub(super) fn cron_job(fields: &Fields<'_>) -> Health {
+pub(super) fn cron_job(fields: &ObjectFields<'_>) -> Health {
     match fields.is_true("/spec/suspend") {
         true => Health::ready_with("it is suspended"),
         false => Health::ready(),

@@ -8,7 +8,7 @@ use crate::manifest::Manifest;
 
 /// What happened to an object between two changes.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Happened {
+pub enum ObjectChangeKind {
     /// It came.
     Added,
     /// It went.
@@ -17,7 +17,7 @@ pub enum Happened {
     Changed(Vec<FieldChange>),
 }
 
-impl Happened {
+impl ObjectChangeKind {
     /// The word that scripts see.
     pub fn word(&self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ pub struct ObjectChange {
     /// Which object.
     pub identity: Identity,
     /// What happened to it.
-    pub happened: Happened,
+    pub happened: ObjectChangeKind,
 }
 
 /// The objects in which `new` differs from `old`, in the order of their identities.
@@ -45,13 +45,13 @@ pub fn between(old: &[Manifest], new: &[Manifest]) -> Vec<ObjectChange> {
     all.into_iter()
         .filter_map(|identity| {
             let happened = match (before.get(identity), after.get(identity)) {
-                (None, _) => Happened::Added,
-                (_, None) => Happened::Removed,
+                (None, _) => ObjectChangeKind::Added,
+                (_, None) => ObjectChangeKind::Removed,
                 (Some(before), Some(after)) => {
                     let fields = diff(&identity.group_kind, before.object(), after.object());
                     match fields.is_empty() {
                         true => return None,
-                        false => Happened::Changed(fields),
+                        false => ObjectChangeKind::Changed(fields),
                     }
                 }
             };

@@ -8,7 +8,7 @@ mod masked;
 mod restore;
 mod target;
 
-pub use between::{Happened, ObjectChange, between};
+pub use between::{ObjectChange, ObjectChangeKind, between};
 pub use masked::masked;
 pub use restore::{RestoreError, restore};
-pub use target::{ChangeNameError, Reason, default_target, last_deployment, named};
+pub use target::{ChangeNameError, TargetReason, default_target, last_deployment, named};

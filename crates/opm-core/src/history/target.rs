@@ -49,7 +49,7 @@ pub fn named<'a>(record: &'a Record, given: &str) -> Result<&'a str, ChangeNameE
 
 /// Why a change is the one to go back to when nobody names one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reason {
+pub enum TargetReason {
     /// The last deployment did not succeed, so the current change is what should be there.
     LastFailed {
         /// What was run.
@@ -62,17 +62,17 @@ pub enum Reason {
 }
 
 /// The change to go back to when nobody names one; none in a history that has no such change.
-pub fn default_target(record: &Record) -> Option<(&str, Reason)> {
+pub fn default_target(record: &Record) -> Option<(&str, TargetReason)> {
     let current = record.history.first()?;
     match last_deployment(record) {
         Some(last) if last.result != LogResult::Succeeded => {
-            let reason = Reason::LastFailed {
+            let reason = TargetReason::LastFailed {
                 command: last.command.clone(),
                 result: last.result.clone(),
             };
             Some((&current.id, reason))
         }
-        _ => Some((&record.history.get(1)?.id, Reason::Before)),
+        _ => Some((&record.history.get(1)?.id, TargetReason::Before)),
     }
 }
 

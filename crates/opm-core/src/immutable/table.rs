@@ -6,12 +6,12 @@
 
 use serde_json::{Map, Value};
 
-use crate::diff::{Step, holds_quantity, same_quantity};
+use crate::diff::{PathStep, holds_quantity, same_quantity};
 use crate::identity::GroupKind;
 
 /// How a stated field is compared with the live one.
 #[derive(Clone, Copy)]
-enum Rule {
+enum ImmutableRule {
     /// The two must be equal.
     Equal,
     /// Everything that is stated must be there and equal; the server may have added to it.
@@ -22,7 +22,7 @@ enum Rule {
     First,
 }
 
-use Rule::{Equal, First, Stated, UnlessEmpty};
+use ImmutableRule::{Equal, First, Stated, UnlessEmpty};
 
 /// The immutable fields of an object that differ between what is there and what would be
 /// applied, as paths. An object whose `immutable` is set counts as a whole.
@@ -42,7 +42,7 @@ pub fn changed_immutable_fields(
         .collect()
 }
 
-fn fields(kind: &GroupKind) -> &'static [(&'static str, Rule)] {
+fn fields(kind: &GroupKind) -> &'static [(&'static str, ImmutableRule)] {
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("apps", "Deployment" | "DaemonSet" | "ReplicaSet") => &[("spec.selector", Equal)],
         ("apps", "StatefulSet") => &[
@@ -118,7 +118,7 @@ fn lookup<'a>(object: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
 
 /// Whether the stated value of a field is another than the live one. An absent live field is one
 /// that may still be set.
-fn differs(path: &str, live: Option<&Value>, desired: Option<&Value>, rule: Rule) -> bool {
+fn differs(path: &str, live: Option<&Value>, desired: Option<&Value>, rule: ImmutableRule) -> bool {
     let (Some(live), Some(desired)) = (live, desired) else {
         return false;
     };
@@ -126,7 +126,7 @@ fn differs(path: &str, live: Option<&Value>, desired: Option<&Value>, rule: Rule
     match rule {
         Equal => live != desired,
         Stated => !holds(
-            &mut path.split('.').map(Step::Field).collect(),
+            &mut path.split('.').map(PathStep::Field).collect(),
             live,
             desired,
         ),
@@ -139,8 +139,8 @@ fn differs(path: &str, live: Option<&Value>, desired: Option<&Value>, rule: Rule
 }
 
 /// Whether `live` holds everything that `desired` states, quantities by value.
-fn holds<'a>(trail: &mut Vec<Step<'a>>, live: &Value, desired: &'a Value) -> bool {
-    let mut inner = |step: Step<'a>, live: Option<&Value>, desired: &'a Value| {
+fn holds<'a>(trail: &mut Vec<PathStep<'a>>, live: &Value, desired: &'a Value) -> bool {
+    let mut inner = |step: PathStep<'a>, live: Option<&Value>, desired: &'a Value| {
         trail.push(step);
         let holds = live.map_or(desired.is_null(), |live| holds(trail, live, desired));
         trail.pop();
@@ -149,13 +149,13 @@ fn holds<'a>(trail: &mut Vec<Step<'a>>, live: &Value, desired: &'a Value) -> boo
     match (live, desired) {
         (Value::Object(live), Value::Object(desired)) => desired
             .iter()
-            .all(|(key, value)| inner(Step::Field(key), live.get(key), value)),
+            .all(|(key, value)| inner(PathStep::Field(key), live.get(key), value)),
         (Value::Array(live), Value::Array(desired)) => {
             live.len() == desired.len()
                 && desired
                     .iter()
                     .enumerate()
-                    .all(|(at, value)| inner(Step::Item(at.to_string()), live.get(at), value))
+                    .all(|(at, value)| inner(PathStep::Item(at.to_string()), live.get(at), value))
         }
         _ => live == desired || (holds_quantity(trail) && same_quantity(live, desired)),
     }

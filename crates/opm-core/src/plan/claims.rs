@@ -106,7 +106,7 @@ fn list<'a>(holder: Option<&'a Value>, field: &str) -> impl Iterator<Item = &'a 
 
 /// One claim that an old and a new workload both mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Contested {
+pub struct ContestedClaim {
     /// The workload that is to go.
     pub old: Identity,
     /// The workload that is to be ready first.
@@ -120,7 +120,7 @@ pub struct Contested {
 pub fn contested<'a>(
     old: &[(&'a Identity, &'a Map<String, Value>)],
     new: &[(&'a Identity, &'a Map<String, Value>)],
-) -> Vec<Contested> {
+) -> Vec<ContestedClaim> {
     let mut contested = Vec::new();
     for (old, old_object) in old {
         let held = claims(old, old_object);
@@ -129,7 +129,7 @@ pub fn contested<'a>(
             let both = held
                 .iter()
                 .filter(|held| wanted.iter().any(|w| held.overlaps(w)));
-            contested.extend(both.map(|claim| Contested {
+            contested.extend(both.map(|claim| ContestedClaim {
                 old: (*old).clone(),
                 new: (*new).clone(),
                 claim: claim.clone(),
@@ -229,6 +229,6 @@ mod tests {
             &[(&new, &new_object), (&elsewhere, &new_object)],
         );
         let claim = Claim::Named("data".into());
-        assert_eq!(found, [Contested { old, new, claim }]);
+        assert_eq!(found, [ContestedClaim { old, new, claim }]);
     }
 }

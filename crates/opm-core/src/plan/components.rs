@@ -46,11 +46,11 @@ pub fn stages(components: &[ComponentOrder]) -> Result<HashMap<String, usize>, P
             });
         }
     }
-    settle(components, &after)
+    reconcile(components, &after)
 }
 
 /// Round after round, the components whose predecessors all have a stage get theirs.
-fn settle(
+fn reconcile(
     components: &[ComponentOrder],
     after: &HashMap<&str, &[String]>,
 ) -> Result<HashMap<String, usize>, PlanError> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::stale::origin;
-use super::{Origin, Plan, PlanError, PlanOptions, Purpose, Stale, order};
+use super::{Plan, PlanError, PlanOptions, Purpose, StaleObject, StaleOrigin, order};
 use crate::identity::Identity;
 use crate::record::{KeptObject, Record};
 
@@ -39,9 +39,9 @@ fn removal(
     for recorded in stored.inventory() {
         if goes(&recorded.entry.component) {
             let entry = recorded.entry.clone();
-            stale.push(Stale {
+            stale.push(StaleObject {
                 entry,
-                origin: Origin::Inventory,
+                origin: StaleOrigin::Inventory,
             });
         } else {
             remaining.push(recorded.clone());
@@ -50,7 +50,7 @@ fn removal(
     // Pending objects of other components stay pending: nothing is decided about them here.
     let pending = stored.pending.objects().iter();
     let pending = pending.filter(|object| goes(&object.entry.component));
-    stale.extend(pending.map(|object| Stale {
+    stale.extend(pending.map(|object| StaleObject {
         entry: object.entry.clone(),
         origin: origin(object),
     }));
@@ -85,7 +85,7 @@ pub fn plan_prune_kept(
     }
     let all = stored.kept.objects.iter().cloned();
     let (going, carried): (Vec<_>, Vec<_>) = all.partition(|kept| named(&kept.entry.identity));
-    let mut stale: Vec<Stale> = going.into_iter().map(kept).collect();
+    let mut stale: Vec<StaleObject> = going.into_iter().map(kept).collect();
     order::sort(&mut stale, Some(stored), &HashMap::new());
     Ok(Plan {
         purpose: Purpose::PruneKept,
@@ -98,9 +98,9 @@ pub fn plan_prune_kept(
     })
 }
 
-fn kept(kept: KeptObject) -> Stale {
-    Stale {
+fn kept(kept: KeptObject) -> StaleObject {
+    StaleObject {
         entry: kept.entry,
-        origin: Origin::Kept(kept.why),
+        origin: StaleOrigin::Kept(kept.why),
     }
 }

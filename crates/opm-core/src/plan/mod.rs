@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 use thiserror::Error;
 
-pub use claims::{Claim, Contested, claims, contested, runs_pods};
+pub use claims::{Claim, ContestedClaim, claims, contested, runs_pods};
 pub use components::{ComponentOrder, stages};
 pub use delete::{plan_delete, plan_delete_component, plan_prune_kept};
 pub use guard::{Guard, GuardFlags, Occupant, Occupants, ignored_in_namespace, lives_in};
@@ -116,7 +116,7 @@ pub enum PlanError {
 
 /// What the record knows of an object that is to be applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub enum TrackedAs {
     /// It is in the current inventory.
     Inventoried,
     /// It is pending, for this reason.
@@ -129,11 +129,11 @@ pub enum Known {
 
 /// One object that is to be applied.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Planned {
+pub struct PlannedObject {
     /// What is rendered.
     pub object: DesiredObject,
     /// What the record knows of it.
-    pub known: Known,
+    pub known: TrackedAs,
     /// The uid that the record has for it.
     pub recorded_uid: Option<String>,
     /// Whether what was applied last is what would be applied now.
@@ -142,11 +142,11 @@ pub struct Planned {
 
 /// Objects that may be applied at the same time: they share a weight.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct PlanStep {
     /// The weight.
     pub weight: i32,
     /// The objects, in order.
-    pub objects: Vec<Planned>,
+    pub objects: Vec<PlannedObject>,
 }
 
 /// Components that are applied together; the next phase waits until this one is ready.
@@ -155,12 +155,12 @@ pub struct Phase {
     /// The names of the components that have objects here.
     pub components: Vec<String>,
     /// The objects, by weight.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlanStep>,
 }
 
 /// Where a stale object is known from.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Origin {
+pub enum StaleOrigin {
     /// The current inventory.
     Inventory,
     /// The pending objects.
@@ -176,11 +176,11 @@ pub enum Origin {
 
 /// An object that the release has, or may have, and that should go.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stale {
+pub struct StaleObject {
     /// Which object.
     pub entry: Entry,
     /// Where it is known from.
-    pub origin: Origin,
+    pub origin: StaleOrigin,
 }
 
 /// An object that moved from one component to another; nothing happens to it for that.
@@ -217,7 +217,7 @@ pub struct Plan {
     /// What is applied, in order.
     pub phases: Vec<Phase>,
     /// What should go, in the order in which it goes.
-    pub stale: Vec<Stale>,
+    pub stale: Vec<StaleObject>,
     /// What earlier runs left standing and this one leaves alone.
     pub carried: Vec<KeptObject>,
     /// What stays in the inventory without being applied: all other components, when one goes.
@@ -228,7 +228,7 @@ pub struct Plan {
 
 impl Plan {
     /// The objects to apply, in order.
-    pub fn applies(&self) -> impl Iterator<Item = &Planned> {
+    pub fn applies(&self) -> impl Iterator<Item = &PlannedObject> {
         self.phases
             .iter()
             .flat_map(|phase| &phase.steps)
@@ -269,7 +269,7 @@ impl Plan {
             && self
                 .stale
                 .iter()
-                .any(|stale| stale.origin == Origin::Inventory)
+                .any(|stale| stale.origin == StaleOrigin::Inventory)
     }
 }
 
@@ -342,7 +342,7 @@ fn phases(
         components: names(objects),
         steps: objects
             .chunk_by(|(_, x), (_, y)| weight_of(x) == weight_of(y))
-            .map(|step| Step {
+            .map(|step| PlanStep {
                 weight: weight_of(step[0].1),
                 objects: step
                     .iter()

@@ -8,14 +8,14 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::{Guard, Origin, Stale};
+use super::{Guard, StaleObject, StaleOrigin};
 use crate::identity::Identity;
 use crate::record::{Change, Record};
 use crate::weight::apply_order;
 
 /// Sorts stale objects into the order in which they go.
 pub(super) fn sort(
-    stale: &mut [Stale],
+    stale: &mut [StaleObject],
     stored: Option<&Record>,
     rendered: &HashMap<String, usize>,
 ) {
@@ -24,13 +24,13 @@ pub(super) fn sort(
         .map(recorded_stages)
         .unwrap_or_default();
     let newest = recorded.values().max().copied().unwrap_or_default();
-    let stage = |stale: &Stale| {
+    let stage = |stale: &StaleObject| {
         let component = stale.entry.component.as_str();
         let known = recorded.get(component).or_else(|| match stale.origin {
-            Origin::Inventory => None,
+            StaleOrigin::Inventory => None,
             // It was never recorded, so the only order it was applied in is one like the
             // rendered one.
-            Origin::Pending { .. } | Origin::Kept(_) => rendered.get(component),
+            StaleOrigin::Pending { .. } | StaleOrigin::Kept(_) => rendered.get(component),
         });
         known.copied().unwrap_or(newest)
     };

@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Current, DesiredObject, Known, Origin, Planned, Rename, Stale};
+use super::{Current, DesiredObject, PlannedObject, Rename, StaleObject, StaleOrigin, TrackedAs};
 use crate::entry::Entry;
 use crate::identity::Identity;
 use crate::record::{KeptObject, PendingObject, Record};
 
 /// What the record knows, by identity.
-pub(super) type KnownObjects<'a> = HashMap<&'a Identity, (Known, &'a Entry)>;
+pub(super) type KnownObjects<'a> = HashMap<&'a Identity, (TrackedAs, &'a Entry)>;
 
 /// Everything that the record knows. Inventory, pending and kept are disjoint; in a record that
 /// breaks this, the inventory counts.
@@ -18,30 +18,30 @@ pub(super) fn known(stored: Option<&Record>) -> KnownObjects<'_> {
     };
     let mut known = HashMap::with_capacity(record.inventory().len());
     for kept in &record.kept.objects {
-        known.insert(&kept.entry.identity, (Known::Kept, &kept.entry));
+        known.insert(&kept.entry.identity, (TrackedAs::Kept, &kept.entry));
     }
     for pending in record.pending.objects() {
         known.insert(
             &pending.entry.identity,
-            (Known::Pending(pending.why), &pending.entry),
+            (TrackedAs::Pending(pending.why), &pending.entry),
         );
     }
     for recorded in record.inventory() {
         known.insert(
             &recorded.entry.identity,
-            (Known::Inventoried, &recorded.entry),
+            (TrackedAs::Inventoried, &recorded.entry),
         );
     }
     known
 }
 
 /// One object to apply, with what the record knows of it.
-pub(super) fn planned(object: &DesiredObject, known: &KnownObjects<'_>) -> Planned {
+pub(super) fn planned(object: &DesiredObject, known: &KnownObjects<'_>) -> PlannedObject {
     let known = known.get(&object.entry.identity);
     let recorded = known.map(|(_, entry)| *entry);
     let hash = recorded.and_then(|entry| entry.hash.as_ref());
-    Planned {
-        known: known.map_or(Known::No, |(known, _)| *known),
+    PlannedObject {
+        known: known.map_or(TrackedAs::No, |(known, _)| *known),
         recorded_uid: recorded.and_then(|entry| entry.uid.clone()),
         same_hash: hash.is_some() && hash == object.entry.hash.as_ref(),
         object: object.clone(),
@@ -49,7 +49,7 @@ pub(super) fn planned(object: &DesiredObject, known: &KnownObjects<'_>) -> Plann
 }
 
 /// What the record has and the render does not, each object once.
-pub(super) fn stale(stored: Option<&Record>, current: &Current<'_>) -> Vec<Stale> {
+pub(super) fn stale(stored: Option<&Record>, current: &Current<'_>) -> Vec<StaleObject> {
     let Some(record) = stored else {
         return Vec::new();
     };
@@ -57,7 +57,7 @@ pub(super) fn stale(stored: Option<&Record>, current: &Current<'_>) -> Vec<Stale
     let inventory = record
         .inventory()
         .iter()
-        .map(|recorded| (&recorded.entry, Origin::Inventory));
+        .map(|recorded| (&recorded.entry, StaleOrigin::Inventory));
     let pending = record
         .pending
         .objects()
@@ -66,7 +66,7 @@ pub(super) fn stale(stored: Option<&Record>, current: &Current<'_>) -> Vec<Stale
     inventory
         .chain(pending)
         .filter(|(entry, _)| !current.contains_key(&entry.identity) && seen.insert(&entry.identity))
-        .map(|(entry, origin)| Stale {
+        .map(|(entry, origin)| StaleObject {
             entry: entry.clone(),
             origin,
         })
@@ -74,8 +74,8 @@ pub(super) fn stale(stored: Option<&Record>, current: &Current<'_>) -> Vec<Stale
 }
 
 /// Where a pending object is known from.
-pub(super) fn origin(object: &PendingObject) -> Origin {
-    Origin::Pending {
+pub(super) fn origin(object: &PendingObject) -> StaleOrigin {
+    StaleOrigin::Pending {
         why: object.why,
         late: object.late,
     }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use thiserror::Error;
 
-use super::{Applied, Expired, Opening, Partial, SendOutcome};
+use super::{Applied, ExpiredLock, LockAcquisition, Partial, SendOutcome};
 use crate::check::{CheckedPlan, Intent};
 use crate::entry::Entry;
 use crate::identity::Identity;
@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 
 /// Who runs what, and when it started.
 #[derive(Debug, Clone)]
-pub struct Run {
+pub struct RunStart {
     /// A lock with an id that nobody else has; its `since` is set here.
     pub lock: Lock,
     /// Who, for the log.
@@ -61,21 +61,21 @@ pub struct Locked {
 /// [`Record::new`].
 pub fn begin(
     mut record: Record,
-    opening: Opening,
+    acquisition: LockAcquisition,
     checked: CheckedPlan,
-    run: Run,
+    run: RunStart,
 ) -> Result<Locked, BeginError> {
     if record.needs_bodies() {
         return Err(BeginError::IncompleteRecord);
     }
     let held = record.lock.as_ref().map(|lock| &lock.id);
-    let took_over = match &opening {
-        Opening::Free { .. } if held.is_none() => false,
-        Opening::TakeOver(expired) if held == Some(&expired.lock.id) => true,
+    let took_over = match &acquisition {
+        LockAcquisition::Free { .. } if held.is_none() => false,
+        LockAcquisition::TakeOver(expired) if held == Some(&expired.lock.id) => true,
         _ => return Err(BeginError::LockChanged),
     };
-    let loaded = opening.loaded();
-    if let Opening::TakeOver(expired) = opening {
+    let loaded = acquisition.loaded();
+    if let LockAcquisition::TakeOver(expired) = acquisition {
         take_over(&mut record, &expired);
     }
     intend(&mut record, &checked.intents, &run);
@@ -140,12 +140,12 @@ impl Locked {
         self,
         outcomes: &HashMap<Identity, SendOutcome>,
     ) -> Result<Applied, Box<Partial>> {
-        super::settle::finish(self, outcomes)
+        super::reconcile::finish(self, outcomes)
     }
 }
 
 /// What the old holder had written down may still come true: all of it is late.
-fn take_over(record: &mut Record, expired: &Expired) {
+fn take_over(record: &mut Record, expired: &ExpiredLock) {
     if let Body::Here(objects) = &mut record.pending.objects {
         for object in objects {
             object.late = true;
@@ -174,7 +174,7 @@ pub(super) fn hold_until(record: &mut Record, until: Timestamp) {
     }
 }
 
-fn intend(record: &mut Record, intents: &[Intent], run: &Run) {
+fn intend(record: &mut Record, intents: &[Intent], run: &RunStart) {
     let Body::Here(pending) = &mut record.pending.objects else {
         return;
     };
@@ -217,7 +217,7 @@ fn intend(record: &mut Record, intents: &[Intent], run: &Run) {
         .retain(|kept| !pending.contains(&kept.entry.identity));
 }
 
-fn started(run: &Run) -> LogEntry {
+fn started(run: &RunStart) -> LogEntry {
     LogEntry {
         id: run.lock.id.clone(),
         command: run.lock.command.clone(),

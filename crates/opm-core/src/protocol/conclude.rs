@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::begin::shorten;
-use super::{Locked, Partial, Settled, Timing};
+use super::{Locked, Partial, Reconciled, Timing};
 use crate::candidate::Candidate;
 use crate::check::CheckedPlan;
 use crate::plan::Purpose;
@@ -86,7 +86,7 @@ impl NewChange {
 
 /// How a run ended, for the log.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
+pub struct RunEnd {
     /// How it ended.
     pub result: LogResult,
     /// Why it ended that way.
@@ -161,14 +161,14 @@ impl Resume {
     }
 }
 
-impl Settled {
+impl Reconciled {
     /// The record as it stands, without the change that is about to be recorded.
     pub fn stored(&self) -> &Record {
         &self.record
     }
 
     /// Records the change and lets go of the lock.
-    pub fn record(self, change: NewChange, max_history: usize, ended: &Ended) -> Recorded {
+    pub fn record(self, change: NewChange, max_history: usize, ended: &RunEnd) -> Recorded {
         let Self {
             mut record,
             inventory,
@@ -212,7 +212,7 @@ impl Settled {
     }
 
     /// Concludes a delete.
-    pub fn conclude(self, ended: &Ended) -> Conclusion {
+    pub fn conclude(self, ended: &RunEnd) -> Conclusion {
         debug_assert!(
             self.purpose == Purpose::Delete,
             "only a delete has no change to record"
@@ -244,7 +244,7 @@ impl Settled {
     }
 
     /// Lets go of the lock and records no change: what is pending and kept is all that is new.
-    pub fn release(self, ended: &Ended) -> Record {
+    pub fn release(self, ended: &RunEnd) -> Record {
         let Self {
             mut record,
             lock_id,
@@ -269,7 +269,7 @@ impl Settled {
 impl Locked {
     /// Gives a claim back whose intent was never written down: `claimed` is the record as it is
     /// stored, and nothing was touched.
-    pub fn give_up(&self, mut claimed: Record, ended: &Ended) -> Record {
+    pub fn give_up(&self, mut claimed: Record, ended: &RunEnd) -> Record {
         close(&mut claimed, &self.lock_id, self.started, ended);
         claimed
     }
@@ -277,7 +277,7 @@ impl Locked {
 
 impl Partial {
     /// Lets go of the lock and records nothing but that: what was pending stays pending.
-    pub fn release(mut self, ended: &Ended, timing: &Timing) -> Record {
+    pub fn release(mut self, ended: &RunEnd, timing: &Timing) -> Record {
         self.rest(ended.now, timing.request);
         let Self {
             mut record,
@@ -290,7 +290,7 @@ impl Partial {
     }
 }
 
-fn close(record: &mut Record, lock_id: &str, started: Timestamp, ended: &Ended) {
+fn close(record: &mut Record, lock_id: &str, started: Timestamp, ended: &RunEnd) {
     record.lock = None;
     if let Some(entry) = record.log.iter_mut().find(|entry| entry.id == lock_id) {
         entry.result = ended.result.clone();

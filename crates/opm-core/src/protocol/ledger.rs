@@ -7,7 +7,7 @@ use super::PruneOutcome;
 use crate::check::CheckedPlan;
 use crate::entry::Entry;
 use crate::identity::Identity;
-use crate::plan::Origin;
+use crate::plan::StaleOrigin;
 use crate::record::{KeptObject, KeptWhy, PendingObject, PendingWhy, Record};
 use crate::time::Timestamp;
 
@@ -51,7 +51,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// Decides about every stale object.
-    pub(super) fn settle(
+    pub(super) fn reconcile(
         &mut self,
         checked: &CheckedPlan,
         outcomes: &HashMap<Identity, PruneOutcome>,
@@ -62,8 +62,12 @@ impl<'a> Ledger<'a> {
         for keep in &checked.stale.keep {
             self.keep(&keep.entry, keep.why, &keep.reason);
         }
-        for unsettled in &checked.stale.unsettled {
-            self.failed(&unsettled.entry, &unsettled.origin, &unsettled.reason);
+        for undetermined in &checked.stale.undetermined {
+            self.failed(
+                &undetermined.entry,
+                &undetermined.origin,
+                &undetermined.reason,
+            );
         }
         for step in &checked.stale.prune {
             match outcomes.get(&step.entry.identity) {
@@ -80,22 +84,22 @@ impl<'a> Ledger<'a> {
     }
 
     /// Gone for good, unless a request of an earlier run may still bring it back.
-    fn gone(&mut self, entry: &Entry, origin: &Origin) {
+    fn gone(&mut self, entry: &Entry, origin: &StaleOrigin) {
         if self.hold {
             let why = match origin {
-                Origin::Pending { why, .. } => *why,
-                Origin::Inventory | Origin::Kept(_) => PendingWhy::Create,
+                StaleOrigin::Pending { why, .. } => *why,
+                StaleOrigin::Inventory | StaleOrigin::Kept(_) => PendingWhy::Create,
             };
             let object = self.object(entry, why, None, true);
             self.pending.push(object);
         }
     }
 
-    fn failed(&mut self, entry: &Entry, origin: &Origin, reason: &str) {
+    fn failed(&mut self, entry: &Entry, origin: &StaleOrigin, reason: &str) {
         self.unpruned = true;
         let why = match origin {
             // What was there before must not be deleted by a later run either.
-            Origin::Pending { why, .. } if why.was_there_before() => *why,
+            StaleOrigin::Pending { why, .. } if why.was_there_before() => *why,
             _ => PendingWhy::PruneFailed,
         };
         let object = self.object(entry, why, Some(reason.to_owned()), false);
@@ -152,9 +156,9 @@ fn decided(checked: &CheckedPlan) -> HashSet<&Identity> {
         .chain(stale.keep.iter().map(|keep| &keep.entry.identity))
         .chain(
             stale
-                .unsettled
+                .undetermined
                 .iter()
-                .map(|unsettled| &unsettled.entry.identity),
+                .map(|undetermined| &undetermined.entry.identity),
         )
         .chain(stale.gone.iter().map(|gone| &gone.entry.identity))
         .chain(

@@ -38,7 +38,7 @@ impl Default for Timing {
 
 /// A lock as it was seen.
 #[derive(Debug, Clone, Copy)]
-pub struct LockSight {
+pub struct LockObservation {
     /// The newest managedFields time of an entry that owns `data.lock`, if there is one.
     pub written: Option<Timestamp>,
     /// The Date of the same answer.
@@ -51,7 +51,7 @@ pub struct LockSight {
 
 /// A lock whose holder has stopped renewing it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Expired {
+pub struct ExpiredLock {
     /// The lock.
     pub lock: Lock,
     /// Until when requests of the old holder may still land; none if it is known to be dead.
@@ -63,17 +63,17 @@ pub struct Expired {
 /// How a record may be opened for writing. It remembers when the record was loaded: everything
 /// that a run looks at, it looks at later than that.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Opening {
+pub enum LockAcquisition {
     /// Nobody holds it.
     Free {
         /// The server's time when the record was loaded.
         loaded: Timestamp,
     },
     /// Somebody held it and has stopped renewing.
-    TakeOver(Box<Expired>),
+    TakeOver(Box<ExpiredLock>),
 }
 
-impl Opening {
+impl LockAcquisition {
     /// For a release that has no record yet.
     pub fn without_record() -> Self {
         Self::Free {
@@ -94,7 +94,7 @@ impl Opening {
 #[derive(Debug, Clone, PartialEq)]
 pub enum LockState {
     /// The record may be opened.
-    Open(Opening),
+    Open(LockAcquisition),
     /// Somebody is at work; the lock expires after this long if nothing more is heard.
     Held {
         /// The lock.
@@ -106,9 +106,9 @@ pub enum LockState {
 
 impl LockState {
     /// Judges the lock of a record.
-    pub fn of(record: Option<&Record>, sight: &LockSight, timing: &Timing) -> Self {
+    pub fn of(record: Option<&Record>, sight: &LockObservation, timing: &Timing) -> Self {
         let Some(lock) = record.and_then(|record| record.lock.as_ref()) else {
-            return Self::Open(Opening::Free {
+            return Self::Open(LockAcquisition::Free {
                 loaded: sight.server_time,
             });
         };
@@ -125,7 +125,7 @@ impl LockState {
         }
         let last_write = sight.written.unwrap_or(sight.server_time);
         let rest = (!sight.holder_dead).then(|| last_write + timing.take_over_rest);
-        Self::Open(Opening::TakeOver(Box::new(Expired {
+        Self::Open(LockAcquisition::TakeOver(Box::new(ExpiredLock {
             lock: lock.clone(),
             rest_until: rest,
             loaded: sight.server_time,

@@ -15,10 +15,13 @@ mod conclude;
 mod ledger;
 mod lock;
 mod outcome;
-mod settle;
+mod reconcile;
 
-pub use begin::{BeginError, Locked, Run, begin};
-pub use conclude::{Conclusion, Ended, NewChange, Recorded, Resume};
-pub use lock::{Expired, LockSight, LockState, Opening, Timing, must_stop, renewed, still_held};
+pub use begin::{BeginError, Locked, RunStart, begin};
+pub use conclude::{Conclusion, NewChange, Recorded, Resume, RunEnd};
+pub use lock::{
+    ExpiredLock, LockAcquisition, LockObservation, LockState, Timing, must_stop, renewed,
+    still_held,
+};
 pub use outcome::{Facts, Outcome};
-pub use settle::{Applied, Partial, PruneOutcome, SendOutcome, Settled};
+pub use reconcile::{Applied, Partial, PruneOutcome, Reconciled, SendOutcome};

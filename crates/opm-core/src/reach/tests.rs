@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{NamespaceState, OwnNamespace, Surroundings, Unreachable, check};
+use super::{ClusterState, MissingRequirement, NamespaceState, OwnNamespace, check};
 use crate::candidate::{Candidate, Selection};
 use crate::identity::GroupKind;
 use crate::manifest::Manifest;
@@ -44,11 +44,11 @@ fn namespace(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 }
 
-fn surroundings(namespaces: &[(&str, NamespaceState)]) -> Surroundings {
+fn cluster_state(namespaces: &[(&str, NamespaceState)]) -> ClusterState {
     let served = |group: &str, kind: &str, version: &str| {
         (GroupKind::new(group, kind), vec![version.to_owned()])
     };
-    Surroundings {
+    ClusterState {
         kinds: [
             served("", "ConfigMap", "v1"),
             served("", "Namespace", "v1"),
@@ -85,7 +85,7 @@ fn namespaces_must_be_there_or_brought_along() {
             vec![config_map("own")],
             vec![("own", Absent)],
             false,
-            problem(Unreachable::NoNamespace("own".into())),
+            problem(MissingRequirement::NoNamespace("own".into())),
         ),
         (
             vec![config_map("own")],
@@ -103,13 +103,13 @@ fn namespaces_must_be_there_or_brought_along() {
             vec![config_map("own")],
             vec![("own", Terminating)],
             true,
-            problem(Unreachable::TerminatingNamespace("own".into())),
+            problem(MissingRequirement::TerminatingNamespace("own".into())),
         ),
         (
             vec![config_map("other")],
             vec![("own", Active), ("other", Absent)],
             true,
-            problem(Unreachable::NoNamespace("other".into())),
+            problem(MissingRequirement::NoNamespace("other".into())),
         ),
         (
             vec![config_map("other"), namespace("other")],
@@ -121,10 +121,10 @@ fn namespaces_must_be_there_or_brought_along() {
             vec![config_map("other"), namespace("other")],
             vec![("own", Active), ("other", Terminating)],
             false,
-            problem(Unreachable::TerminatingNamespace("other".into())),
+            problem(MissingRequirement::TerminatingNamespace("other".into())),
         ),
     ] {
-        let got = check(&candidate(&objects), &surroundings(&found), create);
+        let got = check(&candidate(&objects), &cluster_state(&found), create);
         assert_eq!(got, expected, "{objects:?} {found:?} {create}");
     }
 }
@@ -142,7 +142,7 @@ fn kinds_must_be_served_or_brought_along() {
     for (objects, expected) in [
         (
             vec![object("example.com/v1", "Foo")],
-            vec![Unreachable::UnknownKind(foo.clone())],
+            vec![MissingRequirement::UnknownKind(foo.clone())],
         ),
         (
             vec![object("example.com/v1", "Foo"), definition.clone()],
@@ -150,11 +150,11 @@ fn kinds_must_be_served_or_brought_along() {
         ),
         (
             vec![object("example.com/v2", "Foo"), definition],
-            vec![Unreachable::UnknownKind(foo)],
+            vec![MissingRequirement::UnknownKind(foo)],
         ),
         (
             vec![object("networking.k8s.io/v1beta1", "Ingress")],
-            vec![Unreachable::UnknownVersion {
+            vec![MissingRequirement::UnknownVersion {
                 kind: GroupKind::new("networking.k8s.io", "Ingress"),
                 version: "v1beta1".into(),
                 served: vec!["v1".into()],
@@ -162,13 +162,13 @@ fn kinds_must_be_served_or_brought_along() {
         ),
         (
             vec![object("metrics.k8s.io/v1", "Foo")],
-            vec![Unreachable::SilentGroup {
+            vec![MissingRequirement::SilentGroup {
                 group: "metrics.k8s.io".into(),
                 cause: "503".into(),
             }],
         ),
     ] {
-        let got = check(&candidate(&objects), &surroundings(&active), false);
+        let got = check(&candidate(&objects), &cluster_state(&active), false);
         assert_eq!(got.err().unwrap_or_default(), expected, "{objects:?}");
     }
 }

@@ -91,7 +91,7 @@ pub struct Inventory {
 
 /// A part of a change that can live in record Secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
+pub enum RecordPart {
     /// The rendered manifests.
     Manifests,
     /// The values, when they were too large for the release's Secret.
@@ -102,7 +102,7 @@ pub enum Part {
     Applied,
 }
 
-impl Part {
+impl RecordPart {
     /// All parts.
     pub const ALL: [Self; 4] = [
         Self::Manifests,
@@ -124,7 +124,7 @@ impl Part {
 
 /// Where one part of a change is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Held {
+pub struct PartLocation {
     /// The ring places that hold it, in order.
     pub places: Vec<u8>,
     /// Its stored size, all places together.
@@ -138,11 +138,11 @@ pub struct Held {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RecordRef {
     /// Where each part is.
-    pub parts: BTreeMap<Part, Held>,
+    pub parts: BTreeMap<RecordPart, PartLocation>,
     /// How many entries an inventory has that moved there.
     pub objects: Option<u64>,
     /// Parts that were dropped, with the reason in words.
-    pub dropped: BTreeMap<Part, String>,
+    pub dropped: BTreeMap<RecordPart, String>,
     /// What else had to give way when this change was recorded.
     pub note: Option<String>,
     /// Fields that this version does not know.

@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
-use super::fields::{Fields, as_text, parse, wrong};
+use super::fields::{RecordFields, as_text, parse, wrong};
 use super::{
-    API_VERSION, API_VERSION_MOVED, Body, Change, Content, Extra, Finding, KIND, Kept, LogEntry,
-    Metadata, Pending, Problem, ReadOnly, Record, SUMMARY_ANNOTATION, SecretParts, Slot, Stored,
+    API_VERSION, API_VERSION_MOVED, Body, Change, Content, Extra, Finding, FindingKind, KIND, Kept,
+    LogEntry, Metadata, Pending, ReadOnly, Record, SUMMARY_ANNOTATION, SecretParts, Slot, Stored,
     read,
 };
 
@@ -143,7 +143,7 @@ impl Reader<'_> {
         let read = self.part("metadata", metadata);
         if read.is_none() && !self.secret.data.contains_key("metadata") {
             self.fatal
-                .push(Finding::new("metadata", "", Problem::Missing));
+                .push(Finding::new("metadata", "", FindingKind::Missing));
         }
         read
     }
@@ -152,11 +152,11 @@ impl Reader<'_> {
     pub(super) fn part<T>(
         &mut self,
         key: &'static str,
-        read: impl FnOnce(Fields<'static>) -> Result<T, Finding>,
+        read: impl FnOnce(RecordFields<'static>) -> Result<T, Finding>,
     ) -> Option<T> {
         let bytes = self.secret.data.get(key)?;
         let part = parse(key, bytes)
-            .and_then(|value| Fields::of(key, value))
+            .and_then(|value| RecordFields::of(key, value))
             .and_then(read);
         part.map_err(|finding| self.fatal.push(finding)).ok()
     }
@@ -174,7 +174,8 @@ impl Reader<'_> {
 
     pub(super) fn history(&mut self) -> Vec<Slot> {
         let Some(bytes) = self.secret.data.get("index") else {
-            self.fatal.push(Finding::new("index", "", Problem::Missing));
+            self.fatal
+                .push(Finding::new("index", "", FindingKind::Missing));
             return Vec::new();
         };
         let index = parse("index", bytes).and_then(|value| list_of("index", value, change_id));
@@ -191,8 +192,11 @@ impl Reader<'_> {
             if seen.insert(id.clone()) {
                 slots.push(self.slot(id, at == 0));
             } else {
-                self.tolerated
-                    .push(Finding::new("index", format!("[{at}]"), Problem::Duplicate));
+                self.tolerated.push(Finding::new(
+                    "index",
+                    format!("[{at}]"),
+                    FindingKind::Duplicate,
+                ));
             }
         }
         slots
@@ -202,7 +206,7 @@ impl Reader<'_> {
         let read = match self.secret.data.get(&id) {
             None => Err((
                 Content::Absent,
-                Finding::new(&id, "", Problem::AbsentChange),
+                Finding::new(&id, "", FindingKind::AbsentChange),
             )),
             Some(bytes) => read_change(&id, bytes, current)
                 .map_err(|finding| (Content::Damaged(bytes.clone()), finding)),
@@ -229,14 +233,14 @@ impl Reader<'_> {
             if !seen.insert(&object.entry.identity) {
                 let path = format!("objects[{at}]");
                 self.fatal
-                    .push(Finding::new("pending", path, Problem::Duplicate));
+                    .push(Finding::new("pending", path, FindingKind::Duplicate));
             }
         }
         for (at, object) in kept.objects.iter().enumerate() {
             if !seen.insert(&object.entry.identity) {
                 let path = format!("objects[{at}]");
                 self.fatal
-                    .push(Finding::new("kept", path, Problem::Duplicate));
+                    .push(Finding::new("kept", path, FindingKind::Duplicate));
             }
         }
     }
@@ -253,9 +257,10 @@ pub(super) fn pairs<V: Clone>(
 }
 
 pub(super) fn read_change(id: &str, bytes: &[u8], current: bool) -> Result<Change, Finding> {
-    let change = read::change(id, Fields::of(id, parse(id, bytes)?)?)?;
-    if current && change.inventory == Body::InRecord && !change.holds(super::Part::Inventory) {
-        return Err(Finding::new(id, "inventory", Problem::Missing));
+    let change = read::change(id, RecordFields::of(id, parse(id, bytes)?)?)?;
+    if current && change.inventory == Body::InRecord && !change.holds(super::RecordPart::Inventory)
+    {
+        return Err(Finding::new(id, "inventory", FindingKind::Missing));
     }
     Ok(change)
 }
@@ -281,14 +286,14 @@ fn change_id(key: &str, value: serde_json::Value) -> Result<String, Finding> {
         false => Err(Finding::new(
             key,
             "",
-            Problem::UnknownWord {
+            FindingKind::UnknownWord {
                 expected: "the stored changes",
             },
         )),
     }
 }
 
-fn metadata(mut fields: Fields<'_>) -> Result<(Head, Metadata), Finding> {
+fn metadata(mut fields: RecordFields<'_>) -> Result<(Head, Metadata), Finding> {
     let head = Head {
         kind: fields.nonempty("kind")?,
         api_version: fields.nonempty("apiVersion")?,

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Body, Change, Content, Extra, Held, KIND, Kept, KeptObject, Lock, LogEntry, ModuleRef, Part,
-    Pending, PendingObject, Record, RecordRef, RecordedEntry, SUMMARY_ANNOTATION, SecretParts,
-    Summary,
+    Body, Change, Content, Extra, KIND, Kept, KeptObject, Lock, LogEntry, ModuleRef, PartLocation,
+    Pending, PendingObject, Record, RecordPart, RecordRef, RecordedEntry, SUMMARY_ANNOTATION,
+    SecretParts, Summary,
 };
 use crate::digest::ObjectHash;
 use crate::entry::Entry;
@@ -175,7 +175,7 @@ fn entry(map: &mut Map<String, Value>, entry: &Entry) {
 
 fn record_ref(record: &RecordRef) -> Value {
     let mut map = record.extra.0.clone();
-    for part in Part::ALL {
+    for part in RecordPart::ALL {
         put(&mut map, part.word(), held(record.parts.get(&part)));
     }
     put(&mut map, "objects", json!(record.objects));
@@ -194,7 +194,7 @@ fn record_ref(record: &RecordRef) -> Value {
 }
 
 /// Where something is that moved out.
-fn held(held: Option<&Held>) -> Value {
+fn held(held: Option<&PartLocation>) -> Value {
     let Some(held) = held else {
         return Value::Null;
     };

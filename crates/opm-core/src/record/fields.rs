@@ -5,11 +5,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{Extra, Finding, Problem};
+use super::{Extra, Finding, FindingKind};
 use crate::manifest::type_name;
 
 /// The fields of one JSON object that are still to be read.
-pub(super) struct Fields<'a> {
+pub(super) struct RecordFields<'a> {
     key: &'a str,
     map: Map<String, Value>,
 }
@@ -17,7 +17,7 @@ pub(super) struct Fields<'a> {
 /// Reads the JSON of one data key.
 pub(super) fn parse(key: &str, bytes: &[u8]) -> Result<Value, Finding> {
     serde_json::from_slice(bytes).map_err(|error| {
-        let problem = Problem::Syntax {
+        let problem = FindingKind::Syntax {
             line: error.line(),
             column: error.column(),
         };
@@ -25,7 +25,7 @@ pub(super) fn parse(key: &str, bytes: &[u8]) -> Result<Value, Finding> {
     })
 }
 
-impl<'a> Fields<'a> {
+impl<'a> RecordFields<'a> {
     /// The fields of a value that must be a mapping.
     pub(super) fn of(key: &'a str, value: Value) -> Result<Self, Finding> {
         match value {
@@ -40,7 +40,7 @@ impl<'a> Fields<'a> {
     }
 
     fn missing(&self, name: &str) -> Finding {
-        Finding::new(self.key, name, Problem::Missing)
+        Finding::new(self.key, name, FindingKind::Missing)
     }
 
     /// A field, unless it is absent or null.
@@ -125,11 +125,11 @@ impl<'a> Fields<'a> {
     pub(super) fn nested<T>(
         &mut self,
         name: &str,
-        read: impl FnOnce(Fields<'a>) -> Result<T, Finding>,
+        read: impl FnOnce(RecordFields<'a>) -> Result<T, Finding>,
     ) -> Result<Option<T>, Finding> {
         match self.value(name) {
             None => Ok(None),
-            Some(value) => Fields::of(self.key, value)
+            Some(value) => RecordFields::of(self.key, value)
                 .and_then(read)
                 .map(Some)
                 .map_err(|finding| finding.within(name)),
@@ -151,7 +151,7 @@ impl<'a> Fields<'a> {
     ) -> Result<T, Finding> {
         let word = self.required(name)?;
         let known = all.iter().copied().find(|one| spell(*one) == word);
-        known.ok_or_else(|| Finding::new(self.key, name, Problem::UnknownWord { expected }))
+        known.ok_or_else(|| Finding::new(self.key, name, FindingKind::UnknownWord { expected }))
     }
 
     /// Everything that was not read.
@@ -178,7 +178,7 @@ pub(super) fn wrong(key: &str, path: &str, expected: &'static str, found: &Value
     Finding::new(
         key,
         path,
-        Problem::WrongType {
+        FindingKind::WrongType {
             expected,
             found: type_name(found),
         },

@@ -10,12 +10,12 @@ pub struct Finding {
     /// Where in the key's JSON, such as `inventory.entries[3].kind`; empty for the whole.
     pub path: String,
     /// What is wrong there.
-    pub problem: Problem,
+    pub problem: FindingKind,
 }
 
 /// What can be wrong with a stored value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Problem {
+pub enum FindingKind {
     /// The key, or the field, is not there.
     Missing,
     /// The bytes are not JSON.
@@ -44,7 +44,7 @@ pub enum Problem {
 }
 
 impl Finding {
-    pub(super) fn new(key: &str, path: impl Into<String>, problem: Problem) -> Self {
+    pub(super) fn new(key: &str, path: impl Into<String>, problem: FindingKind) -> Self {
         Self {
             key: key.to_owned(),
             path: path.into(),
@@ -70,16 +70,16 @@ impl fmt::Display for Finding {
             write!(f, ": `{}`", self.path)?;
         }
         match &self.problem {
-            Problem::Missing => f.write_str(" is missing"),
-            Problem::Syntax { line, column } => {
+            FindingKind::Missing => f.write_str(" is missing"),
+            FindingKind::Syntax { line, column } => {
                 write!(f, " is not valid JSON (line {line}, column {column})")
             }
-            Problem::WrongType { expected, found } => {
+            FindingKind::WrongType { expected, found } => {
                 write!(f, " must be {expected}, not {found}")
             }
-            Problem::UnknownWord { expected } => write!(f, " must be one of {expected}"),
-            Problem::AbsentChange => f.write_str(" is named by the index and is not stored"),
-            Problem::Duplicate => f.write_str(" is listed more than once"),
+            FindingKind::UnknownWord { expected } => write!(f, " must be one of {expected}"),
+            FindingKind::AbsentChange => f.write_str(" is named by the index and is not stored"),
+            FindingKind::Duplicate => f.write_str(" is listed more than once"),
         }
     }
 }

@@ -30,10 +30,12 @@ use crate::entry::Entry;
 use crate::identity::Identity;
 
 pub use change::Values;
-pub use change::{Body, Change, Extra, Held, Inventory, ModuleRef, Part, RecordRef, RecordedEntry};
+pub use change::{
+    Body, Change, Extra, Inventory, ModuleRef, PartLocation, RecordPart, RecordRef, RecordedEntry,
+};
 pub use decode::{Decoded, RecordError, decode};
 pub use encode::{encode, encode_inventory, encode_kept, encode_lock, encode_pending};
-pub use finding::{Finding, Problem};
+pub use finding::{Finding, FindingKind};
 pub use lock::Lock;
 pub use log::{Counts, LogEntry, LogResult, MAX_LOG};
 pub use pending::{Kept, KeptObject, KeptWhy, Pending, PendingObject, PendingWhy};

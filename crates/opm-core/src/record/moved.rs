@@ -7,22 +7,22 @@
 //! record that shrinks comes back into its Secret.
 
 use super::{
-    Body, Change, Content, Finding, Held, Part, Problem, Record, RecordRef, Values,
-    decode_inventory, decode_kept, decode_pending,
+    Body, Change, Content, Finding, FindingKind, PartLocation, Record, RecordPart, RecordRef,
+    Values, decode_inventory, decode_kept, decode_pending,
 };
 
 /// Whose part moves.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Owner {
+pub enum PartOwner {
     /// A part of the change with this id.
-    Change(String, Part),
+    Change(String, RecordPart),
     /// The pending objects.
     Pending,
     /// The kept objects.
     Kept,
 }
 
-impl Owner {
+impl PartOwner {
     /// What it is called in a record Secret and in messages.
     pub fn word(&self) -> &'static str {
         match self {
@@ -34,51 +34,51 @@ impl Owner {
 }
 
 /// Where a record says that a part is.
-pub fn held<'a>(record: &'a Record, owner: &Owner) -> Option<&'a Held> {
+pub fn held<'a>(record: &'a Record, owner: &PartOwner) -> Option<&'a PartLocation> {
     match owner {
-        Owner::Change(id, part) => record.change(id)?.record.as_ref()?.parts.get(part),
-        Owner::Pending => record.pending.held.as_ref(),
-        Owner::Kept => record.kept.held.as_ref(),
+        PartOwner::Change(id, part) => record.change(id)?.record.as_ref()?.parts.get(part),
+        PartOwner::Pending => record.pending.held.as_ref(),
+        PartOwner::Kept => record.kept.held.as_ref(),
     }
 }
 
 /// What has to be fetched before anything can be planned: all of the current change, and the
 /// objects outside it.
-pub fn missing(record: &Record) -> Vec<(Owner, Held)> {
+pub fn missing(record: &Record) -> Vec<(PartOwner, PartLocation)> {
     let current = record.current();
-    let mut owners: Vec<Owner> = current.map(missing_of).unwrap_or_default();
+    let mut owners: Vec<PartOwner> = current.map(missing_of).unwrap_or_default();
     if record.pending.objects.moved() {
-        owners.push(Owner::Pending);
+        owners.push(PartOwner::Pending);
     }
-    owners.extend(record.kept.held.is_some().then_some(Owner::Kept));
-    let found = |owner: Owner| held(record, &owner).cloned().map(|held| (owner, held));
+    owners.extend(record.kept.held.is_some().then_some(PartOwner::Kept));
+    let found = |owner: PartOwner| held(record, &owner).cloned().map(|held| (owner, held));
     owners.into_iter().filter_map(found).collect()
 }
 
 /// What of a change is not here; what was dropped for good is not among it.
-pub fn missing_of(change: &Change) -> Vec<Owner> {
-    let values = change.values.moved().then_some(Part::Values);
-    let inventory = change.inventory.moved().then_some(Part::Inventory);
+pub fn missing_of(change: &Change) -> Vec<PartOwner> {
+    let values = change.values.moved().then_some(RecordPart::Values);
+    let inventory = change.inventory.moved().then_some(RecordPart::Inventory);
     values
         .into_iter()
         .chain(inventory)
         .filter(|part| change.holds(*part))
-        .map(|part| Owner::Change(change.id.clone(), part))
+        .map(|part| PartOwner::Change(change.id.clone(), part))
         .collect()
 }
 
 /// Puts a part back that was fetched. From then on the record says of it that it is here.
-pub fn put_back(record: &mut Record, owner: &Owner, payload: &[u8]) -> Result<(), Finding> {
+pub fn put_back(record: &mut Record, owner: &PartOwner, payload: &[u8]) -> Result<(), Finding> {
     match owner {
-        Owner::Pending => {
+        PartOwner::Pending => {
             record.pending.objects = Body::Here(decode_pending(payload)?);
             (record.pending.held, record.pending.count) = (None, None);
         }
-        Owner::Kept => {
+        PartOwner::Kept => {
             record.kept.objects = decode_kept(payload)?;
             (record.kept.held, record.kept.count) = (None, None);
         }
-        Owner::Change(id, part) => {
+        PartOwner::Change(id, part) => {
             if let Some(change) = change_mut(record, id) {
                 put_back_part(change, *part, payload)?;
             }
@@ -88,16 +88,16 @@ pub fn put_back(record: &mut Record, owner: &Owner, payload: &[u8]) -> Result<()
 }
 
 /// Puts a part back into one change, wherever that is.
-pub fn put_back_part(change: &mut Change, part: Part, payload: &[u8]) -> Result<(), Finding> {
+pub fn put_back_part(change: &mut Change, part: RecordPart, payload: &[u8]) -> Result<(), Finding> {
     match part {
-        Part::Values => change.values = Body::Here(Values(text(payload)?)),
-        Part::Inventory => change.inventory = Body::Here(decode_inventory(payload)?),
+        RecordPart::Values => change.values = Body::Here(Values(text(payload)?)),
+        RecordPart::Inventory => change.inventory = Body::Here(decode_inventory(payload)?),
         // These are never part of the release's own Secret.
-        Part::Manifests | Part::Applied => return Ok(()),
+        RecordPart::Manifests | RecordPart::Applied => return Ok(()),
     }
     if let Some(held) = &mut change.record {
         held.parts.remove(&part);
-        if part == Part::Inventory {
+        if part == RecordPart::Inventory {
             held.objects = None;
         }
     }
@@ -110,7 +110,7 @@ pub fn put_back_part(change: &mut Change, part: Part, payload: &[u8]) -> Result<
 fn text(payload: &[u8]) -> Result<String, Finding> {
     String::from_utf8(payload.to_vec()).map_err(|_| {
         let (expected, found) = ("a text", "something else");
-        Finding::new("values", "", Problem::WrongType { expected, found })
+        Finding::new("values", "", FindingKind::WrongType { expected, found })
     })
 }
 

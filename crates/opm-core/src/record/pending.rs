@@ -1,7 +1,7 @@
 //! Objects outside the inventory that must not be forgotten: those that may exist (`pending`)
 //! and those that were left standing on purpose (`kept`).
 
-use super::{Body, Extra, Held};
+use super::{Body, Extra, PartLocation};
 use crate::entry::Entry;
 
 /// Why an object is pending.
@@ -101,7 +101,7 @@ pub struct Pending {
     /// The objects, in the order in which they became pending.
     pub objects: Body<Vec<PendingObject>>,
     /// Where the objects are when they are not here.
-    pub held: Option<Held>,
+    pub held: Option<PartLocation>,
     /// Until when requests of earlier runs may still land: before that, not finding an object
     /// does not mean that it is gone for good.
     pub until: Option<String>,
@@ -164,7 +164,7 @@ pub struct Kept {
     /// The objects, in the order in which they were left; none when they are not here.
     pub objects: Vec<KeptObject>,
     /// Where the objects are when they are not here.
-    pub held: Option<Held>,
+    pub held: Option<PartLocation>,
     /// How many they are, when they are not here.
     pub count: Option<u64>,
     /// Fields that this version does not know.

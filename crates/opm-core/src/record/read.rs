@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::fields::{Fields, as_text, wrong};
+use super::fields::{RecordFields, as_text, wrong};
 use super::{
-    Body, Change, Finding, Held, Inventory, Kept, KeptObject, KeptWhy, Lock, LogEntry, LogResult,
-    ModuleRef, Part, Pending, PendingObject, PendingWhy, RecordRef, RecordedEntry, Values,
+    Body, Change, Finding, Inventory, Kept, KeptObject, KeptWhy, Lock, LogEntry, LogResult,
+    ModuleRef, PartLocation, Pending, PendingObject, PendingWhy, RecordPart, RecordRef,
+    RecordedEntry, Values,
 };
 use crate::entry::Entry;
 use crate::identity::{GroupKind, Identity};
 use crate::ids::RECORD_SLOTS;
 
-type Read<T> = Result<T, Finding>;
+type ReadResult<T> = Result<T, Finding>;
 
-pub(super) fn change(id: &str, mut fields: Fields<'_>) -> Read<Change> {
+pub(super) fn change(id: &str, mut fields: RecordFields<'_>) -> ReadResult<Change> {
     let module = fields.nested("module", module)?;
     let module = fields.need("module", module)?;
     let record = fields.nested("record", record_ref)?;
@@ -25,17 +26,17 @@ pub(super) fn change(id: &str, mut fields: Fields<'_>) -> Read<Change> {
             .is_some_and(|r: &RecordRef| r.mentions(part))
     };
     let values = match fields.text("values")? {
-        None if held(Part::Values) => Body::InRecord,
+        None if held(RecordPart::Values) => Body::InRecord,
         text => Body::Here(Values(text.unwrap_or_default())),
     };
     let inventory = match fields.nested("inventory", inventory)? {
         Some(inventory) => Body::Here(inventory),
-        None if held(Part::Inventory) => Body::InRecord,
+        None if held(RecordPart::Inventory) => Body::InRecord,
         None => {
             return Err(Finding::new(
                 fields.key(),
                 "inventory",
-                super::Problem::Missing,
+                super::FindingKind::Missing,
             ));
         }
     };
@@ -55,7 +56,7 @@ pub(super) fn change(id: &str, mut fields: Fields<'_>) -> Read<Change> {
     })
 }
 
-fn module(mut fields: Fields<'_>) -> Read<ModuleRef> {
+fn module(mut fields: RecordFields<'_>) -> ReadResult<ModuleRef> {
     let local = fields.flag("local")?;
     let version = fields
         .text("version")?
@@ -68,7 +69,7 @@ fn module(mut fields: Fields<'_>) -> Read<ModuleRef> {
     })
 }
 
-fn features(fields: Fields<'_>) -> Read<BTreeMap<String, bool>> {
+fn features(fields: RecordFields<'_>) -> ReadResult<BTreeMap<String, bool>> {
     let key = fields.key();
     let each = fields.pairs().map(|(name, value)| match value {
         Value::Bool(enabled) => Ok((name, enabled)),
@@ -77,19 +78,19 @@ fn features(fields: Fields<'_>) -> Read<BTreeMap<String, bool>> {
     each.collect()
 }
 
-fn order(fields: Fields<'_>) -> Read<BTreeMap<String, Vec<String>>> {
+fn order(fields: RecordFields<'_>) -> ReadResult<BTreeMap<String, Vec<String>>> {
     let key = fields.key();
     let each = fields.pairs().map(|(name, value)| match value {
         Value::Array(before) => {
             let before = before.into_iter().map(|one| as_text(key, one));
-            Ok((name, before.collect::<Read<Vec<String>>>()?))
+            Ok((name, before.collect::<ReadResult<Vec<String>>>()?))
         }
         other => Err(wrong(key, &name, "a list", &other)),
     });
     each.collect()
 }
 
-pub(super) fn inventory(mut fields: Fields<'_>) -> Read<Inventory> {
+pub(super) fn inventory(mut fields: RecordFields<'_>) -> ReadResult<Inventory> {
     // Go writes an empty slice that was never made as null.
     let entries = fields.each("entries", recorded_entry)?.unwrap_or_default();
     Ok(Inventory {
@@ -98,8 +99,8 @@ pub(super) fn inventory(mut fields: Fields<'_>) -> Read<Inventory> {
     })
 }
 
-fn recorded_entry(key: &str, value: Value) -> Read<RecordedEntry> {
-    let mut fields = Fields::of(key, value)?;
+fn recorded_entry(key: &str, value: Value) -> ReadResult<RecordedEntry> {
+    let mut fields = RecordFields::of(key, value)?;
     Ok(RecordedEntry {
         entry: entry(&mut fields)?,
         extra: fields.rest(),
@@ -107,7 +108,7 @@ fn recorded_entry(key: &str, value: Value) -> Read<RecordedEntry> {
 }
 
 /// An entry of RFC-0001. Group, namespace and component are empty when left out.
-fn entry(fields: &mut Fields<'_>) -> Read<Entry> {
+fn entry(fields: &mut RecordFields<'_>) -> ReadResult<Entry> {
     let group = fields.text_or_empty("group")?;
     let group_kind = GroupKind::new(group, fields.nonempty("kind")?);
     let namespace = fields
@@ -132,9 +133,9 @@ fn entry(fields: &mut Fields<'_>) -> Read<Entry> {
     })
 }
 
-fn record_ref(mut fields: Fields<'_>) -> Read<RecordRef> {
+fn record_ref(mut fields: RecordFields<'_>) -> ReadResult<RecordRef> {
     let mut parts = BTreeMap::new();
-    for part in Part::ALL {
+    for part in RecordPart::ALL {
         if let Some(held) = fields.nested(part.word(), held)? {
             parts.insert(part, held);
         }
@@ -151,19 +152,19 @@ fn record_ref(mut fields: Fields<'_>) -> Read<RecordRef> {
     })
 }
 
-fn held(mut fields: Fields<'_>) -> Read<Held> {
+fn held(mut fields: RecordFields<'_>) -> ReadResult<PartLocation> {
     let places = fields.each("places", |key, value| place(key, &value))?;
     let places = fields.need("places", places)?;
-    Ok(Held {
+    Ok(PartLocation {
         places,
         bytes: fields.number("bytes")?.unwrap_or_default(),
         hash: fields.text("hash")?.and_then(|text| text.parse().ok()),
     })
 }
 
-fn dropped(mut fields: Fields<'_>) -> Read<BTreeMap<Part, String>> {
+fn dropped(mut fields: RecordFields<'_>) -> ReadResult<BTreeMap<RecordPart, String>> {
     let mut dropped = BTreeMap::new();
-    for part in Part::ALL {
+    for part in RecordPart::ALL {
         if let Some(reason) = fields.text(part.word())? {
             dropped.insert(part, reason);
         }
@@ -172,7 +173,7 @@ fn dropped(mut fields: Fields<'_>) -> Read<BTreeMap<Part, String>> {
 }
 
 /// A place on the ring of record Secrets, written as in their names.
-fn place(key: &str, value: &Value) -> Read<u8> {
+fn place(key: &str, value: &Value) -> ReadResult<u8> {
     let place = match value {
         Value::String(text) if text.len() == 2 => text.parse().ok(),
         _ => None,
@@ -181,7 +182,7 @@ fn place(key: &str, value: &Value) -> Read<u8> {
     known.ok_or_else(|| wrong(key, "", "a place such as \"07\", up to \"63\"", value))
 }
 
-pub(super) fn pending(mut fields: Fields<'_>) -> Read<Pending> {
+pub(super) fn pending(mut fields: RecordFields<'_>) -> ReadResult<Pending> {
     let held = fields.nested("record", held)?;
     let objects = match fields.each("objects", pending_object)? {
         None if held.is_some() => Body::InRecord,
@@ -196,8 +197,8 @@ pub(super) fn pending(mut fields: Fields<'_>) -> Read<Pending> {
     })
 }
 
-pub(super) fn pending_object(key: &str, value: Value) -> Read<PendingObject> {
-    let mut fields = Fields::of(key, value)?;
+pub(super) fn pending_object(key: &str, value: Value) -> ReadResult<PendingObject> {
+    let mut fields = RecordFields::of(key, value)?;
     let words = "create, adopt, take, prune-failed, repair";
     Ok(PendingObject {
         entry: entry(&mut fields)?,
@@ -210,7 +211,7 @@ pub(super) fn pending_object(key: &str, value: Value) -> Read<PendingObject> {
     })
 }
 
-pub(super) fn kept(mut fields: Fields<'_>) -> Read<Kept> {
+pub(super) fn kept(mut fields: RecordFields<'_>) -> ReadResult<Kept> {
     let objects = fields.each("objects", kept_object)?.unwrap_or_default();
     Ok(Kept {
         objects,
@@ -220,8 +221,8 @@ pub(super) fn kept(mut fields: Fields<'_>) -> Read<Kept> {
     })
 }
 
-fn kept_object(key: &str, value: Value) -> Read<KeptObject> {
-    let mut fields = Fields::of(key, value)?;
+fn kept_object(key: &str, value: Value) -> ReadResult<KeptObject> {
+    let mut fields = RecordFields::of(key, value)?;
     let words = "guard, opt-out, no-prune, not-mine";
     Ok(KeptObject {
         entry: entry(&mut fields)?,
@@ -233,7 +234,7 @@ fn kept_object(key: &str, value: Value) -> Read<KeptObject> {
     })
 }
 
-pub(super) fn lock(mut fields: Fields<'_>) -> Read<Lock> {
+pub(super) fn lock(mut fields: RecordFields<'_>) -> ReadResult<Lock> {
     Ok(Lock {
         id: fields.nonempty("id")?,
         holder: fields.text_or_empty("holder")?,
@@ -248,8 +249,8 @@ pub(super) fn lock(mut fields: Fields<'_>) -> Read<Lock> {
     })
 }
 
-pub(super) fn log_entry(key: &str, value: Value) -> Read<LogEntry> {
-    let mut fields = Fields::of(key, value)?;
+pub(super) fn log_entry(key: &str, value: Value) -> ReadResult<LogEntry> {
+    let mut fields = RecordFields::of(key, value)?;
     Ok(LogEntry {
         id: fields.text_or_empty("id")?,
         command: fields.text_or_empty("command")?,
@@ -267,7 +268,7 @@ pub(super) fn log_entry(key: &str, value: Value) -> Read<LogEntry> {
     })
 }
 
-fn counts(fields: Fields<'_>) -> Read<BTreeMap<String, u64>> {
+fn counts(fields: RecordFields<'_>) -> ReadResult<BTreeMap<String, u64>> {
     let key = fields.key();
     let each = fields.pairs().map(|(name, value)| match value.as_u64() {
         Some(count) => Ok((name, count)),
@@ -277,33 +278,35 @@ fn counts(fields: Fields<'_>) -> Read<BTreeMap<String, u64>> {
 }
 
 /// Reads a change's inventory that had moved into record Secrets.
-pub fn decode_inventory(bytes: &[u8]) -> Read<Inventory> {
+pub fn decode_inventory(bytes: &[u8]) -> ReadResult<Inventory> {
     let value = super::fields::parse("inventory", bytes)?;
-    inventory(Fields::of("inventory", value)?)
+    inventory(RecordFields::of("inventory", value)?)
 }
 
 /// Reads pending objects that had moved into record Secrets.
-pub fn decode_pending(bytes: &[u8]) -> Read<Vec<PendingObject>> {
+pub fn decode_pending(bytes: &[u8]) -> ReadResult<Vec<PendingObject>> {
     let value = super::fields::parse("pending", bytes)?;
-    Ok(pending(Fields::of("pending", value)?)?.objects().to_vec())
+    Ok(pending(RecordFields::of("pending", value)?)?
+        .objects()
+        .to_vec())
 }
 
 /// Reads kept objects that had moved into record Secrets.
-pub fn decode_kept(bytes: &[u8]) -> Read<Vec<KeptObject>> {
+pub fn decode_kept(bytes: &[u8]) -> ReadResult<Vec<KeptObject>> {
     let value = super::fields::parse("kept", bytes)?;
-    Ok(kept(Fields::of("kept", value)?)?.objects)
+    Ok(kept(RecordFields::of("kept", value)?)?.objects)
 }
 
 impl RecordRef {
     /// Whether the record Secrets have this part, or had it once.
-    pub(super) fn mentions(&self, part: Part) -> bool {
+    pub(super) fn mentions(&self, part: RecordPart) -> bool {
         self.parts.contains_key(&part) || self.dropped.contains_key(&part)
     }
 }
 
 impl Change {
     /// Whether the record Secrets have this part.
-    pub fn holds(&self, part: Part) -> bool {
+    pub fn holds(&self, part: RecordPart) -> bool {
         self.record
             .as_ref()
             .is_some_and(|record| record.parts.contains_key(&part))

@@ -1,7 +1,7 @@
 //! Makes room among the record Secrets: the oldest manifests go first, and the change says so.
 
 use super::ring::{MAX_TOTAL_BYTES, named};
-use super::{Content, Held, Part, Record};
+use super::{Content, PartLocation, Record, RecordPart};
 
 /// The most places that a record names, so that a new change always finds some that are free.
 pub const MAX_PLACES: usize = 48;
@@ -35,21 +35,25 @@ fn drop_oldest_manifests(record: &mut Record) -> bool {
             Content::Read(change) => change
                 .record
                 .as_mut()
-                .filter(|held| held.parts.contains_key(&Part::Manifests)),
+                .filter(|held| held.parts.contains_key(&RecordPart::Manifests)),
             Content::Damaged(_) | Content::Absent => None,
         });
     let Some(held) = oldest else {
         return false;
     };
-    held.parts.remove(&Part::Manifests);
-    held.dropped.insert(Part::Manifests, MADE_ROOM.to_owned());
+    held.parts.remove(&RecordPart::Manifests);
+    held.dropped
+        .insert(RecordPart::Manifests, MADE_ROOM.to_owned());
     true
 }
 
 fn too_much(record: &Record) -> bool {
     let changes = record.changes().filter_map(|change| change.record.as_ref());
     let beside = [&record.pending.held, &record.kept.held];
-    let beside = beside.into_iter().flatten().map(|held: &Held| held.bytes);
+    let beside = beside
+        .into_iter()
+        .flatten()
+        .map(|held: &PartLocation| held.bytes);
     let bytes: u64 = changes.map(|held| held.bytes()).chain(beside).sum();
     bytes > MAX_TOTAL_BYTES || named(record).len() > MAX_PLACES
 }

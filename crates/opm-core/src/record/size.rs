@@ -4,10 +4,10 @@
 //! slimmer record looks like. Compressing and writing the payloads is for the caller, who then
 //! says where each one went with [`Fitted::place`].
 
-pub use super::moved::Owner;
+pub use super::moved::PartOwner;
 use super::moved::change_mut;
 use super::{
-    Body, Change, Content, Held, Part, Record, encode, encode_inventory, encode_kept,
+    Body, Change, Content, PartLocation, Record, RecordPart, encode, encode_inventory, encode_kept,
     encode_pending,
 };
 
@@ -28,14 +28,14 @@ pub enum Records {
 
 /// Something that moves into record Secrets.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Moved {
+pub struct MovedPart {
     /// Whose part it is.
-    pub owner: Owner,
+    pub owner: PartOwner,
     /// What to store there, not compressed yet.
     pub payload: Vec<u8>,
 }
 
-impl std::fmt::Debug for Moved {
+impl std::fmt::Debug for MovedPart {
     /// The size only: the payload may be values.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Moved({:?}, {} bytes)", self.owner, self.payload.len())
@@ -48,7 +48,7 @@ pub struct Fitted {
     /// The record to write, once every move has its place.
     pub record: Record,
     /// What has to be stored in record Secrets first.
-    pub moves: Vec<Moved>,
+    pub moves: Vec<MovedPart>,
     /// What had to give way for good, in words.
     pub notes: Vec<String>,
     /// Whether no Secret can hold it: without records, one change alone can be too large.
@@ -77,11 +77,11 @@ impl Fitted {
     }
 
     /// Says where a moved part went.
-    pub fn place(&mut self, owner: &Owner, held: Held) {
+    pub fn place(&mut self, owner: &PartOwner, held: PartLocation) {
         match owner {
-            Owner::Pending => self.record.pending.held = Some(held),
-            Owner::Kept => self.record.kept.held = Some(held),
-            Owner::Change(id, part) => {
+            PartOwner::Pending => self.record.pending.held = Some(held),
+            PartOwner::Kept => self.record.kept.held = Some(held),
+            PartOwner::Change(id, part) => {
                 if let Some(change) = change_mut(&mut self.record, id) {
                     let parts = &mut change.record.get_or_insert_default().parts;
                     parts.insert(*part, held);
@@ -95,7 +95,7 @@ impl Fitted {
         let older: Vec<String> = older.collect();
         // The oldest first: it is the least likely to be looked at.
         for id in older.iter().rev() {
-            for part in [Part::Values, Part::Inventory] {
+            for part in [RecordPart::Values, RecordPart::Inventory] {
                 if self.size() <= limit {
                     return;
                 }
@@ -113,24 +113,24 @@ impl Fitted {
         };
         // Moving the current values loses a plain reader nothing it acts on; moving the current
         // inventory makes it refuse the record. So that comes last.
-        for part in [Part::Values, Part::Inventory] {
+        for part in [RecordPart::Values, RecordPart::Inventory] {
             if self.size() > limit {
                 self.move_part(&current, part);
             }
         }
     }
 
-    fn move_part(&mut self, id: &str, part: Part) {
+    fn move_part(&mut self, id: &str, part: RecordPart) {
         let Some(change) = change_mut(&mut self.record, id) else {
             return;
         };
         let payload = match part {
-            Part::Values => change
+            RecordPart::Values => change
                 .values
                 .here()
                 .map(|values| values.0.clone().into_bytes()),
-            Part::Inventory => change.inventory.here().map(encode_inventory),
-            Part::Manifests | Part::Applied => None,
+            RecordPart::Inventory => change.inventory.here().map(encode_inventory),
+            RecordPart::Manifests | RecordPart::Applied => None,
         };
         // Saying where a part went takes about as much room as the smallest parts.
         let Some(payload) = payload.filter(|payload| payload.len() > 100) else {
@@ -138,16 +138,16 @@ impl Fitted {
         };
         let objects = change.entries().len() as u64;
         let held = change.record.get_or_insert_default();
-        held.parts.insert(part, Held::default());
+        held.parts.insert(part, PartLocation::default());
         match part {
-            Part::Values => change.values = Body::InRecord,
+            RecordPart::Values => change.values = Body::InRecord,
             _ => {
                 held.objects = Some(objects);
                 change.inventory = Body::InRecord;
             }
         }
-        let owner = Owner::Change(id.to_owned(), part);
-        self.moves.push(Moved { owner, payload });
+        let owner = PartOwner::Change(id.to_owned(), part);
+        self.moves.push(MovedPart { owner, payload });
     }
 
     fn move_pending(&mut self) {
@@ -158,9 +158,9 @@ impl Fitted {
         let payload = encode_pending(pending.objects());
         pending.count = Some(pending.counted().count() as u64);
         pending.objects = Body::InRecord;
-        pending.held = Some(Held::default());
-        let owner = Owner::Pending;
-        self.moves.push(Moved { owner, payload });
+        pending.held = Some(PartLocation::default());
+        let owner = PartOwner::Pending;
+        self.moves.push(MovedPart { owner, payload });
     }
 
     fn move_kept(&mut self) {
@@ -171,9 +171,9 @@ impl Fitted {
         let payload = encode_kept(&kept.objects);
         kept.count = Some(kept.objects.len() as u64);
         kept.objects = Vec::new();
-        kept.held = Some(Held::default());
-        let owner = Owner::Kept;
-        self.moves.push(Moved { owner, payload });
+        kept.held = Some(PartLocation::default());
+        let owner = PartOwner::Kept;
+        self.moves.push(MovedPart { owner, payload });
     }
 
     fn shorten(&mut self, limit: usize) {
@@ -203,7 +203,7 @@ impl Fitted {
             .record
             .get_or_insert_default()
             .dropped
-            .insert(Part::Values, reason);
+            .insert(RecordPart::Values, reason);
         self.notes
             .push("the values were not recorded: they are too large".to_owned());
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::fields::{Fields, parse};
+use super::fields::{RecordFields, parse};
 use super::{Body, Change, Record};
 use crate::ids::ReleaseId;
 use crate::labels;
@@ -88,7 +88,7 @@ impl Summary {
     /// From annotation text; none if it is not one.
     pub fn from_text(text: &str) -> Option<Self> {
         let key = SUMMARY_ANNOTATION;
-        let mut fields = Fields::of(key, parse(key, text.as_bytes()).ok()?).ok()?;
+        let mut fields = RecordFields::of(key, parse(key, text.as_bytes()).ok()?).ok()?;
         Some(Self {
             name: fields.nonempty("name").ok()?,
             namespace: fields.nonempty("namespace").ok()?,

@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Evidence, RecoveredChange, Source};
+use super::{ChangeSource, RecoveredChange, RepairEvidence};
 use crate::record::{Change, Content, Salvaged, Slot};
 
 /// The changes, newest first.
 #[derive(Debug, Clone)]
 pub(super) struct History {
-    pub(super) slots: Vec<(Change, Source)>,
+    pub(super) slots: Vec<(Change, ChangeSource)>,
     /// What the index names and nothing has.
     pub(super) lost: Vec<String>,
     /// Whether the current change is known for certain, and its inventory with it.
@@ -17,7 +17,7 @@ pub(super) struct History {
 }
 
 impl History {
-    pub(super) fn of(evidence: &Evidence) -> Self {
+    pub(super) fn of(evidence: &RepairEvidence) -> Self {
         let nothing = Salvaged::default();
         let salvaged = evidence.salvaged.as_ref().unwrap_or(&nothing);
         let kept: BTreeMap<&str, &Change> = evidence
@@ -35,8 +35,8 @@ impl History {
         let (mut slots, mut lost) = (Vec::new(), Vec::new());
         for id in ids {
             match (salvaged.changes.get(id), kept.get(id.as_str())) {
-                (Some(change), _) => slots.push((change.clone(), Source::Secret)),
-                (None, Some(change)) => slots.push(((*change).clone(), Source::Records)),
+                (Some(change), _) => slots.push((change.clone(), ChangeSource::Secret)),
+                (None, Some(change)) => slots.push(((*change).clone(), ChangeSource::Records)),
                 (None, None) => lost.push(id.clone()),
             }
         }
@@ -54,12 +54,12 @@ impl History {
     /// changes before it.
     fn by_age(salvaged: &Salvaged, kept: &BTreeMap<&str, &Change>) -> Self {
         let own = salvaged.changes.values();
-        let mut slots: Vec<(Change, Source)> = own
-            .map(|change| (change.clone(), Source::Secret))
+        let mut slots: Vec<(Change, ChangeSource)> = own
+            .map(|change| (change.clone(), ChangeSource::Secret))
             .chain(
                 kept.values()
                     .filter(|change| !salvaged.changes.contains_key(&change.id))
-                    .map(|change| ((*change).clone(), Source::Records)),
+                    .map(|change| ((*change).clone(), ChangeSource::Records)),
             )
             .collect();
         let parents: BTreeMap<String, Option<String>> = slots

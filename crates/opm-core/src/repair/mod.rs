@@ -22,7 +22,7 @@ use history::History;
 
 /// Everything that is known of a release whose record may be damaged.
 #[derive(Debug, Clone)]
-pub struct Evidence {
+pub struct RepairEvidence {
     /// Whose record it is.
     pub owner: Owner,
     /// What can be read of its Secret; none if there is no Secret.
@@ -38,7 +38,7 @@ pub struct Evidence {
 /// What a look at an object found that a recovered change names and that carries no label of the
 /// release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum UnlabelledState {
     /// It is not there.
     Absent,
     /// It is there, and is not this release's.
@@ -49,7 +49,7 @@ pub enum Look {
 
 /// Where a change comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum ChangeSource {
     /// It was readable in the release's Secret.
     Secret,
     /// A record Secret had kept it.
@@ -62,14 +62,14 @@ pub struct RecoveredChange {
     /// Its id.
     pub id: String,
     /// Where it comes from.
-    pub source: Source,
+    pub source: ChangeSource,
     /// How many objects its inventory names.
     pub objects: usize,
 }
 
 /// How an object found by its labels is remembered from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
+pub enum FoundAs {
     /// As an object of the current change.
     Inventory,
     /// As pending: the next apply keeps it if it renders it, and removes it if not.
@@ -80,11 +80,11 @@ pub enum Taken {
 
 /// An object that the record did not know, or not for certain.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TakenObject {
+pub struct FoundObject {
     /// Which object.
     pub entry: Entry,
     /// How it is remembered.
-    pub taken: Taken,
+    pub taken: FoundAs,
 }
 
 /// A repaired record, and what was done to it.
@@ -99,7 +99,7 @@ pub struct Repaired {
     /// Changes that the index names and that nothing can bring back.
     pub lost: Vec<String>,
     /// Objects that it knows from now on.
-    pub taken: Vec<TakenObject>,
+    pub taken: Vec<FoundObject>,
     /// Objects that a recovered change names and that are not this release's: left out.
     pub foreign: Vec<Identity>,
     /// Whether anything is different from what is stored.
@@ -109,7 +109,7 @@ pub struct Repaired {
 /// A record on its way: what is left is to look at objects that carry no label.
 #[derive(Debug, Clone)]
 pub struct Draft {
-    evidence: Evidence,
+    evidence: RepairEvidence,
     history: History,
     doubtful: Vec<Entry>,
 }
@@ -127,7 +127,7 @@ pub fn needs_records(salvaged: Option<&Salvaged>) -> bool {
 }
 
 /// Puts the history together, and says which objects have to be looked at.
-pub fn draft(evidence: Evidence) -> Draft {
+pub fn draft(evidence: RepairEvidence) -> Draft {
     let history = History::of(&evidence);
     let labelled: BTreeSet<&Identity> = evidence.labelled.iter().map(|e| &e.identity).collect();
     let doubtful = match (history.intact, history.slots.first()) {
@@ -152,7 +152,7 @@ impl Draft {
     }
 
     /// The repaired record, given what was found of the doubtful objects.
-    pub fn settle(self, looks: &HashMap<Identity, Look>) -> Repaired {
+    pub fn reconcile(self, looks: &HashMap<Identity, UnlabelledState>) -> Repaired {
         let Self {
             evidence, history, ..
         } = self;
@@ -172,7 +172,7 @@ impl Draft {
         let (changes, lost) = (history.told(), history.lost.clone());
         record.history = history.into_slots();
 
-        let mut taking = Taking::new(&evidence, &mut record);
+        let mut taking = ObjectIntake::new(&evidence, &mut record);
         if !intact {
             taking.confirm(looks);
         }
@@ -201,7 +201,7 @@ fn kept_alone_is_lost(salvaged: &Salvaged, stored: bool) -> bool {
     stored && salvaged.kept.is_none() && salvaged.pending.is_some() && salvaged.index.is_some()
 }
 
-fn metadata(evidence: &Evidence, history: &History) -> Metadata {
+fn metadata(evidence: &RepairEvidence, history: &History) -> Metadata {
     let owner = &evidence.owner;
     let salvaged = evidence.salvaged.as_ref();
     let before = salvaged.and_then(|salvaged| salvaged.metadata.clone());
@@ -227,15 +227,15 @@ fn labels(owner: &Owner, salvaged: &Salvaged) -> BTreeMap<String, String> {
 }
 
 /// Takes found objects into a record.
-struct Taking<'a> {
-    evidence: &'a Evidence,
+struct ObjectIntake<'a> {
+    evidence: &'a RepairEvidence,
     record: &'a mut Record,
-    taken: Vec<TakenObject>,
+    taken: Vec<FoundObject>,
     foreign: Vec<Identity>,
 }
 
-impl<'a> Taking<'a> {
-    fn new(evidence: &'a Evidence, record: &'a mut Record) -> Self {
+impl<'a> ObjectIntake<'a> {
+    fn new(evidence: &'a RepairEvidence, record: &'a mut Record) -> Self {
         Self {
             evidence,
             record,
@@ -245,7 +245,7 @@ impl<'a> Taking<'a> {
     }
 
     /// The inventory of a recovered current change: only what is certainly this release's stays.
-    fn confirm(&mut self, looks: &HashMap<Identity, Look>) {
+    fn confirm(&mut self, looks: &HashMap<Identity, UnlabelledState>) {
         let found: HashMap<&Identity, &Entry> = self
             .evidence
             .labelled
@@ -270,12 +270,12 @@ impl<'a> Taking<'a> {
             }
             match looks.get(&entry.identity) {
                 // A Job that is done and gone must not run again.
-                Some(Look::Absent) => entry.identity.group_kind.is("batch", "Job"),
-                Some(Look::Foreign) => {
+                Some(UnlabelledState::Absent) => entry.identity.group_kind.is("batch", "Job"),
+                Some(UnlabelledState::Foreign) => {
                     foreign.push(entry.identity.clone());
                     false
                 }
-                Some(Look::Unknown) | None => {
+                Some(UnlabelledState::Unknown) | None => {
                     unknown.push(entry.clone());
                     false
                 }
@@ -283,8 +283,8 @@ impl<'a> Taking<'a> {
         });
         self.foreign = foreign;
         for entry in taken {
-            let taken = Taken::Inventory;
-            self.taken.push(TakenObject { entry, taken });
+            let taken = FoundAs::Inventory;
+            self.taken.push(FoundObject { entry, taken });
         }
         for entry in unknown {
             self.pending(entry);
@@ -322,8 +322,8 @@ impl<'a> Taking<'a> {
         };
         if let Body::Here(objects) = &mut self.record.pending.objects {
             objects.push(object);
-            let taken = Taken::Pending;
-            self.taken.push(TakenObject { entry, taken });
+            let taken = FoundAs::Pending;
+            self.taken.push(FoundObject { entry, taken });
         }
     }
 
@@ -337,8 +337,8 @@ impl<'a> Taking<'a> {
             extra: Extra::default(),
         };
         self.record.kept.objects.push(object);
-        let taken = Taken::Kept;
-        self.taken.push(TakenObject { entry, taken });
+        let taken = FoundAs::Kept;
+        self.taken.push(FoundObject { entry, taken });
     }
 
     fn change(&self) -> String {

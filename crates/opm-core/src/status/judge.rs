@@ -2,40 +2,40 @@
 
 use serde_json::{Map, Value};
 
-use super::{Evidence, ObjectStatus, Sight, Standing};
-use crate::check::{Live, Ownership};
+use super::{ObjectEvidence, ObjectStatus, Presence, Sight};
+use crate::check::{LiveObject, Ownership};
 use crate::drift::{self, FieldDrift};
 use crate::entry::Entry;
 use crate::health::{self, Health};
 
 /// How an object stands, given everything that is known about it.
-pub fn judge(entry: Entry, evidence: Evidence<'_>) -> ObjectStatus {
+pub fn judge(entry: Entry, evidence: ObjectEvidence<'_>) -> ObjectStatus {
     let (object, whole) = match evidence.sight {
         Some(Sight::Present { object, whole }) => (object, *whole),
         Some(Sight::Absent) if evidence.applied.is_some_and(removes_itself) => {
             let health = Health::ready_with("it is complete, and has removed itself");
-            return status(entry, Standing::Completed, health);
+            return status(entry, Presence::Completed, health);
         }
         Some(Sight::Absent) => {
             return status(
                 entry,
-                Standing::Missing,
+                Presence::Missing,
                 Health::degraded("it does not exist"),
             );
         }
         Some(Sight::Hidden(why)) => {
-            return status(entry, Standing::Hidden, Health::unknown(why.as_str()));
+            return status(entry, Presence::Hidden, Health::unknown(why.as_str()));
         }
         None => {
             let health = Health::unknown("nobody looked at it");
-            return status(entry, Standing::Hidden, health);
+            return status(entry, Presence::Hidden, health);
         }
     };
-    let live = Live::read(object, evidence.release);
+    let live = LiveObject::read(object, evidence.release);
     let recorded = entry.uid.as_deref();
-    if let Ownership::Anothers(other) = Ownership::of(&live, recorded, evidence.release) {
+    if let Ownership::OtherRelease(other) = Ownership::of(&live, recorded, evidence.release) {
         let health = Health::ready_with(format!("it belongs to release {other} now"));
-        return status(entry, Standing::Transferred(other), health);
+        return status(entry, Presence::Transferred(other), health);
     }
     let mut health = health::of(object);
     if let Some(pods) = evidence.pods {
@@ -44,22 +44,22 @@ pub fn judge(entry: Entry, evidence: Evidence<'_>) -> ObjectStatus {
     let drift = drifted(&entry, object, whole, &live, evidence);
     ObjectStatus {
         entry,
-        standing: Standing::There,
+        presence: Presence::There,
         health,
         drift,
     }
 }
 
 /// Whether metadata alone cannot tell if an object has drifted.
-pub fn is_suspect(object: &Map<String, Value>, evidence: Evidence<'_>) -> bool {
+pub fn is_suspect(object: &Map<String, Value>, evidence: ObjectEvidence<'_>) -> bool {
     let applied = evidence.applied;
     applied.is_some_and(|applied| !drift::is_untouched(applied, object, evidence.release))
 }
 
-fn status(entry: Entry, standing: Standing, health: Health) -> ObjectStatus {
+fn status(entry: Entry, presence: Presence, health: Health) -> ObjectStatus {
     ObjectStatus {
         entry,
-        standing,
+        presence,
         health,
         drift: Vec::new(),
     }
@@ -69,8 +69,8 @@ fn drifted(
     entry: &Entry,
     object: &Map<String, Value>,
     whole: bool,
-    live: &Live,
-    evidence: Evidence<'_>,
+    live: &LiveObject,
+    evidence: ObjectEvidence<'_>,
 ) -> Vec<FieldDrift> {
     let another = entry.uid.as_ref().is_some_and(|uid| *uid != live.uid);
     // One that `opm` made anew is an apply that has not been recorded.

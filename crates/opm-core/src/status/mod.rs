@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::check::Release;
+use crate::check::LabelledRelease;
 use crate::drift::FieldDrift;
 use crate::entry::Entry;
-use crate::health::{Health, State};
+use crate::health::{Health, HealthState};
 use crate::identity::Identity;
 use crate::ids::ReleaseId;
 
@@ -37,7 +37,7 @@ pub enum Sight {
 
 /// Everything that is known about one object.
 #[derive(Debug, Clone, Copy)]
-pub struct Evidence<'a> {
+pub struct ObjectEvidence<'a> {
     /// Whose object it should be.
     pub release: &'a ReleaseId,
     /// What was found; none if nobody looked.
@@ -50,7 +50,7 @@ pub struct Evidence<'a> {
 
 /// Whether an object is there, and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum Presence {
     /// It is there.
     There,
     /// It is not there, and should be.
@@ -58,7 +58,7 @@ pub enum Standing {
     /// A Job that is complete and has removed itself.
     Completed,
     /// Another release has taken it over.
-    Transferred(Release),
+    Transferred(LabelledRelease),
     /// It could not be looked at.
     Hidden,
 }
@@ -69,7 +69,7 @@ pub struct ObjectStatus {
     /// Which object.
     pub entry: Entry,
     /// Whether it is there.
-    pub standing: Standing,
+    pub presence: Presence,
     /// How it is doing.
     pub health: Health,
     /// The fields that are no longer as they were applied.
@@ -79,8 +79,8 @@ pub struct ObjectStatus {
 impl ObjectStatus {
     /// How it is doing, in the word that scripts see.
     pub fn word(&self) -> &'static str {
-        match self.standing {
-            Standing::Missing => "Missing",
+        match self.presence {
+            Presence::Missing => "Missing",
             _ => self.health.state.word(),
         }
     }
@@ -92,7 +92,7 @@ impl ObjectStatus {
 
     /// Whether it is not as it was applied, or not there at all.
     pub fn has_strayed(&self) -> bool {
-        self.is_drifted() || self.standing == Standing::Missing
+        self.is_drifted() || self.presence == Presence::Missing
     }
 }
 
@@ -102,7 +102,7 @@ pub struct ComponentStatus {
     /// Its name.
     pub name: String,
     /// How its objects are doing, all in all.
-    pub health: State,
+    pub health: HealthState,
     /// Its objects, in apply order.
     pub objects: Vec<ObjectStatus>,
 }
@@ -113,14 +113,14 @@ pub fn by_component(objects: Vec<ObjectStatus>) -> Vec<ComponentStatus> {
     let mut components: Vec<ComponentStatus> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for object in objects {
-        if matches!(object.standing, Standing::Transferred(_)) {
+        if matches!(object.presence, Presence::Transferred(_)) {
             continue;
         }
         let name = object.entry.component.clone();
         let place = *places.entry(name.clone()).or_insert_with(|| {
             components.push(ComponentStatus {
                 name,
-                health: State::Ready,
+                health: HealthState::Ready,
                 objects: Vec::new(),
             });
             components.len() - 1
@@ -133,9 +133,9 @@ pub fn by_component(objects: Vec<ObjectStatus>) -> Vec<ComponentStatus> {
 }
 
 /// How a release is doing: as its worst component.
-pub fn overall(components: &[ComponentStatus]) -> State {
+pub fn overall(components: &[ComponentStatus]) -> HealthState {
     let states = components.iter().map(|component| component.health);
-    states.max().unwrap_or(State::Ready)
+    states.max().unwrap_or(HealthState::Ready)
 }
 
 /// Objects that carry the release's labels and that its record does not know, from those that

@@ -46,7 +46,7 @@ fn map(uid: &str, labelled: &str, manager: &str) -> Sight {
 fn judged(entry: Entry, sight: Option<&Sight>, applied: Option<&Value>) -> ObjectStatus {
     let applied = applied.map(|value| object(value.clone()));
     let release = ID.parse().unwrap();
-    let evidence = Evidence {
+    let evidence = ObjectEvidence {
         release: &release,
         sight,
         applied: applied.as_ref(),
@@ -84,7 +84,7 @@ fn a_look_decides_and_a_failed_one_is_unknown() {
 fn another_release_s_object_is_transferred_and_no_part_of_this_one() {
     let sight = map("1", OTHER, "opm");
     let status = judged(entry("ConfigMap", "a"), Some(&sight), None);
-    assert!(matches!(&status.standing, Standing::Transferred(to) if to.id == OTHER));
+    assert!(matches!(&status.presence, Presence::Transferred(to) if to.id == OTHER));
     assert_eq!(by_component(vec![status]), []);
 }
 
@@ -133,7 +133,7 @@ fn a_component_is_as_its_worst_object() {
         entry.component = component.to_owned();
         ObjectStatus {
             entry,
-            standing: Standing::There,
+            presence: Presence::There,
             health,
             drift: Vec::new(),
         }
@@ -144,16 +144,19 @@ fn a_component_is_as_its_worst_object() {
         status("db", "c", Health::unknown("x")),
         status("app", "d", Health::ready()),
     ]);
-    let told: Vec<(&str, State, usize)> = components
+    let told: Vec<(&str, HealthState, usize)> = components
         .iter()
         .map(|c| (c.name.as_str(), c.health, c.objects.len()))
         .collect();
     assert_eq!(
         told,
-        [("db", State::Unknown, 2), ("app", State::Progressing, 2)]
+        [
+            ("db", HealthState::Unknown, 2),
+            ("app", HealthState::Progressing, 2)
+        ]
     );
-    assert_eq!(overall(&components), State::Unknown);
-    assert_eq!(overall(&[]), State::Ready);
+    assert_eq!(overall(&components), HealthState::Unknown);
+    assert_eq!(overall(&[]), HealthState::Ready);
 }
 
 #[test]

@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::time::Duration;
 
-use opm_core::check::{Adopt, CheckedPlan, Checking, How, Live, Observed, Seen, check};
+use opm_core::check::{
+    Adopt, ApplyMethod, CheckContext, CheckedPlan, LiveObject, Observed, Seen, check,
+};
 use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::labels::OwnerLabels;
 use opm_core::plan::{Plan, PlanOptions, plan, plan_delete};
 use opm_core::protocol::{
-    Applied, Ended, LockSight, LockState, Locked, Opening, PruneOutcome, Resume, Run, SendOutcome,
-    begin, must_stop, renewed,
+    Applied, LockAcquisition, LockObservation, LockState, Locked, PruneOutcome, Resume, RunEnd,
+    RunStart, SendOutcome, begin, must_stop, renewed,
 };
 use opm_core::record::{LogResult, Record};
 use opm_core::time::Timestamp;
@@ -25,7 +27,7 @@ pub(crate) enum Phase {
     Idle,
     Checked {
         stored: Option<Rc<Record>>,
-        opening: Opening,
+        acquisition: LockAcquisition,
         checked: CheckedPlan,
     },
     /// The lock is claimed, the intent is not written down yet.
@@ -119,13 +121,14 @@ impl State {
             return None;
         }
         let written = self.secret.as_ref().map(|secret| secret.lock_written);
-        let sight = LockSight {
+        let sight = LockObservation {
             written: written.map(|tick| Timestamp::from_secs(tick * TICK)),
             server_time: self.time(),
             unchanged_for: Duration::ZERO,
             holder_dead: false,
         };
-        let LockState::Open(opening) = LockState::of(stored.as_deref(), &sight, &timing()) else {
+        let LockState::Open(acquisition) = LockState::of(stored.as_deref(), &sight, &timing())
+        else {
             return None;
         };
         let checked = self.check(self.plan(task, stored.as_deref()))?;
@@ -133,7 +136,7 @@ impl State {
         let version = self.secret.as_ref().map(|secret| secret.version);
         let phase = Rc::new(Phase::Checked {
             stored,
-            opening,
+            acquisition,
             checked,
         });
         let renewed = self.now;
@@ -155,12 +158,12 @@ impl State {
             Phase::Idle => Ok((self, Note::Nothing)),
             Phase::Checked {
                 stored,
-                opening,
+                acquisition,
                 checked,
-            } => self.begin(at, stored.as_deref(), opening, checked),
+            } => self.begin(at, stored.as_deref(), acquisition, checked),
             Phase::Claimed { locked } => self.intend(at, locked),
             Phase::Applying { locked, answers } => self.finish(at, locked, answers),
-            Phase::Pruning { applied, answers } => self.settle(at, applied, answers),
+            Phase::Pruning { applied, answers } => self.reconcile(at, applied, answers),
             Phase::Resting { resume, until } => self.go_on(at, resume, *until),
         }
     }
@@ -183,7 +186,7 @@ impl State {
     }
 
     pub(crate) fn check(&self, plan: Plan) -> Option<CheckedPlan> {
-        let checking = Checking {
+        let checking = CheckContext {
             release: release(),
             adopt: Adopt::None,
             take_ownership: false,
@@ -194,14 +197,14 @@ impl State {
                 None => Seen::Absent,
                 Some(object) => {
                     let id = (!object.strangers).then(|| release().to_string());
-                    Seen::Present(Box::new(Live {
+                    Seen::Present(Box::new(LiveObject {
                         uid: object.uid.clone(),
                         owner: OwnerLabels {
                             id,
                             ..OwnerLabels::default()
                         },
                         applied_by_opm: !object.strangers,
-                        ..Live::default()
+                        ..LiveObject::default()
                     }))
                 }
             };
@@ -215,11 +218,11 @@ impl State {
         mut self,
         at: usize,
         stored: Option<&Record>,
-        opening: &Opening,
+        acquisition: &LockAcquisition,
         checked: &CheckedPlan,
     ) -> Result<(Self, Note), String> {
         let client = &self.clients[at];
-        let run = Run {
+        let run = RunStart {
             lock: lock(client.run),
             from: String::new(),
             who: String::new(),
@@ -230,7 +233,7 @@ impl State {
         };
         let version = client.version;
         let record = stored.cloned().unwrap_or_else(new_record);
-        let locked = begin(record, opening.clone(), checked.clone(), run).unwrap();
+        let locked = begin(record, acquisition.clone(), checked.clone(), run).unwrap();
         let first = match self.budget.claims {
             true => locked.claim(stored.cloned()),
             false => locked.record().clone(),
@@ -241,7 +244,7 @@ impl State {
         };
         self.clients[at].version = Some(version);
         self.clients[at].renewed = self.now;
-        let took_over = matches!(opening, Opening::TakeOver(_));
+        let took_over = matches!(acquisition, LockAcquisition::TakeOver(_));
         match self.budget.claims {
             true => self.clients[at].phase = Rc::new(Phase::Claimed { locked }),
             false => self.send(at, locked)?,
@@ -273,8 +276,8 @@ impl State {
         let mut answers = HashMap::new();
         for step in locked.plan().applies() {
             let identity = step.entry.identity.clone();
-            match &step.how {
-                How::Create => {
+            match &step.method {
+                ApplyMethod::Create => {
                     self.flights.push(Flight {
                         run,
                         identity,
@@ -282,7 +285,7 @@ impl State {
                         sent,
                     });
                 }
-                How::Update { uid } => {
+                ApplyMethod::Update { uid } => {
                     let there = self.objects.get(&identity).is_some_and(|o| o.uid == *uid);
                     let done = SendOutcome::Done {
                         uid: Some(uid.clone()),
@@ -337,19 +340,19 @@ impl State {
         self.clients[at].phase = Rc::new(Phase::Pruning { applied, answers });
     }
 
-    fn settle(
+    fn reconcile(
         mut self,
         at: usize,
         applied: &Applied,
         answers: &HashMap<Identity, PruneOutcome>,
     ) -> Result<(Self, Note), String> {
-        let settled = applied.clone().settle(answers, self.time());
+        let reconciled = applied.clone().reconcile(answers, self.time());
         let ended = self.ended(LogResult::Succeeded);
         let client = self.clients[at].clone();
         if client.task == Task::Delete {
-            return self.conclude(at, settled.conclude(&ended));
+            return self.conclude(at, reconciled.conclude(&ended));
         }
-        let recorded = settled.record(change(client.task), 10, &ended);
+        let recorded = reconciled.record(change(client.task), 10, &ended);
         let written = self.write_as(at, &recorded.record)?;
         self.clients[at] = Client::idle();
         if !written {
@@ -419,8 +422,8 @@ impl State {
         Ok(written)
     }
 
-    fn ended(&self, result: LogResult) -> Ended {
-        Ended {
+    fn ended(&self, result: LogResult) -> RunEnd {
+        RunEnd {
             result,
             reason: None,
             counts: BTreeMap::new(),

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use opm_core::check::CheckedPlan;
-use opm_core::protocol::Opening;
+use opm_core::protocol::LockAcquisition;
 use opm_core::record::Record;
 use opm_core::time::Timestamp;
 
@@ -147,12 +147,12 @@ impl Key<'_> {
         self.put("]");
     }
 
-    fn stored(&mut self, stored: Option<&Record>, opening: &Opening) {
+    fn stored(&mut self, stored: Option<&Record>, acquisition: &LockAcquisition) {
         if let Some(record) = stored {
             self.record(record);
         }
-        self.until(Some(opening.loaded() + Duration::from_secs(9 * TICK)));
-        if let Opening::TakeOver(expired) = opening {
+        self.until(Some(acquisition.loaded() + Duration::from_secs(9 * TICK)));
+        if let LockAcquisition::TakeOver(expired) = acquisition {
             self.until(expired.rest_until);
         }
     }
@@ -160,8 +160,8 @@ impl Key<'_> {
     fn checked(&mut self, checked: &CheckedPlan) {
         for step in checked.applies() {
             self.put(&step.entry.identity.name);
-            let uid = match &step.how {
-                opm_core::check::How::Update { uid } => Some(uid.as_str()),
+            let uid = match &step.method {
+                opm_core::check::ApplyMethod::Update { uid } => Some(uid.as_str()),
                 _ => None,
             };
             self.uid(uid);
@@ -203,11 +203,11 @@ impl Key<'_> {
             Phase::Idle => {}
             Phase::Checked {
                 stored,
-                opening,
+                acquisition,
                 checked,
             } => {
                 self.put("checked");
-                self.stored(stored.as_deref(), opening);
+                self.stored(stored.as_deref(), acquisition);
                 self.checked(checked);
             }
             Phase::Claimed { locked } => {

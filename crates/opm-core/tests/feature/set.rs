@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use opm_core::feature::{Choice, Choices, Defaults, Feature, FeatureError, FeatureSet, Mode};
-use opm_core::feature::{FeatureStore, State};
+use opm_core::feature::{FeatureState, FeatureStore};
 
 use crate::samples::{feature, name, off, on};
 
@@ -74,21 +74,21 @@ fn sample() -> FeatureSet {
 
 #[test]
 fn get_tells_all_and_a_choice_hides_no_metadata() {
-    let both = State {
+    let both = FeatureState {
         name: name("b"),
         enabled: true,
         user: Some(true),
         declared: Some(feature("b", false)),
     };
     assert_eq!(sample().get("b"), Ok(both));
-    let default_only = State {
+    let default_only = FeatureState {
         name: name("a"),
         enabled: true,
         user: None,
         declared: Some(feature("a", true)),
     };
     assert_eq!(sample().get(name("a")), Ok(default_only));
-    let user_only = State {
+    let user_only = FeatureState {
         name: name("own"),
         enabled: false,
         user: Some(false),

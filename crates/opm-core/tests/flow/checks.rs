@@ -1,7 +1,9 @@
 //! Checks against what is really there: the ownership table, and what follows from it for
 //! applying, pruning and deleting.
 
-use opm_core::check::{Adopt, Checking, Live, Ownership, RefusalKind, Seen, check, preview};
+use opm_core::check::{
+    Adopt, CheckContext, LiveObject, Ownership, RefusalKind, Seen, check, preview,
+};
 use opm_core::labels::OwnerLabels;
 use opm_core::plan::{PlanOptions, plan};
 use serde_json::json;
@@ -28,14 +30,14 @@ fn the_ownership_table() {
     for label in labels {
         for recorded in uids {
             for applied_by_opm in [true, false] {
-                let live = Live {
+                let live = LiveObject {
                     uid: "u".into(),
                     owner: OwnerLabels {
                         id: label.map(str::to_owned),
                         ..OwnerLabels::default()
                     },
                     applied_by_opm,
-                    ..Live::default()
+                    ..LiveObject::default()
                 };
                 let whose = Ownership::of(&live, recorded, &release());
                 let expected = match (label, recorded, applied_by_opm) {
@@ -45,8 +47,8 @@ fn the_ownership_table() {
                 };
                 let found = match whose {
                     Ownership::Mine => "mine",
-                    Ownership::Anothers(_) => "another's",
-                    Ownership::Nobodys => "nobody's",
+                    Ownership::OtherRelease(_) => "another's",
+                    Ownership::Unowned => "nobody's",
                     Ownership::Shared { .. } => "shared",
                 };
                 assert_eq!(found, expected, "{label:?} {recorded:?} {applied_by_opm}");
@@ -64,7 +66,7 @@ fn a_live_object_is_read_from_its_metadata() {
             "meta.helm.sh/release-namespace": "n"},
         "ownerReferences": [{"uid": "x"}],
         "managedFields": [{"manager": "opm", "operation": "Apply"}]}});
-    let live = Live::read(object.as_object().unwrap(), &release());
+    let live = LiveObject::read(object.as_object().unwrap(), &release());
     assert_eq!(
         (live.uid.as_str(), live.resource_version.as_str()),
         ("u", "7")
@@ -80,7 +82,7 @@ fn a_live_object_is_read_from_its_metadata() {
     ] {
         let object = json!({"metadata": {"managedFields": [
             {"manager": manager, "operation": operation}]}});
-        let live = Live::read(object.as_object().unwrap(), &release());
+        let live = LiveObject::read(object.as_object().unwrap(), &release());
         assert_eq!(live.applied_by_opm, counts, "{manager} {operation}");
     }
 }
@@ -228,7 +230,7 @@ fn refusals_have_a_kind() {
 #[test]
 fn an_object_that_nobody_looked_at_is_never_taken_for_absent() {
     let planned = plan(&desired(&["CM/a"]), None, PlanOptions::default()).unwrap();
-    let checking = Checking {
+    let checking = CheckContext {
         release: release(),
         adopt: Adopt::None,
         take_ownership: false,
@@ -424,7 +426,7 @@ fn a_preview_shows_what_is_not_refused() {
         })
         .collect();
     let occupants = std::collections::HashMap::new();
-    let checking = Checking {
+    let checking = CheckContext {
         release: release(),
         adopt: Adopt::None,
         take_ownership: false,

@@ -2,7 +2,7 @@
 
 use opm_core::record::{
     encode,
-    size::{Owner, Records, fit},
+    size::{PartOwner, Records, fit},
 };
 
 use crate::world::{Flags, Ran, World, desired, id};
@@ -49,23 +49,23 @@ fn edge_2_a_change_id_collision_overwrites() {
 
 #[test]
 fn edge_3_the_record_is_no_workload() {
-    use opm_core::check::{Live, Ownership, counts_as_discovered};
-    let live = Live {
+    use opm_core::check::{LiveObject, Ownership, counts_as_discovered};
+    let live = LiveObject {
         applied_by_opm: true,
-        ..Live::default()
+        ..LiveObject::default()
     };
     assert!(counts_as_discovered(&live));
     for word in ["inventory", "record"] {
         let secret = serde_json::json!({"metadata": {"labels": {"opmodel.dev/component": word,
             "module-release.opmodel.dev/uuid": crate::world::release().to_string()},
             "managedFields": [{"manager": "opm", "operation": "Apply"}]}});
-        let record = Live::read(secret.as_object().unwrap(), &crate::world::release());
+        let record = LiveObject::read(secret.as_object().unwrap(), &crate::world::release());
         assert!(!counts_as_discovered(&record), "{word}");
         let whose = Ownership::of(&record, None, &crate::world::release());
-        assert_eq!(whose, Ownership::Nobodys, "not even its own release's");
+        assert_eq!(whose, Ownership::Unowned, "not even its own release's");
     }
     assert!(
-        !counts_as_discovered(&Live::default()),
+        !counts_as_discovered(&LiveObject::default()),
         "labels alone prove nothing"
     );
 }
@@ -108,7 +108,7 @@ fn edge_10_large_values_move_out_of_the_secret() {
     let fitted = fit(record, Records::Used, 800_000);
     assert!(!fitted.too_large && encode(&fitted.record).size() < 800_000);
     let older = fitted.record.history[1].id.clone();
-    let owner = Owner::Change(older, opm_core::record::Part::Values);
+    let owner = PartOwner::Change(older, opm_core::record::RecordPart::Values);
     assert_eq!(fitted.moves.len(), 1);
     assert_eq!(fitted.moves[0].owner, owner);
     assert_eq!(fitted.moves[0].payload.len(), 500_000);

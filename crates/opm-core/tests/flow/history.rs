@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use opm_core::record::{Content, Held, Part, RecordRef, ring};
+use opm_core::record::{Content, PartLocation, RecordPart, RecordRef, ring};
 
 use crate::world::{World, new_record};
 
@@ -71,12 +71,12 @@ fn dropped_changes_give_their_places_back() {
         let Content::Read(change) = &mut slot.content else {
             panic!("must be readable")
         };
-        let held = Held {
+        let held = PartLocation {
             places: vec![place as u8, 40 + place as u8],
             bytes: 5,
-            ..Held::default()
+            ..PartLocation::default()
         };
-        let parts = [(Part::Manifests, held)].into();
+        let parts = [(RecordPart::Manifests, held)].into();
         change.record = Some(RecordRef {
             parts,
             ..RecordRef::default()
@@ -124,9 +124,9 @@ fn payloads_are_split_and_put_together_again() {
 #[test]
 fn record_secrets_that_no_index_names_are_swept() {
     let mut record = new_record();
-    record.pending.held = Some(Held {
+    record.pending.held = Some(PartLocation {
         places: vec![3],
-        ..Held::default()
+        ..PartLocation::default()
     });
     assert_eq!(ring::sweep(&BTreeSet::from([1, 3, 9]), &record), [1, 9]);
 }

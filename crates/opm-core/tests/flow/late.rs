@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use opm_core::plan::{PlanOptions, plan, plan_delete};
 use opm_core::protocol::{
-    Conclusion, LockSight, LockState, Opening, Run, SendOutcome, Timing, begin,
+    Conclusion, LockAcquisition, LockObservation, LockState, RunStart, SendOutcome, Timing, begin,
 };
 use opm_core::record::{LogResult, Record};
 
@@ -22,8 +22,8 @@ impl World {
     }
 
     /// How the record opens for somebody who sees a lock that was written `age` ago.
-    fn opening(&self, age: u64) -> Opening {
-        let sight = LockSight {
+    fn acquisition(&self, age: u64) -> LockAcquisition {
+        let sight = LockObservation {
             written: Some(opm_core::time::Timestamp(
                 self.now.0 - Duration::from_secs(age),
             )),
@@ -32,18 +32,18 @@ impl World {
             holder_dead: false,
         };
         match LockState::of(self.record().as_ref(), &sight, &Timing::default()) {
-            LockState::Open(opening) => opening,
+            LockState::Open(acquisition) => acquisition,
             LockState::Held { .. } => panic!("the lock is held"),
         }
     }
 
     /// Takes over a lock that was last written `age` seconds ago, and applies.
     fn take_over(&mut self, objects: &[&str], age: u64) -> Record {
-        let opening = self.opening(age);
+        let acquisition = self.acquisition(age);
         let stored = self.record();
         let plan = plan(&desired(objects), stored.as_ref(), PlanOptions::default()).unwrap();
         let checked = self.check(plan, &Flags::default()).unwrap();
-        let run = Run {
+        let run = RunStart {
             lock: lock("taker", "apply"),
             from: String::new(),
             who: String::new(),
@@ -52,14 +52,14 @@ impl World {
             change: None,
             now: self.now,
         };
-        let locked = begin(stored.unwrap_or_else(new_record), opening, checked, run).unwrap();
+        let locked = begin(stored.unwrap_or_else(new_record), acquisition, checked, run).unwrap();
         self.write(locked.record());
         let sent = self.send(&locked);
         let applied = locked.finish(&sent).expect("everything applies");
         let (outcomes, _) = self.prune(applied.plan());
-        let settled = applied.settle(&outcomes, self.now);
+        let reconciled = applied.reconcile(&outcomes, self.now);
         let ended = self.ended(LogResult::Succeeded);
-        let recorded = settled.record(change_of(&desired(objects)), 10, &ended);
+        let recorded = reconciled.record(change_of(&desired(objects)), 10, &ended);
         self.write(&recorded.record);
         recorded.record
     }
@@ -119,14 +119,14 @@ fn found_by_exploration_a_look_before_the_end_of_the_rest_proves_nothing() {
     let mut world = World::default();
     world.begin_and_crash(&["CM/ghost"]);
     world.wait(40);
-    let opening = world.opening(40);
+    let acquisition = world.acquisition(40);
     let stored = world.record().unwrap();
     let plan = plan_delete(&stored, PlanOptions::default()).unwrap();
     let checked = world.check(plan, &Flags::default()).unwrap();
     world.put_mine("CM/ghost");
     // The delete slept between its look and its first write.
     world.wait(100);
-    let run = Run {
+    let run = RunStart {
         lock: lock("deleter", "delete"),
         from: String::new(),
         who: String::new(),
@@ -135,11 +135,11 @@ fn found_by_exploration_a_look_before_the_end_of_the_rest_proves_nothing() {
         change: None,
         now: world.now,
     };
-    let locked = begin(stored, opening, checked, run).unwrap();
+    let locked = begin(stored, acquisition, checked, run).unwrap();
     let applied = locked.finish(&HashMap::new()).expect("nothing to apply");
-    let settled = applied.settle(&HashMap::new(), world.now);
+    let reconciled = applied.reconcile(&HashMap::new(), world.now);
     let ended = world.ended(LogResult::Succeeded);
-    let Conclusion::Rest { resume, .. } = settled.conclude(&ended) else {
+    let Conclusion::Rest { resume, .. } = reconciled.conclude(&ended) else {
         panic!("it must look once more")
     };
     let plan = plan_delete(resume.record(), PlanOptions::default()).unwrap();
@@ -150,8 +150,8 @@ fn found_by_exploration_a_look_before_the_end_of_the_rest_proves_nothing() {
         .unwrap();
     assert_eq!(applied.prune().len(), 1, "the ghost");
     let (outcomes, _) = world.prune(applied.plan());
-    let settled = applied.settle(&outcomes, world.now);
-    assert_eq!(settled.conclude(&ended), Conclusion::Remove);
+    let reconciled = applied.reconcile(&outcomes, world.now);
+    assert_eq!(reconciled.conclude(&ended), Conclusion::Remove);
 }
 
 /// An object of the inventory that was gone, and that a lost holder was about to recreate, is
@@ -199,7 +199,7 @@ fn a_request_without_an_answer_may_land_after_the_run_has_ended() {
 fn a_dead_holder_needs_no_rest() {
     let mut world = World::default();
     world.begin_and_crash(&["CM/ghost"]);
-    let sight = LockSight {
+    let sight = LockObservation {
         written: Some(world.now),
         server_time: world.now,
         unchanged_for: Duration::ZERO,
@@ -207,7 +207,7 @@ fn a_dead_holder_needs_no_rest() {
     };
     let record = world.record();
     let state = LockState::of(record.as_ref(), &sight, &Timing::default());
-    let LockState::Open(Opening::TakeOver(expired)) = state else {
+    let LockState::Open(LockAcquisition::TakeOver(expired)) = state else {
         panic!("must be open")
     };
     assert_eq!(expired.rest_until, None);
@@ -220,7 +220,7 @@ fn a_lock_that_changed_hands_meanwhile_cannot_be_begun() {
     let record = world.record().unwrap();
     let plan = plan(&desired(&["CM/a"]), Some(&record), PlanOptions::default()).unwrap();
     let checked = world.check(plan, &Flags::default()).unwrap();
-    let run = Run {
+    let run = RunStart {
         lock: lock("other", "apply"),
         from: String::new(),
         who: String::new(),
@@ -229,7 +229,7 @@ fn a_lock_that_changed_hands_meanwhile_cannot_be_begun() {
         change: None,
         now: world.now,
     };
-    let free = Opening::Free { loaded: world.now };
+    let free = LockAcquisition::Free { loaded: world.now };
     assert!(begin(record, free, checked, run).is_err());
 }
 
@@ -244,9 +244,9 @@ fn an_attempt_that_was_made_again_may_bring_an_object_back() {
     let sent = world.send(&locked);
     locked.may_land_until(world.now + Duration::from_secs(60));
     let applied = locked.finish(&sent).expect("everything applies");
-    let settled = applied.settle(&HashMap::new(), world.now);
+    let reconciled = applied.reconcile(&HashMap::new(), world.now);
     let ended = world.ended(LogResult::Succeeded);
-    let recorded = settled.record(change_of(&desired(&["CM/ghost"])), 10, &ended);
+    let recorded = reconciled.record(change_of(&desired(&["CM/ghost"])), 10, &ended);
     world.write(&recorded.record);
     assert_eq!(world.apply(&["CM/a"]).pruned(), [id("CM/ghost")]);
     assert_eq!(world.pending()[&id("CM/ghost")], ("create", true));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use opm_core::protocol::{LockSight, LockState, Timing, must_stop, renewed, still_held};
+use opm_core::protocol::{LockObservation, LockState, Timing, must_stop, renewed, still_held};
 use opm_core::record::encode_lock;
 use opm_core::time::Timestamp;
 
@@ -27,7 +27,7 @@ fn a_lock_expires_by_the_servers_clocks() {
     let mut record = new_record();
     record.lock = Some(lock("a", "apply"));
     for (age, unchanged, holder_dead, expired) in table {
-        let sight = LockSight {
+        let sight = LockObservation {
             written: age.map(|age| Timestamp::from_secs(1_770_820_200 - age)),
             server_time: now,
             unchanged_for: Duration::from_secs(unchanged),
@@ -43,7 +43,7 @@ fn a_lock_expires_by_the_servers_clocks() {
 fn a_lock_from_the_future_is_held() {
     let mut record = new_record();
     record.lock = Some(lock("a", "apply"));
-    let sight = LockSight {
+    let sight = LockObservation {
         written: Some(Timestamp::from_secs(200)),
         server_time: Timestamp::from_secs(100),
         unchanged_for: Duration::ZERO,

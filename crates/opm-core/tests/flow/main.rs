@@ -8,6 +8,7 @@
 )]
 
 mod checks;
+mod disown;
 mod edge_cases;
 mod fuzz;
 mod guards;
@@ -15,7 +16,6 @@ mod history;
 mod late;
 mod lock;
 mod outcome;
-mod parting;
 mod plans;
 mod properties;
 mod run;

@@ -110,7 +110,7 @@ fn phases_follow_components_and_steps_follow_weights() {
         .phases
         .iter()
         .map(|phase| {
-            let step = |step: &opm_core::plan::Step| {
+            let step = |step: &opm_core::plan::PlanStep| {
                 names(step.objects.iter().map(|p| p.object.entry.identity.clone()))
             };
             phase.steps.iter().map(step).collect()
@@ -279,8 +279,8 @@ fn kept_objects_go_when_they_are_named() {
     let locked = world.begin(Some(record), checked, "prune", None);
     let applied = locked.finish(&Default::default()).unwrap();
     let (outcomes, pruned) = world.prune(applied.plan());
-    let settled = applied.settle(&outcomes, world.now);
-    let record = settled.release(&world.ended(opm_core::record::LogResult::Succeeded));
+    let reconciled = applied.reconcile(&outcomes, world.now);
+    let record = reconciled.release(&world.ended(opm_core::record::LogResult::Succeeded));
     world.write(&record);
     assert_eq!(pruned, [id("PVC/a")], "being named, it needs no flag");
     assert_eq!(world.kept().len(), 1);

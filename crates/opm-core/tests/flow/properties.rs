@@ -6,8 +6,8 @@ use opm_core::digest::ObjectHash;
 use opm_core::identity::Identity;
 use opm_core::plan::{ComponentOrder, Desired, DesiredObject, PlanOptions, plan, plan_delete};
 use opm_core::record::{
-    Body, Content, Extra, Held, KeptObject, KeptWhy, LogEntry, LogResult, Part, PendingObject,
-    PendingWhy, Record, RecordRef, Slot, Stored, Values, decode, encode,
+    Body, Content, Extra, KeptObject, KeptWhy, LogEntry, LogResult, PartLocation, PendingObject,
+    PendingWhy, Record, RecordPart, RecordRef, Slot, Stored, Values, decode, encode,
 };
 use opm_core::weight::apply_order;
 use proptest::prelude::*;
@@ -339,7 +339,7 @@ prop_compose! {
         version in proptest::option::of("[0-9]\\.[0-9]"),
         components in proptest::option::of(proptest::collection::vec("[a-z]{1,4}", 0..3)),
         places in proptest::collection::btree_map(
-            select(Part::ALL.to_vec()), (proptest::collection::vec(0..64_u8, 1..3), any::<u32>()), 0..3),
+            select(RecordPart::ALL.to_vec()), (proptest::collection::vec(0..64_u8, 1..3), any::<u32>()), 0..3),
         extra in extra(),
     ) -> Slot {
         let mut world = World::default();
@@ -358,7 +358,7 @@ prop_compose! {
             entries: entries.collect(), extra: Extra::default(),
         });
         let parts = places.into_iter()
-            .map(|(part, (places, bytes))| (part, Held {
+            .map(|(part, (places, bytes))| (part, PartLocation {
                 hash: Some(ObjectHash::of_bytes(&places)), places, bytes: bytes.into(),
             }));
         change.record = Some(RecordRef { parts: parts.collect(), ..RecordRef::default() });

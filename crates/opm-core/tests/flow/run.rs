@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, HashMap};
 
 use opm_core::check::{
-    CheckedPlan, Checking, How, Live, Observed, PruneHow, Refusals, Seen, check,
+    ApplyMethod, CheckContext, CheckedPlan, LiveObject, Observed, PruneMethod, Refusals, Seen,
+    check,
 };
 use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::labels::OwnerLabels;
 use opm_core::plan::{Desired, Plan, Purpose, plan, plan_delete, plan_delete_component};
 use opm_core::protocol::{
-    Conclusion, Ended, LockSight, LockState, Locked, PruneOutcome, Run, SendOutcome, Timing, begin,
+    Conclusion, LockObservation, LockState, Locked, PruneOutcome, RunEnd, RunStart, SendOutcome,
+    Timing, begin,
 };
 use opm_core::record::{LogResult, Record};
 
@@ -34,7 +36,7 @@ impl World {
 
     pub(crate) fn check(&self, plan: Plan, flags: &Flags) -> Result<CheckedPlan, Refusals> {
         let observed = self.observe(&plan);
-        let checking = Checking {
+        let checking = CheckContext {
             release: release(),
             adopt: flags.adopt.clone(),
             take_ownership: flags.take_ownership,
@@ -70,8 +72,8 @@ impl World {
             }
         };
         let (outcomes, pruned) = self.prune(applied.plan());
-        let settled = applied.settle(&outcomes, self.now);
-        let recorded = settled.record(change, self.max_history, &ended);
+        let reconciled = applied.reconcile(&outcomes, self.now);
+        let recorded = reconciled.record(change, self.max_history, &ended);
         self.write(&recorded.record);
         Ran::Done {
             pruned,
@@ -94,17 +96,17 @@ impl World {
         let locked = self.begin(Some(stored), checked, "delete", None);
         let applied = locked.finish(&HashMap::new()).expect("nothing to apply");
         let (outcomes, pruned) = self.prune(applied.plan());
-        let settled = applied.settle(&outcomes, self.now);
+        let reconciled = applied.reconcile(&outcomes, self.now);
         let ended = self.ended(LogResult::Succeeded);
         if purpose != Purpose::Delete {
-            let recorded = settled.record(change("component"), self.max_history, &ended);
+            let recorded = reconciled.record(change("component"), self.max_history, &ended);
             self.write(&recorded.record);
             return Ran::Done {
                 pruned,
                 unpruned: recorded.unpruned,
             };
         }
-        match settled.conclude(&ended) {
+        match reconciled.conclude(&ended) {
             Conclusion::Remove => {
                 self.secret = None;
                 Ran::Done {
@@ -128,18 +130,18 @@ impl World {
         change: Option<&str>,
     ) -> Locked {
         self.now = self.now + std::time::Duration::from_secs(1);
-        let sight = LockSight {
+        let sight = LockObservation {
             written: None,
             server_time: self.now,
             unchanged_for: std::time::Duration::ZERO,
             holder_dead: false,
         };
         let state = LockState::of(stored.as_ref(), &sight, &Timing::default());
-        let LockState::Open(opening) = state else {
+        let LockState::Open(acquisition) = state else {
             panic!("somebody holds the lock")
         };
         self.uid += 1;
-        let run = Run {
+        let run = RunStart {
             lock: lock(&format!("lock-{}", self.uid), command),
             from: String::new(),
             who: "tester".into(),
@@ -149,7 +151,7 @@ impl World {
             now: self.now,
         };
         let record = stored.unwrap_or_else(new_record);
-        let locked = begin(record, opening, checked, run).unwrap();
+        let locked = begin(record, acquisition, checked, run).unwrap();
         self.write(locked.record());
         locked
     }
@@ -166,7 +168,7 @@ impl World {
                 } else if self.broken.contains(&identity) {
                     SendOutcome::Failed
                 } else {
-                    self.send_one(&identity, one.shared, &one.how)
+                    self.send_one(&identity, one.shared, &one.method)
                 };
                 outcomes.insert(identity, outcome);
             }
@@ -177,20 +179,20 @@ impl World {
         outcomes
     }
 
-    fn send_one(&mut self, identity: &Identity, shared: bool, how: &How) -> SendOutcome {
-        if *how == How::Completed {
+    fn send_one(&mut self, identity: &Identity, shared: bool, method: &ApplyMethod) -> SendOutcome {
+        if *method == ApplyMethod::Completed {
             return SendOutcome::Done { uid: None };
         }
         let exists = self.objects.contains_key(identity);
-        if (*how == How::Create) == exists {
+        if (*method == ApplyMethod::Create) == exists {
             return SendOutcome::Failed;
         }
         self.uid += 1;
         let uid = format!("uid-{}", self.uid);
         let fresh = Thing {
-            live: Live {
+            live: LiveObject {
                 uid,
-                ..Live::default()
+                ..LiveObject::default()
             },
         };
         let thing = self.objects.entry(identity.clone()).or_insert(fresh);
@@ -227,7 +229,7 @@ impl World {
                 Some(thing) if thing.live.uid != step.uid => {
                     PruneOutcome::NotMine("another object has taken its place".into())
                 }
-                Some(thing) if step.how == PruneHow::LeaveShared => {
+                Some(thing) if step.method == PruneMethod::LeaveShared => {
                     let me = release().to_string();
                     thing.live.owner.shared.retain(|(id, _)| *id != me);
                     PruneOutcome::Done
@@ -243,8 +245,8 @@ impl World {
         (outcomes, pruned)
     }
 
-    pub(crate) fn ended(&self, result: LogResult) -> Ended {
-        Ended {
+    pub(crate) fn ended(&self, result: LogResult) -> RunEnd {
+        RunEnd {
             result,
             reason: None,
             counts: BTreeMap::new(),

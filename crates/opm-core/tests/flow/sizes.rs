@@ -2,10 +2,10 @@
 
 use opm_core::record::moved::{missing, put_back};
 use opm_core::record::room::{MAX_PLACES, give_way, make_room};
-use opm_core::record::size::{Fitted, Owner, Records, fit};
+use opm_core::record::size::{Fitted, PartOwner, Records, fit};
 use opm_core::record::{
-    API_VERSION_MOVED, Body, Content, Held, Part, Record, RecordRef, SecretParts, Stored, Summary,
-    Values, decode, encode, ring,
+    API_VERSION_MOVED, Body, Content, PartLocation, Record, RecordPart, RecordRef, SecretParts,
+    Stored, Summary, Values, decode, encode, ring,
 };
 
 use crate::world::{World, id, object};
@@ -44,9 +44,9 @@ fn owners(fitted: &Fitted) -> Vec<String> {
         .iter()
         .map(|slot| slot.id.as_str())
         .collect();
-    let name = |owner: &Owner| match owner {
-        Owner::Pending | Owner::Kept => owner.word().to_owned(),
-        Owner::Change(change, part) => {
+    let name = |owner: &PartOwner| match owner {
+        PartOwner::Pending | PartOwner::Kept => owner.word().to_owned(),
+        PartOwner::Change(change, part) => {
             let at = ids.iter().position(|id| id == change).unwrap();
             format!("{at} {}", part.word())
         }
@@ -107,7 +107,7 @@ fn what_moved_comes_back() {
     let mut fitted = fit(before.clone(), Records::Used, 0);
     let mut secrets = Vec::new();
     for moved in std::mem::take(&mut fitted.moves) {
-        let held = Held {
+        let held = PartLocation {
             places: vec![secrets.len() as u8],
             bytes: moved.payload.len() as u64,
             hash: Some(opm_core::digest::ObjectHash::of_bytes(&moved.payload)),
@@ -194,7 +194,7 @@ fn without_records_history_gets_shorter_and_says_so() {
             .as_ref()
             .unwrap()
             .dropped
-            .contains_key(&Part::Values)
+            .contains_key(&RecordPart::Values)
     );
     assert!(
         current.inventory.here().is_some(),
@@ -210,12 +210,12 @@ fn with_manifests(bytes: u64, places: u8) -> Record {
             panic!("must be readable")
         };
         let first = at as u8 * places;
-        let held = Held {
+        let held = PartLocation {
             places: (first..first + places).collect(),
             bytes,
-            ..Held::default()
+            ..PartLocation::default()
         };
-        let parts = [(Part::Manifests, held)].into();
+        let parts = [(RecordPart::Manifests, held)].into();
         change.record = Some(RecordRef {
             parts,
             ..RecordRef::default()
@@ -234,8 +234,8 @@ fn with_and_without(record: &Record) -> (Vec<usize>, Vec<usize>) {
             .collect()
     };
     (
-        of(&|held| held.parts.contains_key(&Part::Manifests)),
-        of(&|held| held.dropped.contains_key(&Part::Manifests)),
+        of(&|held| held.parts.contains_key(&RecordPart::Manifests)),
+        of(&|held| held.dropped.contains_key(&RecordPart::Manifests)),
     )
 }
 
@@ -252,9 +252,9 @@ fn the_oldest_manifests_make_room_and_never_the_current_ones() {
         (10, 17, 0, vec![0, 1], vec![2]), // more than 48 places
     ] {
         let mut record = with_manifests(bytes, places);
-        record.pending.held = (pending > 0).then(|| Held {
+        record.pending.held = (pending > 0).then(|| PartLocation {
             bytes: pending,
-            ..Held::default()
+            ..PartLocation::default()
         });
         make_room(&mut record);
         let case = (bytes, places, pending);

@@ -1,6 +1,6 @@
 //! Which change is meant, by name or by default.
 
-use opm_core::history::{ChangeNameError, Reason, default_target, named};
+use opm_core::history::{ChangeNameError, TargetReason, default_target, named};
 use opm_core::record::{Content, Counts, Extra, LogEntry, LogResult, Record, Slot};
 
 use crate::world::new_record;
@@ -89,7 +89,7 @@ fn by_default_it_is_the_one_before_unless_the_last_deployment_failed() {
     assert_eq!(default_target(&history(&["aa"])), None);
     let mut record = history(&["aa"]);
     record.log = vec![deployment("apply", Failed)];
-    let reason = Reason::LastFailed {
+    let reason = TargetReason::LastFailed {
         command: "apply".to_owned(),
         result: Failed,
     };

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use opm_core::check::{Adopt, Live, Refusals, Seen};
+use opm_core::check::{Adopt, LiveObject, Refusals, Seen};
 use opm_core::entry::Entry;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::ids::ReleaseId;
@@ -76,7 +76,7 @@ pub(crate) fn desired(objects: &[&str]) -> Desired {
 /// A live object.
 #[derive(Debug, Clone)]
 pub(crate) struct Thing {
-    pub(crate) live: Live,
+    pub(crate) live: LiveObject,
 }
 
 /// Everything that a run was told.
@@ -172,17 +172,17 @@ impl World {
     }
 
     /// Puts an object there that nobody applied.
-    pub(crate) fn put(&mut self, short: &str) -> &mut Live {
+    pub(crate) fn put(&mut self, short: &str) -> &mut LiveObject {
         self.uid += 1;
-        let live = Live {
+        let live = LiveObject {
             uid: format!("uid-{}", self.uid),
-            ..Live::default()
+            ..LiveObject::default()
         };
         &mut self.objects.entry(id(short)).or_insert(Thing { live }).live
     }
 
     /// Puts an object there that the release applied, outside any record.
-    pub(crate) fn put_mine(&mut self, short: &str) -> &mut Live {
+    pub(crate) fn put_mine(&mut self, short: &str) -> &mut LiveObject {
         let live = self.put(short);
         live.owner.id = Some(release().to_string());
         live.applied_by_opm = true;

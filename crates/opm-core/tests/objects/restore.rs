@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use opm_core::candidate::{Candidate, Selection};
-use opm_core::history::{Happened, RestoreError, between, masked, restore};
+use opm_core::history::{ObjectChangeKind, RestoreError, between, masked, restore};
 use opm_core::identity::GroupKind;
 use opm_core::labels;
 use opm_core::manifest::Manifest;
@@ -172,7 +172,7 @@ fn two_sets_differ_in_what_came_went_and_changed() {
     ];
     assert_eq!(told, expected);
     for one in &changes {
-        let Happened::Changed(fields) = &one.happened else {
+        let ObjectChangeKind::Changed(fields) = &one.happened else {
             continue;
         };
         assert_eq!(fields.len(), 1, "{fields:?}");

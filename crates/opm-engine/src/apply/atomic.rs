@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use opm_core::record::Record;
 
-use super::course::{Again, Course, Task};
-use super::{Ending, Source, release_of};
+use super::course::{ApplyMode, ApplyTask, Reapply};
+use super::{ApplyEnd, ApplySource, release_of};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::history::State;
-use crate::ports::{Answer, Asker, Audience, Clock, Cluster, Question, SecretStore};
+use crate::history::RestoredChange;
+use crate::ports::{Answer, Clock, Cluster, Frontend, Prompt, Question, SecretStore};
 use crate::report::{Release, Report};
 use crate::request::{Adopt, ApplyOptions, ApplyRequest, DeleteRequest, GuardFlags, ReleaseRef};
 
@@ -26,17 +26,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where an apply that fails goes back to.
 #[derive(Debug, Clone)]
-pub(crate) enum Back {
+pub(crate) enum Fallback {
     /// To the change that is current.
-    To(Box<State>),
+    To(Box<RestoredChange>),
     /// There was none: what was created is removed again.
     Nothing,
 }
 
 /// Going back after a run.
-pub(crate) struct Returning<'a> {
+pub(crate) struct FallbackRun<'a> {
     request: &'a ApplyRequest,
-    state: State,
+    state: RestoredChange,
     /// The run that failed.
     run: String,
 }
@@ -46,16 +46,16 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     pub(super) async fn apply_atomic(
         &self,
         request: &ApplyRequest,
-        audience: Audience<'_>,
+        frontend: Frontend<'_>,
     ) -> Result<Report, Failure> {
         let release = release_of(request);
-        let source = Source::Module(request);
-        let Ending {
+        let source = ApplySource::Module(request);
+        let ApplyEnd {
             result,
             run,
             course,
         } = self
-            .apply_from(&release, &source, request.options.lock_timeout, audience)
+            .apply_from(&release, &source, request.options.lock_timeout, frontend)
             .await?;
         let failure = match result {
             Ok(report) => return Ok(report),
@@ -64,7 +64,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         use FailureKind::{Failed, Interrupted, LockLost};
         match (failure.kind, course.back) {
             (Failed | Interrupted | LockLost, Some(back)) => {
-                Err(self.go_back(request, failure, back, run, audience).await)
+                Err(self.go_back(request, failure, back, run, frontend).await)
             }
             _ => Err(failure),
         }
@@ -86,12 +86,12 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         &self,
         release: &Release,
         record: Option<&Record>,
-    ) -> Result<Back, Failure> {
+    ) -> Result<Fallback, Failure> {
         let Some(current) = record.and_then(Record::current) else {
-            return Ok(Back::Nothing);
+            return Ok(Fallback::Nothing);
         };
         match self.state_of(release, current).await {
-            Ok(state) => Ok(Back::To(Box::new(state))),
+            Ok(state) => Ok(Fallback::To(Box::new(state))),
             Err(error) => {
                 let mut failure = error.failure(&current.id);
                 failure.message = format!("--atomic has no way back: {}", failure.message);
@@ -104,32 +104,32 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         &self,
         request: &ApplyRequest,
         failure: Failure,
-        back: Back,
+        back: Fallback,
         run: String,
-        audience: Audience<'_>,
+        frontend: Frontend<'_>,
     ) -> Failure {
         // Whoever interrupts wants the release as it was. A second time, nothing is waited for.
         self.gate.go_back();
         match back {
-            Back::To(state) => {
+            Fallback::To(state) => {
                 let id = state.change.id.clone();
                 let (state, release) = (*state, release_of(request));
-                let returning = Returning {
+                let returning = FallbackRun {
                     request,
                     state,
                     run,
                 };
                 let patience =
                     (self.settings.timing.ttl + PATIENCE).max(request.options.lock_timeout);
-                let source = Source::Back(&returning);
-                let result = match self.apply_from(&release, &source, patience, audience).await {
+                let source = ApplySource::Fallback(&returning);
+                let result = match self.apply_from(&release, &source, patience, frontend).await {
                     Ok(ending) => ending.result,
                     Err(failure) => Err(failure),
                 };
                 returned(failure, result, &format!("went back to {id}"))
             }
-            Back::Nothing => {
-                let removed = self.remove_again(request, audience).await;
+            Fallback::Nothing => {
+                let removed = self.remove_again(request, frontend).await;
                 returned(
                     failure,
                     removed,
@@ -142,7 +142,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     async fn remove_again(
         &self,
         request: &ApplyRequest,
-        audience: Audience<'_>,
+        frontend: Frontend<'_>,
     ) -> Result<Report, Failure> {
         let delete = DeleteRequest {
             release: ReleaseRef::Module {
@@ -162,18 +162,18 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             concurrency: request.options.concurrency,
             message: None,
         };
-        let audience = Audience {
-            asker: &Agreed,
-            ..audience
+        let frontend = Frontend {
+            prompt: &AgreedPrompt,
+            ..frontend
         };
-        self.delete(&delete, audience).await
+        self.delete(&delete, frontend).await
     }
 }
 
-impl Returning<'_> {
+impl FallbackRun<'_> {
     /// The change that was current, applied again. If somebody else came in between, the release
     /// is theirs.
-    pub(super) fn task(&self, record: Option<&Record>) -> Result<Task<'_>, Failure> {
+    pub(super) fn task(&self, record: Option<&Record>) -> Result<ApplyTask<'_>, Failure> {
         let last = record.and_then(|record| record.log.first());
         if last.is_none_or(|entry| entry.id != self.run) {
             let message = "somebody else has deployed the release meanwhile, and was left alone";
@@ -199,12 +199,12 @@ impl Returning<'_> {
             options,
             ..self.request.clone()
         };
-        Ok(Task {
+        Ok(ApplyTask {
             request: Cow::Owned(request),
-            course: Course {
-                again: Some(Again::of(change)),
+            course: ApplyMode {
+                again: Some(Reapply::of(change)),
                 undoes: Some(self.run.clone()),
-                ..Course::default()
+                ..ApplyMode::default()
             },
             warnings: Vec::new(),
         })
@@ -212,9 +212,9 @@ impl Returning<'_> {
 }
 
 /// Whoever asks for `--atomic` has agreed to what the way back removes.
-struct Agreed;
+struct AgreedPrompt;
 
-impl Asker for Agreed {
+impl Prompt for AgreedPrompt {
     fn ask<'a>(
         &'a self,
         question: &'a Question,

@@ -1,34 +1,34 @@
 //! The first writes: the release's own namespace if it is not there, then lock and intent in
 //! one. Nothing else is touched before.
 
-use opm_core::check::{CheckedPlan, How};
+use opm_core::check::{ApplyMethod, CheckedPlan};
 use opm_core::event::Event;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::labels;
-use opm_core::protocol::{Locked, Opening, begin};
+use opm_core::protocol::{LockAcquisition, Locked, begin};
 use opm_core::reach::OwnNamespace;
 use serde_json::{Map, Value, json};
 
-use super::prepare::{Prepared, Scene};
-use super::send::{Refused, Sending};
+use super::prepare::{ApplyContext, Prepared};
+use super::send::{ObjectToSend, SendError};
 use super::{Apply, Release};
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApplyMode, ApplyObject, Clock, Cluster, ErrorKind, SecretStore};
-use crate::record::{Holding, holder};
+use crate::ports::{ApplyObject, Clock, Cluster, ErrorKind, Precondition, SecretStore};
+use crate::record::{LockGuard, holder};
 
 /// What became of the attempt to begin.
 pub(super) enum Begun {
     /// The lock is held, and the intent is written down.
-    Holding(Box<InHand>),
+    Locked(Box<LockedRun>),
     /// Somebody else wrote the record first.
     Lost,
 }
 
 /// A run that may touch things.
-pub(super) struct InHand {
+pub(super) struct LockedRun {
     pub(super) locked: Locked,
-    pub(super) holding: Holding,
-    pub(super) scene: Scene,
+    pub(super) guard: LockGuard,
+    pub(super) context: ApplyContext,
 }
 
 impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
@@ -36,25 +36,25 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     pub(super) async fn begin(
         &self,
         prepared: Prepared,
-        opening: Opening,
+        acquisition: LockAcquisition,
         release: &Release,
     ) -> Result<Begun, Failure> {
         let Prepared {
             checked,
-            mut scene,
+            mut context,
             loaded,
             record,
         } = prepared;
-        self.own_namespace(&checked, &mut scene).await?;
-        let took_over = match &opening {
-            Opening::TakeOver(expired) => Some(holder(&expired.lock)),
-            Opening::Free { .. } => None,
+        self.own_namespace(&checked, &mut context).await?;
+        let took_over = match &acquisition {
+            LockAcquisition::TakeOver(expired) => Some(holder(&expired.lock)),
+            LockAcquisition::Free { .. } => None,
         };
         let change = self.candidate.change.to_string();
         let message = self.request.options.message.clone();
         let command = self.course.command();
         let run = self.engine.run(command, message, Some(change)).await;
-        let Ok(locked) = begin(record, opening, checked, run) else {
+        let Ok(locked) = begin(record, acquisition, checked, run) else {
             return Ok(Begun::Lost);
         };
         let records = self.engine.records(self.request.record);
@@ -63,26 +63,30 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             .take_lock(release, loaded.as_ref(), &locked, records);
         match taken.await? {
             None => Ok(Begun::Lost),
-            Some(holding) => {
+            Some(guard) => {
                 if let Some(holder) = took_over {
-                    self.audience.events.emit(Event::TookOver { holder });
+                    self.frontend.events.emit(Event::TookOver { holder });
                 }
-                self.audience.events.emit(Event::Begun);
-                Ok(Begun::Holding(Box::new(InHand {
+                self.frontend.events.emit(Event::Begun);
+                Ok(Begun::Locked(Box::new(LockedRun {
                     locked,
-                    holding,
-                    scene,
+                    guard,
+                    context,
                 })))
             }
         }
     }
 
     /// The record lives in the release's namespace, so that comes first.
-    async fn own_namespace(&self, checked: &CheckedPlan, scene: &mut Scene) -> Result<(), Failure> {
+    async fn own_namespace(
+        &self,
+        checked: &CheckedPlan,
+        context: &mut ApplyContext,
+    ) -> Result<(), Failure> {
         let name = self.candidate.owner.namespace.as_str();
         let identity = Identity::new(GroupKind::new("", "Namespace"), None, name);
         let what = format!("cannot create namespace {name}");
-        match scene.own_namespace {
+        match context.own_namespace {
             OwnNamespace::Exists => Ok(()),
             OwnNamespace::ToBeCreated => {
                 let object = bare_namespace(name);
@@ -90,7 +94,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                     identity: &identity,
                     version: "v1",
                     object: &object,
-                    mode: ApplyMode::CreateOnly,
+                    mode: Precondition::Absent,
                     field_manager: labels::FIELD_MANAGER,
                     force: false,
                     dry_run: false,
@@ -104,21 +108,22 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             }
             OwnNamespace::BroughtAlong => {
                 let mut applies = checked.applies();
-                let step = applies.find(|s| s.entry.identity == identity && s.how == How::Create);
+                let step = applies
+                    .find(|s| s.entry.identity == identity && s.method == ApplyMethod::Create);
                 let Some(step) = step else {
                     return Ok(());
                 };
-                let Some(object) = scene.object(&identity) else {
+                let Some(object) = context.object(&identity) else {
                     return Ok(());
                 };
-                let sending = Sending {
+                let item = ObjectToSend {
                     step,
                     object,
                     seen: None,
                 };
-                let taken = self.send(sending).await;
+                let taken = self.send(item).await;
                 let taken = taken.map_err(|refused| self.refusal(first_failure(&what, refused)))?;
-                scene.already.insert(identity, taken);
+                context.already.insert(identity, taken);
                 Ok(())
             }
         }
@@ -134,17 +139,17 @@ fn bare_namespace(name: &str) -> Map<String, Value> {
     ])
 }
 
-fn first_failure(what: &str, refused: Refused) -> Failure {
+fn first_failure(what: &str, refused: SendError) -> Failure {
     let (kind, reason) = match refused {
-        Refused::Stopped(stopped) => {
+        SendError::Stopped(stopped) => {
             return Failure::before_writing(what, &crate::ports::ApiError::stopped(stopped));
         }
-        Refused::Unreachable(reason) => (FailureKind::Unreachable, reason),
-        Refused::Failed {
+        SendError::Unreachable(reason) => (FailureKind::Unreachable, reason),
+        SendError::Failed {
             reason,
             forbidden: true,
         } => (FailureKind::NotPermitted, reason),
-        Refused::Failed { reason, .. } | Refused::Conflict(reason) => {
+        SendError::Failed { reason, .. } | SendError::Conflict(reason) => {
             (FailureKind::Refused, reason)
         }
     };

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use opm_core::check::{ApplyStep, PruneStep};
 use opm_core::identity::Identity;
-use opm_core::plan::{Contested, claims, contested, runs_pods};
+use opm_core::plan::{ContestedClaim, claims, contested, runs_pods};
 use serde_json::{Map, Value};
 
 use super::Apply;
-use super::prepare::Scene;
+use super::prepare::ApplyContext;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Clock, Cluster, Detail, Found, SecretStore};
 
@@ -19,7 +19,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         &self,
         applies: impl Iterator<Item = &ApplyStep>,
         going: &[PruneStep],
-        scene: &Scene,
+        context: &ApplyContext,
     ) -> Result<(), Failure> {
         if !self.request.options.prune_after_ready {
             return Ok(());
@@ -36,7 +36,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             .collect();
         let new = rendered
             .iter()
-            .filter_map(|identity| Some((identity, scene.object(identity)?)));
+            .filter_map(|identity| Some((identity, context.object(identity)?)));
         let old: Vec<_> = old.iter().collect();
         let found = contested(&old, &new.collect::<Vec<_>>());
         let found = self.not_shared_already(found).await?;
@@ -47,10 +47,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     /// Two workloads that both mount a claim already can evidently both have it.
-    async fn not_shared_already(&self, found: Vec<Contested>) -> Result<Vec<Contested>, Failure> {
+    async fn not_shared_already(
+        &self,
+        found: Vec<ContestedClaim>,
+    ) -> Result<Vec<ContestedClaim>, Failure> {
         let new: Vec<Identity> = found.iter().map(|one| one.new.clone()).collect();
         let live = self.whole(&new).await?;
-        let has_it = |one: &Contested| {
+        let has_it = |one: &ContestedClaim| {
             let object = live.get(&one.new);
             object.is_some_and(|object| {
                 claims(&one.new, object)
@@ -80,7 +83,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 }
 
-fn refused(found: &[Contested]) -> Failure {
+fn refused(found: &[ContestedClaim]) -> Failure {
     let messages = found.iter().map(|one| {
         format!(
             "{} mounts {}, which {} mounts until it is removed",

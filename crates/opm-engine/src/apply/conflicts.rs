@@ -6,27 +6,27 @@
 //! none for all the others.
 
 use futures::stream::{self, StreamExt};
-use opm_core::check::{ApplyStep, CheckedPlan, How};
+use opm_core::check::{ApplyMethod, ApplyStep, CheckedPlan};
 
 use super::Apply;
-use super::prepare::Scene;
-use super::send::{Sending, conflict};
+use super::prepare::ApplyContext;
+use super::send::{ObjectToSend, conflict};
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApplyMode, Clock, Cluster, ErrorKind, SecretStore};
+use crate::ports::{Clock, Cluster, ErrorKind, Precondition, SecretStore};
 
 impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// Refuses if fields of objects that others have a part in are set to other values.
     pub(super) async fn without_conflicts(
         &self,
         checked: &CheckedPlan,
-        scene: &Scene,
+        context: &ApplyContext,
     ) -> Result<(), Failure> {
         if self.request.options.dry_run {
             return Ok(());
         }
         let unforced = checked.applies().filter(|step| !self.forces(step));
         let conflicts: Vec<(&ApplyStep, String)> = stream::iter(unforced)
-            .map(|step| async move { Some((step, self.pretend(step, scene).await?)) })
+            .map(|step| async move { Some((step, self.pretend(step, context).await?)) })
             .buffered(self.request.options.concurrency.max(1))
             .filter_map(|conflict| async { conflict })
             .collect()
@@ -39,22 +39,22 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
 
     /// What the server says about fields of others, if it says anything. Whatever else is wrong
     /// with the object comes up when it is sent.
-    async fn pretend(&self, step: &ApplyStep, scene: &Scene) -> Option<String> {
-        let uid = match &step.how {
-            How::Update { uid }
-            | How::Adopt { uid }
-            | How::Take { uid, .. }
-            | How::Join { uid } => uid.clone(),
-            How::Create | How::Completed => return None,
+    async fn pretend(&self, step: &ApplyStep, context: &ApplyContext) -> Option<String> {
+        let uid = match &step.method {
+            ApplyMethod::Update { uid }
+            | ApplyMethod::Adopt { uid }
+            | ApplyMethod::Take { uid, .. }
+            | ApplyMethod::Join { uid } => uid.clone(),
+            ApplyMethod::Create | ApplyMethod::Completed => return None,
         };
         let identity = &step.entry.identity;
-        let sending = Sending {
+        let item = ObjectToSend {
             step,
-            object: scene.object(identity)?,
-            seen: scene.live.get(identity),
+            object: context.object(identity)?,
+            seen: context.live.get(identity),
         };
         let sent = self
-            .send_once(sending, ApplyMode::Update { uid }, true)
+            .send_once(item, Precondition::Update { uid }, true)
             .await;
         let error = sent.err()?;
         (error.kind == ErrorKind::FieldConflict).then(|| conflict(&error, step))
@@ -72,7 +72,7 @@ pub(super) fn refused(conflicts: &[(&ApplyStep, String)]) -> Failure {
         .hint("--force-conflicts makes these objects what is rendered");
     for (step, reason) in conflicts {
         let identity = &step.entry.identity;
-        if matches!(step.how, How::Adopt { .. }) {
+        if matches!(step.method, ApplyMethod::Adopt { .. }) {
             failure = failure.hint(format!(
                 "--adopt={}/{} does so for this one alone",
                 identity.kind(),

@@ -9,27 +9,27 @@ use std::collections::BTreeMap;
 use opm_core::candidate::Candidate;
 use opm_core::check::CheckedPlan;
 use opm_core::plan::Guard;
-use opm_core::record::{Change, Part, Record};
+use opm_core::record::{Change, Record, RecordPart};
 
-use super::atomic::Back;
+use super::atomic::Fallback;
 use crate::failure::{Failure, FailureKind};
 use crate::request::ApplyRequest;
 
 /// One apply, ready to be attempted.
-pub(crate) struct Task<'a> {
+pub(crate) struct ApplyTask<'a> {
     pub(crate) request: Cow<'a, ApplyRequest>,
-    pub(crate) course: Course,
+    pub(crate) course: ApplyMode,
     /// What the user should know about the choice.
     pub(crate) warnings: Vec<String>,
 }
 
 /// What an apply is for.
 #[derive(Debug, Default)]
-pub(crate) struct Course {
+pub(crate) struct ApplyMode {
     /// The change that is applied again, if one is.
-    pub(crate) again: Option<Again>,
+    pub(crate) again: Option<Reapply>,
     /// The way back, if there has to be one: then nothing is recorded before it is ready.
-    pub(crate) back: Option<Back>,
+    pub(crate) back: Option<Fallback>,
     /// Whether somebody has to agree when data is left behind or begun anew.
     pub(crate) asks_about_data: bool,
     /// The run that this one makes undone; the log says so.
@@ -38,12 +38,12 @@ pub(crate) struct Course {
 
 /// A change that is applied again.
 #[derive(Debug, Clone)]
-pub(crate) struct Again {
+pub(crate) struct Reapply {
     id: String,
     features: Option<BTreeMap<String, bool>>,
 }
 
-impl Again {
+impl Reapply {
     pub(crate) fn of(change: &Change) -> Self {
         Self {
             id: change.id.clone(),
@@ -52,7 +52,7 @@ impl Again {
     }
 }
 
-impl Course {
+impl ApplyMode {
     /// The command, as lock and log name it.
     pub(super) fn command(&self) -> &'static str {
         match self.again {
@@ -73,7 +73,7 @@ impl Course {
     pub(super) fn keeps_what_is_kept(&self, stored: &Record) -> bool {
         let again = self.again.as_ref();
         let change = again.and_then(|again| stored.change(&again.id));
-        change.is_some_and(|change| change.holds(Part::Manifests))
+        change.is_some_and(|change| change.holds(RecordPart::Manifests))
     }
 
     /// What is applied again has to come to the very change that was meant.

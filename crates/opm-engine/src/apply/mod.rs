@@ -34,45 +34,45 @@ use opm_core::record::Record;
 
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::ports::{Answer, Audience, Clock, Cluster, Question, SecretStore, ServedKinds};
-use crate::record::Turn;
+use crate::ports::{Answer, Clock, Cluster, Frontend, Question, SecretStore, ServedKinds};
+use crate::record::WritableRecord;
 use crate::report::{Release, Report};
 use crate::request::ApplyRequest;
 use crate::rollback::{Rollback, data};
 
-use atomic::Returning;
+use atomic::FallbackRun;
 use begin::Begun;
-use prepare::Unprepared;
+use prepare::PrepareError;
 
-pub(crate) use course::{Again, Course, Task};
+pub(crate) use course::{ApplyMode, ApplyTask, Reapply};
 
 /// How often everything starts over because somebody else wrote the record first.
 const ATTEMPTS: usize = 5;
 
 /// Where what is applied comes from.
-pub(crate) enum Source<'a> {
+pub(crate) enum ApplySource<'a> {
     /// A module, rendered.
     Module(&'a ApplyRequest),
     /// A change of the history.
     History(&'a Rollback<'a>),
     /// The change that was current before an apply failed.
-    Back(&'a Returning<'a>),
+    Fallback(&'a FallbackRun<'a>),
 }
 
 /// How an apply ended that had begun.
-pub(crate) struct Ending {
+pub(crate) struct ApplyEnd {
     pub(crate) result: Result<Report, Failure>,
     /// The run, as lock and log name it.
     run: String,
-    course: Course,
+    course: ApplyMode,
 }
 
 /// One apply: what every step of it needs.
 struct Apply<'a, C, S, K> {
     engine: &'a Engine<C, S, K>,
     request: &'a ApplyRequest,
-    course: &'a Course,
-    audience: Audience<'a>,
+    course: &'a ApplyMode,
+    frontend: Frontend<'a>,
     candidate: Candidate,
     /// One question at a time.
     asking: Mutex<()>,
@@ -84,19 +84,19 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     pub async fn apply(
         &self,
         request: &ApplyRequest,
-        audience: Audience<'_>,
+        frontend: Frontend<'_>,
     ) -> Result<Report, Failure> {
         if request.options.dry_run {
             self.rehearse_way_back(request).await?;
-            return self.diff(request, audience).await?.into_report();
+            return self.diff(request, frontend).await?.into_report();
         }
         if request.atomic {
-            return self.apply_atomic(request, audience).await;
+            return self.apply_atomic(request, frontend).await;
         }
-        let (release, source) = (release_of(request), Source::Module(request));
+        let (release, source) = (release_of(request), ApplySource::Module(request));
         let patience = request.options.lock_timeout;
-        let Ending { result, .. } = self
-            .apply_from(&release, &source, patience, audience)
+        let ApplyEnd { result, .. } = self
+            .apply_from(&release, &source, patience, frontend)
             .await?;
         result
     }
@@ -105,16 +105,16 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     pub(crate) async fn apply_from(
         &self,
         release: &Release,
-        source: &Source<'_>,
+        source: &ApplySource<'_>,
         patience: Duration,
-        audience: Audience<'_>,
-    ) -> Result<Ending, Failure> {
+        frontend: Frontend<'_>,
+    ) -> Result<ApplyEnd, Failure> {
         let mut served = self.discover().await?;
         for _ in 0..ATTEMPTS {
-            let turn = self.turn(release, patience, audience).await?;
+            let turn = self.turn(release, patience, frontend).await?;
             let stored = turn.loaded.as_ref().map(|loaded| &loaded.record);
             let task = self.task(source, release, stored).await?;
-            match self.attempt(task, turn, &served, audience).await? {
+            match self.attempt(task, turn, &served, frontend).await? {
                 Attempt::Ended(ending) => return Ok(*ending),
                 Attempt::Lost => {}
                 Attempt::Waited => served = self.discover().await?,
@@ -126,33 +126,33 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     /// What to apply, decided from the record as it stands.
     async fn task<'s>(
         &self,
-        source: &'s Source<'_>,
+        source: &'s ApplySource<'_>,
         release: &Release,
         record: Option<&Record>,
-    ) -> Result<Task<'s>, Failure> {
+    ) -> Result<ApplyTask<'s>, Failure> {
         match source {
-            Source::Module(request) => Ok(Task {
+            ApplySource::Module(request) => Ok(ApplyTask {
                 request: Cow::Borrowed(request),
-                course: Course {
+                course: ApplyMode {
                     back: match request.atomic {
                         true => Some(self.way_back(release, record).await?),
                         false => None,
                     },
-                    ..Course::default()
+                    ..ApplyMode::default()
                 },
                 warnings: Vec::new(),
             }),
-            Source::History(rollback) => self.rollback_task(rollback, release, record).await,
-            Source::Back(returning) => returning.task(record),
+            ApplySource::History(rollback) => self.rollback_task(rollback, release, record).await,
+            ApplySource::Fallback(returning) => returning.task(record),
         }
     }
 
     async fn attempt(
         &self,
-        task: Task<'_>,
-        turn: Turn,
+        task: ApplyTask<'_>,
+        turn: WritableRecord,
         served: &ServedKinds,
-        audience: Audience<'_>,
+        frontend: Frontend<'_>,
     ) -> Result<Attempt, Failure> {
         let request = task.request.as_ref();
         let stored = turn.loaded.as_ref().map(|loaded| &loaded.record);
@@ -164,22 +164,22 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             engine: self,
             request,
             course: &task.course,
-            audience,
+            frontend,
             candidate,
             asking: Mutex::new(()),
         };
         let refuse = |failure: Failure| apply.refusal(failure);
         task.course.check(&apply.candidate).map_err(refuse)?;
-        let Turn {
+        let WritableRecord {
             loaded,
-            opening,
+            acquisition,
             mut warnings,
         } = turn;
         warnings.extend(task.warnings);
         let prepared = match apply.prepare(loaded, warnings, served).await {
             Ok(prepared) => prepared,
-            Err(Unprepared::Failure(failure)) => return Err(apply.refusal(failure)),
-            Err(Unprepared::Terminating(going, failure)) => {
+            Err(PrepareError::Failure(failure)) => return Err(apply.refusal(failure)),
+            Err(PrepareError::Terminating(going, failure)) => {
                 apply.wait_for_deletion(&going, failure).await?;
                 return Ok(Attempt::Waited);
             }
@@ -188,14 +188,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         task.course.check_plan(&prepared.checked).map_err(refuse)?;
         apply.ask_about_data(&prepared.checked).await?;
         let release = apply.release();
-        let begun = match apply.begin(prepared, opening, &release).await? {
-            Begun::Holding(begun) => *begun,
+        let begun = match apply.begin(prepared, acquisition, &release).await? {
+            Begun::Locked(begun) => *begun,
             Begun::Lost => return Ok(Attempt::Lost),
         };
         let run = begun.locked.lock_id().to_owned();
         let result = apply.carry_out(begun).await;
         let course = task.course;
-        Ok(Attempt::Ended(Box::new(Ending {
+        Ok(Attempt::Ended(Box::new(ApplyEnd {
             result,
             run,
             course,
@@ -206,7 +206,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
 /// What became of one attempt.
 enum Attempt {
     /// It was carried out, well or not.
-    Ended(Box<Ending>),
+    Ended(Box<ApplyEnd>),
     /// Somebody else wrote the record first.
     Lost,
     /// Objects that were in the way are gone now.
@@ -232,7 +232,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// Asks a person, one question at a time.
     async fn ask(&self, question: &Question) -> Answer {
         let _turn = self.asking.lock().await;
-        self.audience.asker.ask(question).await
+        self.frontend.prompt.ask(question).await
     }
 
     /// Whoever goes back has to know what does not come back with it.

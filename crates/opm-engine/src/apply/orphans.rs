@@ -10,7 +10,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use futures::future::join_all;
-use opm_core::check::Live;
+use opm_core::check::LiveObject;
 use opm_core::feature::declared::LABEL_ORPHAN_PRUNING;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::labels;
@@ -121,7 +121,7 @@ fn is_a_trace(object: &Map<String, Value>, release: &opm_core::ids::ReleaseId) -
     match component.and_then(Value::as_str) {
         Some(labels::COMPONENT_RECORD) => true,
         Some(_) => false,
-        None => Live::read(object, release).applied_by_opm,
+        None => LiveObject::read(object, release).applied_by_opm,
     }
 }
 

@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use opm_core::candidate::{Candidate, Selection};
-use opm_core::check::{CheckedPlan, Checking, Observed, PruneStep, Refusals, Seen, Why, check};
+use opm_core::check::{
+    CheckContext, CheckedPlan, Observed, PruneStep, RefusalReason, Refusals, Seen, check,
+};
 use opm_core::event::Wait;
 use opm_core::identity::Identity;
 use opm_core::plan::{Occupants, Plan, PlanOptions, plan};
@@ -14,39 +16,39 @@ use opm_core::scope::Scopes;
 use serde_json::{Map, Value};
 
 use super::Apply;
-use super::send::Taken;
+use super::send::AppliedObject;
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::scopes;
 use crate::ports::{Clock, Cluster, Detail, SecretStore, ServedKinds};
-use crate::record::Loaded;
+use crate::record::LoadedRecord;
 use crate::request::ApplyRequest;
 use crate::run::new_record;
 
 /// A checked plan, and what carrying it out needs.
 pub(super) struct Prepared {
     pub(super) checked: CheckedPlan,
-    pub(super) scene: Scene,
-    pub(super) loaded: Option<Loaded>,
+    pub(super) context: ApplyContext,
+    pub(super) loaded: Option<LoadedRecord>,
     /// The record that the plan stands on: the stored one, or a new one.
     pub(super) record: Record,
 }
 
 /// A plan, and everything that was seen of what it is about.
-pub(super) struct Surveyed {
+pub(super) struct ObservedPlan {
     pub(super) plan: Plan,
     pub(super) observed: Observed,
     pub(super) live: BTreeMap<Identity, Map<String, Value>>,
     occupants: HashMap<Identity, Occupants>,
     /// Whether what the candidate needs of the cluster is there.
     pub(super) reached: Result<OwnNamespace, Failure>,
-    loaded: Option<Loaded>,
+    loaded: Option<LoadedRecord>,
     record: Record,
     warnings: Vec<String>,
 }
 
 /// What the steps after the check have to know.
-pub(super) struct Scene {
+pub(super) struct ApplyContext {
     pub(super) own_namespace: OwnNamespace,
     pub(super) first_apply: bool,
     /// The rendered objects.
@@ -56,11 +58,11 @@ pub(super) struct Scene {
     /// The live objects as they were seen; whole in a dry run, else metadata only.
     pub(super) live: BTreeMap<Identity, Map<String, Value>>,
     /// What was sent before everything else.
-    pub(super) already: HashMap<Identity, Taken>,
+    pub(super) already: HashMap<Identity, AppliedObject>,
     pub(super) warnings: Vec<String>,
 }
 
-impl Scene {
+impl ApplyContext {
     /// What is sent for an object of the plan.
     pub(super) fn object(&self, identity: &Identity) -> Option<&Map<String, Value>> {
         let instead = self.instead.get(identity);
@@ -69,14 +71,14 @@ impl Scene {
 }
 
 /// Why there is nothing to carry out.
-pub(super) enum Unprepared {
+pub(super) enum PrepareError {
     /// For good.
     Failure(Failure),
     /// These objects are being deleted, and are all that stands in the way.
     Terminating(BTreeMap<Identity, String>, Failure),
 }
 
-impl From<Failure> for Unprepared {
+impl From<Failure> for PrepareError {
     fn from(failure: Failure) -> Self {
         Self::Failure(failure)
     }
@@ -139,34 +141,36 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// Plans, looks, and checks.
     pub(super) async fn prepare(
         &self,
-        loaded: Option<Loaded>,
+        loaded: Option<LoadedRecord>,
         warnings: Vec<String>,
         served: &ServedKinds,
-    ) -> Result<Prepared, Unprepared> {
-        let surveyed = self.survey(loaded, warnings, served).await?;
+    ) -> Result<Prepared, PrepareError> {
+        let observed_plan = self.survey(loaded, warnings, served).await?;
         let checked = check(
-            surveyed.plan.clone(),
-            &surveyed.observed,
-            &self.checking(&surveyed),
+            observed_plan.plan.clone(),
+            &observed_plan.observed,
+            &self.checking(&observed_plan),
         );
-        let (own_namespace, checked) = match (&surveyed.reached, checked) {
+        let (own_namespace, checked) = match (&observed_plan.reached, checked) {
             (Ok(own_namespace), Ok(checked)) => (*own_namespace, checked),
             (Err(failure), Ok(_)) => return Err(failure.clone().into()),
-            (Ok(_), Err(refusals)) => return Err(self.refused(&refusals, &surveyed.observed)),
+            (Ok(_), Err(refusals)) => return Err(self.refused(&refusals, &observed_plan.observed)),
             (Err(failure), Err(refusals)) => {
                 return Err(failure.clone().and(Failure::refused(&refusals)).into());
             }
         };
         let going = &checked.stale.prune;
-        let scene = self.scene(surveyed, own_namespace, going, served).await;
-        let (scene, loaded, record) = scene;
-        self.without_conflicts(&checked, &scene).await?;
+        let context = self
+            .context(observed_plan, own_namespace, going, served)
+            .await;
+        let (context, loaded, record) = context;
+        self.without_conflicts(&checked, &context).await?;
         let going = &checked.stale.prune;
-        self.without_contested_claims(checked.applies(), going, &scene)
+        self.without_contested_claims(checked.applies(), going, &context)
             .await?;
         Ok(Prepared {
             checked,
-            scene,
+            context,
             loaded,
             record,
         })
@@ -175,10 +179,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// Plans, and looks at everything that the plan is about. Decides nothing.
     pub(super) async fn survey(
         &self,
-        loaded: Option<Loaded>,
+        loaded: Option<LoadedRecord>,
         mut warnings: Vec<String>,
         served: &ServedKinds,
-    ) -> Result<Surveyed, Failure> {
+    ) -> Result<ObservedPlan, Failure> {
         let reached = self.reach(served).await;
         if loaded.is_none() {
             warnings.extend(self.engine.namesakes(&self.release()).await);
@@ -195,7 +199,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         let release = &self.candidate.owner.id;
         let (observed, live) = self.engine.observe(&plan, release, detail).await;
         let occupants = self.engine.look_into(&plan, served).await;
-        Ok(Surveyed {
+        Ok(ObservedPlan {
             plan,
             observed,
             live,
@@ -208,30 +212,30 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     /// What the check has to know beside the plan and the live objects.
-    pub(super) fn checking<'s>(&self, surveyed: &'s Surveyed) -> Checking<'s> {
-        Checking {
+    pub(super) fn checking<'s>(&self, observed_plan: &'s ObservedPlan) -> CheckContext<'s> {
+        CheckContext {
             release: self.candidate.owner.id,
             adopt: self.request.options.adopt.clone(),
             take_ownership: self.request.options.take_ownership,
-            occupants: &surveyed.occupants,
+            occupants: &observed_plan.occupants,
         }
     }
 
     /// What the steps after the check have to know, and what the plan stands on.
-    pub(super) async fn scene(
+    pub(super) async fn context(
         &self,
-        surveyed: Surveyed,
+        observed_plan: ObservedPlan,
         own_namespace: OwnNamespace,
         going: &[PruneStep],
         served: &ServedKinds,
-    ) -> (Scene, Option<Loaded>, Record) {
-        let Surveyed {
+    ) -> (ApplyContext, Option<LoadedRecord>, Record) {
+        let ObservedPlan {
             live,
             loaded,
             record,
             mut warnings,
             ..
-        } = surveyed;
+        } = observed_plan;
         warnings.extend(loaded.iter().flat_map(|loaded| loaded.warnings.clone()));
         warnings.extend(self.candidate.warnings.iter().map(ToString::to_string));
         let instead = self
@@ -248,7 +252,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             (manifest.identity().clone(), manifest.object().clone())
         });
         let current = loaded.as_ref().and_then(|loaded| loaded.record.current());
-        let scene = Scene {
+        let context = ApplyContext {
             own_namespace,
             first_apply: current.is_none(),
             objects: objects.collect(),
@@ -257,15 +261,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             already: HashMap::new(),
             warnings,
         };
-        (scene, loaded, record)
+        (context, loaded, record)
     }
 
     async fn reach(&self, served: &ServedKinds) -> Result<OwnNamespace, Failure> {
-        let mut surroundings = self.engine.surroundings(&self.candidate, served).await;
-        self.probe(&mut surroundings).await;
+        let mut cluster_state = self.engine.cluster_state(&self.candidate, served).await;
+        self.probe(&mut cluster_state).await;
         let reached = reach::check(
             &self.candidate,
-            &surroundings,
+            &cluster_state,
             self.request.create_namespace,
         );
         reached.map_err(|problems| {
@@ -292,13 +296,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
 
     /// Every reason at once. Objects that are being deleted can be waited for, if nothing else
     /// stands in the way.
-    fn refused(&self, refusals: &Refusals, observed: &Observed) -> Unprepared {
+    fn refused(&self, refusals: &Refusals, observed: &Observed) -> PrepareError {
         let failure = Failure::refused(refusals);
-        let terminating = |why: &Why| matches!(why, Why::Terminating);
+        let terminating = |why: &RefusalReason| matches!(why, RefusalReason::Terminating);
         if !self.request.options.wait_for_deletion
             || !refusals.0.iter().all(|r| terminating(&r.why))
         {
-            return Unprepared::Failure(failure);
+            return PrepareError::Failure(failure);
         }
         let going = refusals.0.iter().filter_map(|refusal| {
             let identity = refusal.object.clone()?;
@@ -307,7 +311,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                 Seen::Absent | Seen::Forbidden(_) | Seen::Unreachable(_) => None,
             }
         });
-        Unprepared::Terminating(going.collect(), failure)
+        PrepareError::Terminating(going.collect(), failure)
     }
 }
 

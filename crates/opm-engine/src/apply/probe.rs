@@ -6,38 +6,42 @@
 use std::collections::BTreeSet;
 
 use opm_core::labels;
-use opm_core::reach::{NamespaceState, Surroundings};
+use opm_core::reach::{ClusterState, NamespaceState};
 
 use super::Apply;
-use crate::ports::{ApplyMode, ApplyObject, Clock, Cluster, ErrorKind, SecretStore};
+use crate::ports::{ApplyObject, Clock, Cluster, ErrorKind, Precondition, SecretStore};
 
 impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// Replaces "hidden" by what the server says when something is sent there.
-    pub(super) async fn probe(&self, surroundings: &mut Surroundings) {
-        let hidden: BTreeSet<String> = surroundings
+    pub(super) async fn probe(&self, cluster_state: &mut ClusterState) {
+        let hidden: BTreeSet<String> = cluster_state
             .namespaces
             .iter()
             .filter(|(_, state)| **state == NamespaceState::Hidden)
             .map(|(name, _)| name.clone())
             .collect();
         for namespace in hidden {
-            if let Some(state) = self.probed(&namespace, surroundings).await {
-                surroundings.namespaces.insert(namespace, state);
+            if let Some(state) = self.probed(&namespace, cluster_state).await {
+                cluster_state.namespaces.insert(namespace, state);
             }
         }
     }
 
-    async fn probed(&self, namespace: &str, surroundings: &Surroundings) -> Option<NamespaceState> {
+    async fn probed(
+        &self,
+        namespace: &str,
+        cluster_state: &ClusterState,
+    ) -> Option<NamespaceState> {
         let object = self.candidate.objects.iter().find(|object| {
             let identity = object.manifest.identity();
             identity.namespace.as_deref() == Some(namespace)
-                && surroundings.kinds.contains_key(&identity.group_kind)
+                && cluster_state.kinds.contains_key(&identity.group_kind)
         })?;
         let request = ApplyObject {
             identity: object.manifest.identity(),
             version: object.manifest.version(),
             object: object.manifest.object(),
-            mode: ApplyMode::CreateOnly,
+            mode: Precondition::Absent,
             field_manager: labels::FIELD_MANAGER,
             force: false,
             dry_run: true,

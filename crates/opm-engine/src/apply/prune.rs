@@ -8,12 +8,12 @@ use opm_core::protocol::{Applied, PruneOutcome};
 
 use super::Apply;
 use crate::ports::{Clock, Cluster, SecretStore, Stopped};
-use crate::removal::{Removed, Removing, groups};
-use crate::report::{Action, Outcome};
+use crate::removal::{RemovalOptions, RemovalOutcome, groups};
+use crate::report::{Action, ObjectOutcome};
 
 /// What pruning came to.
 pub(super) struct Pruned {
-    pub(super) outcomes: Vec<Outcome>,
+    pub(super) outcomes: Vec<ObjectOutcome>,
     pub(super) results: HashMap<Identity, PruneOutcome>,
     /// Set when it was cut short: then nothing is recorded.
     pub(super) stopped: Option<Stopped>,
@@ -29,11 +29,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         };
         if let Some(reason) = self.not_before_ready(applied, &mut pruned).await {
             for step in applied.prune() {
-                self.note(step, &Removed::Failed(reason.clone()), &mut pruned);
+                self.note(step, &RemovalOutcome::Failed(reason.clone()), &mut pruned);
             }
             return pruned;
         }
-        let removing = Removing {
+        let removing = RemovalOptions {
             release: &self.candidate.owner.id,
             concurrency: self.request.options.concurrency,
             dry_run: self.request.options.dry_run,
@@ -42,13 +42,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             if pruned.stopped.is_some() {
                 break;
             }
-            let tell = |step: &PruneStep, removed: &Removed| self.note(step, removed, &mut pruned);
+            let tell =
+                |step: &PruneStep, removed: &RemovalOutcome| self.note(step, removed, &mut pruned);
             self.engine.remove_group(group, removing, tell).await;
         }
         pruned
     }
 
-    fn note(&self, step: &PruneStep, removed: &Removed, pruned: &mut Pruned) {
+    fn note(&self, step: &PruneStep, removed: &RemovalOutcome, pruned: &mut Pruned) {
         match removed.told(step, Action::Pruned) {
             Ok((outcome, result)) => {
                 self.tell_object(&outcome);

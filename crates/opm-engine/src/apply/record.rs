@@ -2,33 +2,33 @@
 
 use std::collections::BTreeMap;
 
-use opm_core::protocol::{Ended, NewChange, Partial, Settled};
+use opm_core::protocol::{NewChange, Partial, Reconciled, RunEnd};
 use opm_core::record::room::make_room;
 use opm_core::record::{LogResult, Record, RecordRef};
 
 use super::Apply;
-use super::begin::InHand;
-use super::prepare::Scene;
-use super::tell::standing;
+use super::begin::LockedRun;
+use super::prepare::ApplyContext;
+use super::tell::presence;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{ApiError, Clock, Cluster, ErrorKind, SecretStore, Stopped};
-use crate::record::{Holding, WriteError};
-use crate::report::{Outcome, Report};
+use crate::record::{LockGuard, WriteError};
+use crate::report::{ObjectOutcome, Report};
 use crate::run::{failed, kept, pending};
-use crate::wait::{Awaited, NotReady};
+use crate::wait::{UnreadyObject, WaitTarget};
 
 impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// Applies, prunes and records, while the lock is renewed; then waits, if asked to.
-    pub(super) async fn carry_out(&self, in_hand: InHand) -> Result<Report, Failure> {
-        let InHand {
+    pub(super) async fn carry_out(&self, in_hand: LockedRun) -> Result<Report, Failure> {
+        let LockedRun {
             mut locked,
-            holding,
-            scene,
+            guard,
+            context,
         } = in_hand;
         let awaited = self.awaited(locked.plan().applies());
         let work = async {
-            let sent = self.apply_all(locked.plan(), &scene).await;
-            let mut report = self.report_so_far(&scene, sent.outcomes);
+            let sent = self.apply_all(locked.plan(), &context).await;
+            let mut report = self.report_so_far(&context, sent.outcomes);
             if self.engine.gate.has_unanswered() {
                 let request = self.engine.settings.timing.request;
                 locked.may_land_until(self.engine.server_now() + request);
@@ -41,30 +41,30 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                         .stopped
                         .or(self.engine.gate.check(self.engine.now()).err());
                     let failure = self.not_applied(report, stopped);
-                    return Err(self.let_go(*partial, &holding, failure).await);
+                    return Err(self.let_go(*partial, &guard, failure).await);
                 }
             };
             let pruned = self.prune(&applied).await;
             report.resources.extend(pruned.outcomes);
             if let Some(stopped) = pruned.stopped {
                 let failure = stopped_failure(stopped, report);
-                return Err(self.let_go(applied.stop(), &holding, failure).await);
+                return Err(self.let_go(applied.stop(), &guard, failure).await);
             }
             if let Some(failure) = self.not_ready_first(&awaited, &report).await {
-                return Err(self.let_go(applied.stop(), &holding, failure).await);
+                return Err(self.let_go(applied.stop(), &guard, failure).await);
             }
-            let standing = standing(&applied.plan().stale);
-            for outcome in &standing {
+            let presence = presence(&applied.plan().stale);
+            for outcome in &presence {
                 self.tell_object(outcome);
             }
-            report.resources.extend(standing);
+            report.resources.extend(presence);
             report
                 .warnings
                 .extend(super::tell::transferred(&applied.plan().stale));
-            let settled = applied.settle(&pruned.results, self.engine.server_now());
-            self.record(settled, &holding, report).await
+            let reconciled = applied.reconcile(&pruned.results, self.engine.server_now());
+            self.record(reconciled, &guard, report).await
         };
-        let mut report = self.engine.while_renewing(&holding, work).await?;
+        let mut report = self.engine.while_renewing(&guard, work).await?;
         report.warnings.extend(self.engine.cluster.take_warnings());
         let unpruned = !report.pending.is_empty();
         self.wait_until_ready(report, unpruned, &awaited).await
@@ -73,25 +73,25 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// Writes the change down and lets go of the lock.
     async fn record(
         &self,
-        settled: Settled,
-        holding: &Holding,
+        reconciled: Reconciled,
+        guard: &LockGuard,
         mut report: Report,
     ) -> Result<Report, Failure> {
         let ended = self
             .engine
             .ended(LogResult::Succeeded, None, &report.resources);
-        let beside = self.keep(holding, &mut report).await;
+        let beside = self.keep(guard, &mut report).await;
         let change = self.new_change(beside.manifests.clone());
-        let mut recorded = settled.record(change, self.request.options.max_history, &ended);
+        let mut recorded = reconciled.record(change, self.request.options.max_history, &ended);
         self.undo(&mut recorded.record);
         make_room(&mut recorded.record);
         report.pending = pending(&recorded.record);
         report.kept = kept(&recorded.record);
-        match self.engine.write(holding, recorded.record).await {
+        match self.engine.write(guard, recorded.record).await {
             Ok(()) => {
                 self.tell_recorded();
-                report.warnings.extend(holding.take_notes().await);
-                self.sweep(&beside, holding, &mut report).await;
+                report.warnings.extend(guard.take_notes().await);
+                self.sweep(&beside, guard, &mut report).await;
                 Ok(report)
             }
             Err(error) => Err(not_recorded(error).after(report)),
@@ -108,7 +108,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     /// Where there has to be a way back, nothing is recorded before it is ready.
-    async fn not_ready_first(&self, awaited: &[Awaited], report: &Report) -> Option<Failure> {
+    async fn not_ready_first(&self, awaited: &[WaitTarget], report: &Report) -> Option<Failure> {
         self.course.back.as_ref()?;
         self.tell_awaited(awaited);
         let failure = match self
@@ -149,7 +149,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         &self,
         report: Report,
         unpruned: bool,
-        awaited: &[Awaited],
+        awaited: &[WaitTarget],
     ) -> Result<Report, Failure> {
         let mut failure = unpruned.then(|| {
             let count = report.pending.len();
@@ -202,18 +202,18 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     /// Lets go of the lock after something went wrong: the intent stays, nothing is recorded.
-    async fn let_go(&self, partial: Partial, holding: &Holding, mut failure: Failure) -> Failure {
+    async fn let_go(&self, partial: Partial, guard: &LockGuard, mut failure: Failure) -> Failure {
         let result = match failure.kind {
             FailureKind::Interrupted => LogResult::Interrupted,
             _ => LogResult::Failed,
         };
         let outcomes = &failure.report.resources;
         let reason = failure.for_the_log();
-        let ended: Ended = self.engine.ended(result, Some(reason), outcomes);
+        let ended: RunEnd = self.engine.ended(result, Some(reason), outcomes);
         let record: Record = partial.release(&ended, &self.engine.settings.timing);
         failure.report.pending = pending(&record);
         failure.report.kept = kept(&record);
-        match self.engine.write(holding, record).await {
+        match self.engine.write(guard, record).await {
             Ok(()) => {}
             Err(WriteError::Lost) if failure.kind != FailureKind::Interrupted => {
                 failure.kind = FailureKind::LockLost;
@@ -233,7 +233,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         if let Some(stopped) = stopped {
             return stopped_failure(stopped, report);
         }
-        let objects: Vec<&Outcome> = failed(&report.resources).collect();
+        let objects: Vec<&ObjectOutcome> = failed(&report.resources).collect();
         let message = format!(
             "{} of {} objects could not be applied; nothing was pruned and nothing was recorded",
             objects.len(),
@@ -249,18 +249,18 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             .after(report)
     }
 
-    fn report_so_far(&self, scene: &Scene, outcomes: Vec<Outcome>) -> Report {
+    fn report_so_far(&self, context: &ApplyContext, outcomes: Vec<ObjectOutcome>) -> Report {
         Report {
-            first_apply: scene.first_apply,
+            first_apply: context.first_apply,
             resources: outcomes,
-            warnings: scene.warnings.clone(),
+            warnings: context.warnings.clone(),
             ..self.report()
         }
     }
 }
 
 /// The first object that is not ready, and how many more there are.
-fn first_of(not_ready: &[NotReady]) -> String {
+fn first_of(not_ready: &[UnreadyObject]) -> String {
     let first = not_ready.first().map(|one| one.identity.to_string());
     match not_ready.len().saturating_sub(1) {
         0 => first.unwrap_or_default(),

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use opm_core::check::{How, against_recreating};
+use opm_core::check::{ApplyMethod, against_recreating};
 use opm_core::identity::Identity;
 use opm_core::immutable::{Cause, Rejection, changed_immutable_fields, immutable_fields};
 use opm_core::labels;
@@ -13,10 +13,10 @@ use opm_core::plan::{Guard, Occupants, Purpose, ignored_in_namespace};
 use serde_json::{Map, Value};
 
 use super::Apply;
-use super::send::{Refused, Sending, Taken};
+use super::send::{AppliedObject, ObjectToSend, SendError};
 use crate::observe::metadata;
 use crate::ports::{
-    Answer, ApiError, ApplyMode, Clock, Cluster, DeleteObject, Detail, Found, Propagation,
+    Answer, ApiError, Clock, Cluster, DeleteObject, Detail, Found, Precondition, Propagation,
     Question, SecretStore,
 };
 use crate::report::Action;
@@ -25,43 +25,47 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// The server found the object invalid: perhaps only because it cannot be changed in place.
     pub(super) async fn perhaps_recreate(
         &self,
-        sending: Sending<'_>,
+        item: ObjectToSend<'_>,
         error: ApiError,
-    ) -> Result<Taken, Refused> {
-        let Some(fields) = refused_fields(&error, sending.object) else {
+    ) -> Result<AppliedObject, SendError> {
+        let Some(fields) = refused_fields(&error, item.object) else {
             return Err(error.into());
         };
         // What is being taken over was there before; deleting it could not be undone.
-        if !matches!(sending.step.how, How::Update { .. }) {
-            return Err(Refused::because(format!(
+        if !matches!(item.step.method, ApplyMethod::Update { .. }) {
+            return Err(SendError::because(format!(
                 "{} cannot be changed in place, and it is not this release's to recreate: {error}",
                 fields.join(", ")
             )));
         }
-        self.may_recreate(sending, &fields).await?;
-        let live = self.live(sending.identity()).await?;
+        self.may_recreate(item, &fields).await?;
+        let live = self.live(item.identity()).await?;
         if self.request.options.dry_run {
-            propagation(sending.identity(), &live, sending.object)?;
-            return Ok(Taken {
+            propagation(item.identity(), &live, item.object)?;
+            return Ok(AppliedObject {
                 uid: metadata(&live, "uid").map(str::to_owned),
                 action: Action::Recreated,
                 after: None,
             });
         }
-        self.recreate(sending, &live).await
+        self.recreate(item, &live).await
     }
 
     /// A flag, an annotation or a person has to say so, and a guarded kind needs its flag too.
-    async fn may_recreate(&self, sending: Sending<'_>, fields: &[String]) -> Result<(), Refused> {
-        let identity = sending.identity();
+    async fn may_recreate(
+        &self,
+        item: ObjectToSend<'_>,
+        fields: &[String],
+    ) -> Result<(), SendError> {
+        let identity = item.identity();
         if let Some(refusal) = against_recreating(identity, self.request.options.guards) {
             let fields = fields.join(", ");
-            return Err(Refused::because(format!(
+            return Err(SendError::because(format!(
                 "{fields} cannot be changed in place. {refusal}"
             )));
         }
         self.nobody_inside(identity).await?;
-        if self.request.options.recreate || annotated(sending.object) {
+        if self.request.options.recreate || annotated(item.object) {
             return Ok(());
         }
         let question = Question::Recreate {
@@ -75,17 +79,17 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         };
         match answer {
             Answer::Yes => Ok(()),
-            Answer::No => Err(Refused::because(format!(
+            Answer::No => Err(SendError::because(format!(
                 "{fields} cannot be changed in place, and recreating it was declined"
             ))),
-            Answer::CannotAsk => Err(Refused::because(format!(
+            Answer::CannotAsk => Err(SendError::because(format!(
                 "{fields} cannot be changed in place; --recreate deletes and recreates it"
             ))),
         }
     }
 
     /// A Namespace or definition takes everything inside along, also when it comes back.
-    async fn nobody_inside(&self, holder: &Identity) -> Result<(), Refused> {
+    async fn nobody_inside(&self, holder: &Identity) -> Result<(), SendError> {
         if !Guard::of(&holder.group_kind).is_some_and(Guard::holds_others) {
             return Ok(());
         }
@@ -94,7 +98,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             Occupants::Known(occupants) => occupants,
             Occupants::Unknown(reason) => {
                 let reason = format!("what it holds could not be found out: {reason}");
-                return Err(Refused::because(reason));
+                return Err(SendError::because(reason));
             }
         };
         let release = &self.candidate.owner.id;
@@ -114,35 +118,35 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             .collect();
         match others.is_empty() {
             true => Ok(()),
-            false => Err(Refused::because(format!(
+            false => Err(SendError::because(format!(
                 "it would have to be recreated, and holds objects that would go with it: {}",
                 others.join(", ")
             ))),
         }
     }
 
-    async fn live(&self, identity: &Identity) -> Result<Map<String, Value>, Refused> {
+    async fn live(&self, identity: &Identity) -> Result<Map<String, Value>, SendError> {
         let wanted = [identity.clone()];
         let mut looks = self.engine.cluster.look(&wanted, Detail::Whole).await;
         match looks.remove(identity) {
             Some(Found::Present(object)) => Ok(object),
             Some(Found::Failed(error)) => Err(error.into()),
-            Some(Found::Absent) | None => Err(Refused::because("it disappeared meanwhile")),
+            Some(Found::Absent) | None => Err(SendError::because("it disappeared meanwhile")),
         }
     }
 
     async fn recreate(
         &self,
-        sending: Sending<'_>,
+        item: ObjectToSend<'_>,
         live: &Map<String, Value>,
-    ) -> Result<Taken, Refused> {
-        let identity = sending.identity();
+    ) -> Result<AppliedObject, SendError> {
+        let identity = item.identity();
         let uid = metadata(live, "uid").unwrap_or_default();
         let request = DeleteObject {
             identity,
             uid,
             resource_version: None,
-            propagation: propagation(identity, live, sending.object)?,
+            propagation: propagation(identity, live, item.object)?,
             dry_run: false,
         };
         let engine = self.engine;
@@ -152,14 +156,12 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             .wait_gone(&going, self.request.options.timeout)
             .await?;
         if let Some((_, why)) = there.first() {
-            return Err(Refused::because(format!(
+            return Err(SendError::because(format!(
                 "it was deleted to be recreated, and is not gone yet: {why}"
             )));
         }
-        let sent = self
-            .send_once(sending, ApplyMode::CreateOnly, false)
-            .await?;
-        Ok(Taken {
+        let sent = self.send_once(item, Precondition::Absent, false).await?;
+        Ok(AppliedObject {
             uid: metadata(&sent.object, "uid").map(str::to_owned),
             action: Action::Recreated,
             after: None,
@@ -200,7 +202,7 @@ fn propagation(
     identity: &Identity,
     live: &Map<String, Value>,
     desired: &Map<String, Value>,
-) -> Result<Propagation, Refused> {
+) -> Result<Propagation, SendError> {
     if !identity.group_kind.is("apps", "StatefulSet") {
         return Ok(Propagation::Background);
     }
@@ -213,7 +215,7 @@ fn propagation(
         .and_then(|spec| spec.get("persistentVolumeClaimRetentionPolicy"))
         .and_then(|policy| policy.get("whenDeleted"));
     match retention.and_then(Value::as_str) {
-        Some("Delete") => Err(Refused::because(
+        Some("Delete") => Err(SendError::because(
             "its selector changed, and its volume claims would be deleted with it \
              (persistentVolumeClaimRetentionPolicy.whenDeleted is Delete)",
         )),

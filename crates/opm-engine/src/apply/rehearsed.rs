@@ -8,19 +8,19 @@ use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::record::PendingWhy;
 
-use super::prepare::Scene;
+use super::prepare::ApplyContext;
 use super::tell::transferred;
 use super::{Apply, conflicts};
 use crate::diff::{DiffReport, Difference, LetGo};
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Clock, Cluster, SecretStore, Stopped};
-use crate::record::{Loaded, holder};
-use crate::report::{Action, Outcome, Tracked};
+use crate::record::{LoadedRecord, holder};
+use crate::report::{Action, ObjectOutcome, TrackedObject};
 use crate::run::tracked_kept;
 
 /// Objects, what would happen to them, and what kinds of failure there were.
 #[derive(Default)]
-pub(super) struct Rehearsed {
+pub(super) struct DryRunResults {
     pub(super) objects: Vec<Difference>,
     /// Whether each failure was one of rights.
     pub(super) forbidden: Vec<bool>,
@@ -34,13 +34,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     pub(super) fn told(
         &self,
         preview: Preview,
-        rehearsed: Rehearsed,
+        rehearsed: DryRunResults,
         blocked: [Option<Failure>; 3],
-        scene: &Scene,
-        loaded: Option<&Loaded>,
+        context: &ApplyContext,
+        loaded: Option<&LoadedRecord>,
     ) -> DiffReport {
         let record = loaded.map(|loaded| &loaded.record);
-        let mut warnings = scene.warnings.clone();
+        let mut warnings = context.warnings.clone();
         warnings.extend(transferred(&preview.stale));
         warnings.extend(self.engine.cluster.take_warnings());
         if let Some(lock) = record.and_then(|record| record.lock.as_ref()) {
@@ -77,7 +77,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     /// What should go and could not.
-    fn still_pending(&self, preview: &Preview, objects: &[Difference]) -> Vec<Tracked> {
+    fn still_pending(&self, preview: &Preview, objects: &[Difference]) -> Vec<TrackedObject> {
         let stale: HashSet<&Identity> = preview
             .stale
             .prune
@@ -86,7 +86,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             .chain(
                 preview
                     .stale
-                    .unsettled
+                    .undetermined
                     .iter()
                     .map(|one| &one.entry.identity),
             )
@@ -103,8 +103,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             .collect()
     }
 
-    fn tracked(&self, entry: &Entry, why: &'static str, reason: &str) -> Tracked {
-        Tracked {
+    fn tracked(&self, entry: &Entry, why: &'static str, reason: &str) -> TrackedObject {
+        TrackedObject {
             identity: entry.identity.clone(),
             version: entry.version.clone(),
             component: entry.component.clone(),
@@ -120,7 +120,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
 fn would_fail(
     blocked: [Option<Failure>; 3],
     refusals: &[Refusal],
-    rehearsed: &Rehearsed,
+    rehearsed: &DryRunResults,
 ) -> Option<Failure> {
     let refused = (!refusals.is_empty()).then(|| Failure::refused(&Refusals(refusals.to_vec())));
     let conflicts = rehearsed.conflicts.iter();
@@ -130,7 +130,7 @@ fn would_fail(
     let conflicts = (!conflicts.is_empty()).then(|| conflicts::refused(&conflicts));
     let refused = blocked.into_iter().chain([refused, conflicts]).flatten();
     let refused = refused.reduce(Failure::and);
-    let objects: Vec<&Outcome> = rehearsed
+    let objects: Vec<&ObjectOutcome> = rehearsed
         .objects
         .iter()
         .map(|one| &one.outcome)
@@ -162,7 +162,7 @@ fn would_fail(
     })
 }
 
-impl Rehearsed {
+impl DryRunResults {
     fn failed(&self) -> FailureKind {
         let forbidden = !self.forbidden.is_empty() && self.forbidden.iter().all(|one| *one);
         match (self.unreachable, forbidden) {

@@ -5,7 +5,7 @@
 //! is looked at once more and the same ownership table decides again.
 
 use opm_core::check::{
-    ApplyStep, How, Live, Ownership, former_manager, is_unchanged, would_be_unchanged,
+    ApplyMethod, ApplyStep, LiveObject, Ownership, former_manager, is_unchanged, would_be_unchanged,
 };
 use opm_core::identity::Identity;
 use opm_core::labels;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::Apply;
 use crate::observe::metadata;
 use crate::ports::{
-    ApiError, ApplyMode, ApplyObject, Clock, Cluster, Detail, ErrorKind, Found, SecretStore,
+    ApiError, ApplyObject, Clock, Cluster, Detail, ErrorKind, Found, Precondition, SecretStore,
     Stopped,
 };
 use crate::removal::identity_only;
@@ -25,14 +25,14 @@ const LOOKS: usize = 3;
 
 /// One object on its way.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sending<'a> {
+pub(super) struct ObjectToSend<'a> {
     pub(super) step: &'a ApplyStep,
     pub(super) object: &'a Map<String, Value>,
     /// The object as it was looked at.
     pub(super) seen: Option<&'a Map<String, Value>>,
 }
 
-impl<'a> Sending<'a> {
+impl<'a> ObjectToSend<'a> {
     pub(super) fn identity(&self) -> &'a Identity {
         &self.step.entry.identity
     }
@@ -40,7 +40,7 @@ impl<'a> Sending<'a> {
 
 /// An object that the server took.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Taken {
+pub(super) struct AppliedObject {
     pub(super) uid: Option<String>,
     pub(super) action: Action,
     /// How it would look, if the server only pretended.
@@ -49,7 +49,7 @@ pub(super) struct Taken {
 
 /// Why an object was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum SendError {
     /// Nothing was sent: the gate is closed.
     Stopped(Stopped),
     /// The cluster does not answer, so the next one need not be tried.
@@ -60,7 +60,7 @@ pub(super) enum Refused {
     Failed { reason: String, forbidden: bool },
 }
 
-impl Refused {
+impl SendError {
     pub(super) fn because(reason: impl Into<String>) -> Self {
         Self::Failed {
             reason: reason.into(),
@@ -69,7 +69,7 @@ impl Refused {
     }
 }
 
-impl From<ApiError> for Refused {
+impl From<ApiError> for SendError {
     fn from(error: ApiError) -> Self {
         match error.kind {
             ErrorKind::Stopped(stopped) => Self::Stopped(stopped),
@@ -108,63 +108,63 @@ pub(super) fn conflict(error: &ApiError, step: &ApplyStep) -> String {
 
 impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// Sends one object until it is taken, or will not be.
-    pub(super) async fn send(&self, sending: Sending<'_>) -> Result<Taken, Refused> {
-        let mut mode = match &sending.step.how {
-            How::Completed => return Ok(completed(sending)),
-            How::Create => ApplyMode::CreateOnly,
-            How::Update { uid }
-            | How::Adopt { uid }
-            | How::Take { uid, .. }
-            | How::Join { uid } => ApplyMode::Update { uid: uid.clone() },
+    pub(super) async fn send(&self, item: ObjectToSend<'_>) -> Result<AppliedObject, SendError> {
+        let mut mode = match &item.step.method {
+            ApplyMethod::Completed => return Ok(completed(item)),
+            ApplyMethod::Create => Precondition::Absent,
+            ApplyMethod::Update { uid }
+            | ApplyMethod::Adopt { uid }
+            | ApplyMethod::Take { uid, .. }
+            | ApplyMethod::Join { uid } => Precondition::Update { uid: uid.clone() },
         };
         for _ in 0..LOOKS {
             let dry_run = self.request.options.dry_run;
-            match self.send_once(sending, mode.clone(), dry_run).await {
+            match self.send_once(item, mode.clone(), dry_run).await {
                 Ok(sent) => {
-                    self.shed(sending, &sent.object).await?;
-                    return Ok(self.taken(sending, &sent.object, sent.created));
+                    self.shed(item, &sent.object).await?;
+                    return Ok(self.taken(item, &sent.object, sent.created));
                 }
                 Err(error) if self.request.options.dry_run && comes_along(&error) => {
-                    return Ok(Taken {
+                    return Ok(AppliedObject {
                         uid: None,
                         action: Action::Created,
                         after: None,
                     });
                 }
                 Err(error) if moved_on(&error) => {
-                    mode = self.look_again(sending).await?;
+                    mode = self.look_again(item).await?;
                 }
                 Err(error) if error.kind == ErrorKind::Invalid => {
-                    return self.perhaps_recreate(sending, error).await;
+                    return self.perhaps_recreate(item, error).await;
                 }
                 Err(error) if error.kind == ErrorKind::FieldConflict => {
-                    return Err(Refused::Conflict(conflict(&error, sending.step)));
+                    return Err(SendError::Conflict(conflict(&error, item.step)));
                 }
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(Refused::because(
+        Err(SendError::because(
             "it keeps changing while it is being applied",
         ))
     }
 
     pub(super) async fn send_once(
         &self,
-        sending: Sending<'_>,
-        mode: ApplyMode,
+        item: ObjectToSend<'_>,
+        mode: Precondition,
         dry_run: bool,
-    ) -> Result<crate::ports::Sent, ApiError> {
+    ) -> Result<crate::ports::ApplyResponse, ApiError> {
         let shared = labels::shared_field_manager(&self.candidate.owner.id);
         let request = ApplyObject {
-            identity: sending.identity(),
-            version: &sending.step.entry.version,
-            object: sending.object,
+            identity: item.identity(),
+            version: &item.step.entry.version,
+            object: item.object,
             mode,
-            field_manager: match sending.step.shared {
+            field_manager: match item.step.shared {
                 true => &shared,
                 false => labels::FIELD_MANAGER,
             },
-            force: self.forces(sending.step),
+            force: self.forces(item.step),
             dry_run,
         };
         self.engine.cluster.apply(request, &self.engine.gate).await
@@ -176,22 +176,26 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
 
     /// An object that became shared, or ceased to be, changed hands between this release's two
     /// field managers: what the former one still holds goes.
-    async fn shed(&self, sending: Sending<'_>, live: &Map<String, Value>) -> Result<(), Refused> {
-        let step = sending.step;
+    async fn shed(
+        &self,
+        item: ObjectToSend<'_>,
+        live: &Map<String, Value>,
+    ) -> Result<(), SendError> {
+        let step = item.step;
         let release = &self.candidate.owner.id;
-        let former = match step.how {
-            How::Join { .. } | How::Completed => None,
+        let former = match step.method {
+            ApplyMethod::Join { .. } | ApplyMethod::Completed => None,
             _ => former_manager(live, step.shared, release),
         };
         let (Some(former), false) = (former, self.request.options.dry_run) else {
             return Ok(());
         };
-        let object = identity_only(sending.identity(), &step.entry.version);
+        let object = identity_only(item.identity(), &step.entry.version);
         let request = ApplyObject {
-            identity: sending.identity(),
+            identity: item.identity(),
             version: &step.entry.version,
             object: &object,
-            mode: ApplyMode::Update {
+            mode: Precondition::Update {
                 uid: metadata(live, "uid").unwrap_or_default().to_owned(),
             },
             field_manager: &former,
@@ -205,20 +209,25 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         Ok(())
     }
 
-    fn taken(&self, sending: Sending<'_>, live: &Map<String, Value>, created: bool) -> Taken {
+    fn taken(
+        &self,
+        item: ObjectToSend<'_>,
+        live: &Map<String, Value>,
+        created: bool,
+    ) -> AppliedObject {
         let dry_run = self.request.options.dry_run;
-        let same = sending.seen.is_some_and(|seen| match dry_run {
+        let same = item.seen.is_some_and(|seen| match dry_run {
             // A pretended change leaves the resourceVersion alone.
-            true => would_be_unchanged(&sending.identity().group_kind, seen, live),
-            false => is_unchanged(seen, live, sending.step.same),
+            true => would_be_unchanged(&item.identity().group_kind, seen, live),
+            false => is_unchanged(seen, live, item.step.same),
         });
-        let action = match &sending.step.how {
+        let action = match &item.step.method {
             _ if created => Action::Created,
-            How::Adopt { .. } | How::Take { .. } => Action::Adopted,
+            ApplyMethod::Adopt { .. } | ApplyMethod::Take { .. } => Action::Adopted,
             _ if same => Action::Unchanged,
             _ => Action::Configured,
         };
-        Taken {
+        AppliedObject {
             uid: metadata(live, "uid").map(str::to_owned),
             action,
             after: dry_run.then(|| live.clone()),
@@ -227,41 +236,44 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
 
     /// The object is not as it was seen before. Decides anew, and only for the better: what is
     /// not this release's by now is left alone.
-    async fn look_again(&self, sending: Sending<'_>) -> Result<ApplyMode, Refused> {
-        let identity = sending.identity();
+    async fn look_again(&self, item: ObjectToSend<'_>) -> Result<Precondition, SendError> {
+        let identity = item.identity();
         let wanted = [identity.clone()];
         let mut looks = self.engine.cluster.look(&wanted, Detail::Metadata).await;
         let found = looks.remove(identity);
-        let object = match (found, &sending.step.how) {
+        let object = match (found, &item.step.method) {
             (Some(Found::Failed(error)), _) => return Err(error.into()),
             (Some(Found::Present(object)), _) => object,
-            (Some(Found::Absent), How::Adopt { .. } | How::Take { .. } | How::Join { .. }) => {
-                return Err(Refused::because(
+            (
+                Some(Found::Absent),
+                ApplyMethod::Adopt { .. } | ApplyMethod::Take { .. } | ApplyMethod::Join { .. },
+            ) => {
+                return Err(SendError::because(
                     "it disappeared while it was being taken over",
                 ));
             }
-            (Some(Found::Absent) | None, _) => return Ok(ApplyMode::CreateOnly),
+            (Some(Found::Absent) | None, _) => return Ok(Precondition::Absent),
         };
         let release = &self.candidate.owner.id;
-        let live = Live::read(&object, release);
+        let live = LiveObject::read(&object, release);
         if live.terminating {
-            return Err(Refused::because("it is being deleted"));
+            return Err(SendError::because("it is being deleted"));
         }
-        let recorded = match &sending.step.how {
-            How::Update { uid } => Some(uid.as_str()),
+        let recorded = match &item.step.method {
+            ApplyMethod::Update { uid } => Some(uid.as_str()),
             _ => None,
         };
         match Ownership::of(&live, recorded, release) {
             Ownership::Mine | Ownership::Shared { mine: true, .. } => {
-                Ok(ApplyMode::Update { uid: live.uid })
+                Ok(Precondition::Update { uid: live.uid })
             }
-            Ownership::Shared { mine: false, .. } if sending.step.shared => {
-                Ok(ApplyMode::Update { uid: live.uid })
+            Ownership::Shared { mine: false, .. } if item.step.shared => {
+                Ok(Precondition::Update { uid: live.uid })
             }
-            Ownership::Anothers(other) => Err(Refused::because(format!(
+            Ownership::OtherRelease(other) => Err(SendError::because(format!(
                 "it was taken by release {other} meanwhile"
             ))),
-            Ownership::Nobodys | Ownership::Shared { .. } => Err(Refused::because(
+            Ownership::Unowned | Ownership::Shared { .. } => Err(SendError::because(
                 "it was created by somebody else meanwhile, and is not tracked by this release",
             )),
         }
@@ -269,9 +281,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
 }
 
 /// A Job that is done and gone is as it should be.
-fn completed(sending: Sending<'_>) -> Taken {
-    Taken {
-        uid: sending.step.entry.uid.clone(),
+fn completed(item: ObjectToSend<'_>) -> AppliedObject {
+    AppliedObject {
+        uid: item.step.entry.uid.clone(),
         action: Action::Unchanged,
         after: None,
     }

@@ -8,42 +8,46 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::stream::{self, StreamExt};
-use opm_core::check::{ApplyStep, CheckedPhase, CheckedPlan, How};
+use opm_core::check::{ApplyMethod, ApplyStep, CheckedPhase, CheckedPlan};
 use opm_core::health;
 use opm_core::identity::Identity;
 use opm_core::protocol::SendOutcome;
 use opm_core::reach;
 
 use super::Apply;
-use super::prepare::Scene;
-use super::send::{Refused, Sending, Taken};
+use super::prepare::ApplyContext;
+use super::send::{AppliedObject, ObjectToSend, SendError};
 use crate::ports::{ApiError, Clock, Cluster, SecretStore, Stopped};
-use crate::report::{Action, Outcome};
-use crate::wait::{Awaited, NotReady};
+use crate::report::{Action, ObjectOutcome};
+use crate::wait::{UnreadyObject, WaitTarget};
 
 /// What became of everything that was to be applied.
 #[derive(Debug, Default)]
-pub(super) struct SentAll {
-    pub(super) outcomes: Vec<Outcome>,
+pub(super) struct ApplyResults {
+    pub(super) outcomes: Vec<ObjectOutcome>,
     pub(super) results: HashMap<Identity, SendOutcome>,
     /// Set when it was not an object that failed.
     pub(super) stopped: Option<Stopped>,
     failed: bool,
 }
 
-impl SentAll {
-    fn take(&mut self, step: &ApplyStep, result: Result<Taken, Refused>) -> Outcome {
+impl ApplyResults {
+    fn take(
+        &mut self,
+        step: &ApplyStep,
+        result: Result<AppliedObject, SendError>,
+    ) -> ObjectOutcome {
         let (action, reason, sent) = match result {
-            Ok(Taken { uid, action, .. }) => (action, None, SendOutcome::Done { uid }),
-            Err(Refused::Stopped(stopped)) => {
+            Ok(AppliedObject { uid, action, .. }) => (action, None, SendOutcome::Done { uid }),
+            Err(SendError::Stopped(stopped)) => {
                 self.stopped = Some(stopped);
                 let reason = ApiError::stopped(stopped).message;
                 (Action::Skipped, Some(reason), SendOutcome::NotSent)
             }
-            Err(Refused::Unreachable(reason)) => {
+            Err(SendError::Unreachable(reason)) => {
                 (Action::Failed, Some(reason), SendOutcome::Uncertain)
             }
-            Err(Refused::Failed { reason, .. } | Refused::Conflict(reason)) => {
+            Err(SendError::Failed { reason, .. } | SendError::Conflict(reason)) => {
                 (Action::Failed, Some(reason), SendOutcome::Failed)
             }
         };
@@ -59,9 +63,9 @@ impl SentAll {
     }
 
     /// What was applied and is not ready has failed as far as the next step is concerned.
-    fn not_ready(&mut self, not_ready: Vec<NotReady>) {
+    fn not_ready(&mut self, not_ready: Vec<UnreadyObject>) {
         self.failed |= !not_ready.is_empty();
-        for NotReady { identity, reason } in not_ready {
+        for UnreadyObject { identity, reason } in not_ready {
             let found = self.outcomes.iter_mut().find(|o| o.identity == identity);
             if let Some(outcome) = found {
                 outcome.action = Action::Failed;
@@ -73,8 +77,8 @@ impl SentAll {
     }
 }
 
-pub(super) fn outcome(step: &ApplyStep, action: Action, reason: Option<String>) -> Outcome {
-    Outcome {
+pub(super) fn outcome(step: &ApplyStep, action: Action, reason: Option<String>) -> ObjectOutcome {
+    ObjectOutcome {
         identity: step.entry.identity.clone(),
         version: step.entry.version.clone(),
         component: step.entry.component.clone(),
@@ -85,8 +89,12 @@ pub(super) fn outcome(step: &ApplyStep, action: Action, reason: Option<String>) 
 
 impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// Applies everything that the plan says, in order.
-    pub(super) async fn apply_all(&self, checked: &CheckedPlan, scene: &Scene) -> SentAll {
-        let mut all = SentAll::default();
+    pub(super) async fn apply_all(
+        &self,
+        checked: &CheckedPlan,
+        context: &ApplyContext,
+    ) -> ApplyResults {
+        let mut all = ApplyResults::default();
         let phases = &checked.phases;
         for (at, phase) in phases.iter().enumerate() {
             for step in &phase.steps {
@@ -94,7 +102,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                     self.skip(step, &mut all);
                     continue;
                 }
-                self.apply_step(step, scene, &mut all).await;
+                self.apply_step(step, context, &mut all).await;
                 if !all.is_broken() {
                     self.ready_for_next(step, &mut all).await;
                 }
@@ -108,15 +116,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     /// Objects of one weight, at the same time. Each is told and noted as its answer comes.
-    async fn apply_step(&self, step: &[ApplyStep], scene: &Scene, all: &mut SentAll) {
+    async fn apply_step(&self, step: &[ApplyStep], context: &ApplyContext, all: &mut ApplyResults) {
         let unreachable = &AtomicBool::new(false);
         let mut results = stream::iter(step.iter().enumerate())
             .map(|(at, step)| async move {
                 if unreachable.load(Ordering::Relaxed) {
-                    return (at, Err(Refused::because("the cluster stopped answering")));
+                    return (at, Err(SendError::because("the cluster stopped answering")));
                 }
-                let result = self.send_or_skip(step, scene).await;
-                if matches!(result, Err(Refused::Unreachable(_))) {
+                let result = self.send_or_skip(step, context).await;
+                if matches!(result, Err(SendError::Unreachable(_))) {
                     unreachable.store(true, Ordering::Relaxed);
                 }
                 (at, result)
@@ -132,7 +140,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         drop(results);
         // Answers come in any order; the report has them in the plan's.
         let done = all.outcomes.split_off(before);
-        let mut sorted: Vec<(usize, Outcome)> = order.into_iter().zip(done).collect();
+        let mut sorted: Vec<(usize, ObjectOutcome)> = order.into_iter().zip(done).collect();
         sorted.sort_by_key(|(at, _)| *at);
         all.outcomes.extend(sorted.into_iter().map(|(_, o)| o));
     }
@@ -140,24 +148,24 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     pub(super) async fn send_or_skip(
         &self,
         step: &ApplyStep,
-        scene: &Scene,
-    ) -> Result<Taken, Refused> {
+        context: &ApplyContext,
+    ) -> Result<AppliedObject, SendError> {
         let identity = &step.entry.identity;
-        if let Some(taken) = scene.already.get(identity) {
+        if let Some(taken) = context.already.get(identity) {
             return Ok(taken.clone());
         }
-        let Some(object) = scene.object(identity) else {
-            return Err(Refused::because("it is not rendered"));
+        let Some(object) = context.object(identity) else {
+            return Err(SendError::because("it is not rendered"));
         };
-        self.send(Sending {
+        self.send(ObjectToSend {
             step,
             object,
-            seen: scene.live.get(identity),
+            seen: context.live.get(identity),
         })
         .await
     }
 
-    fn skip(&self, step: &[ApplyStep], all: &mut SentAll) {
+    fn skip(&self, step: &[ApplyStep], all: &mut ApplyResults) {
         let reason = match all.stopped {
             Some(stopped) => ApiError::stopped(stopped).message,
             None => "an object before it failed".to_owned(),
@@ -172,7 +180,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     /// Definitions must be served, and Namespaces active, before what follows can land there.
-    async fn ready_for_next(&self, step: &[ApplyStep], all: &mut SentAll) {
+    async fn ready_for_next(&self, step: &[ApplyStep], all: &mut ApplyResults) {
         if self.request.options.dry_run {
             return;
         }
@@ -190,14 +198,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         if needed.is_empty() {
             return;
         }
-        let awaited: Vec<Awaited> = needed.iter().cloned().map(Awaited::from).collect();
+        let awaited: Vec<WaitTarget> = needed.iter().cloned().map(WaitTarget::from).collect();
         self.wait_for(&awaited, all).await;
         if !all.is_broken() {
             self.wait_for_kinds(&needed, all).await;
         }
     }
 
-    async fn wait_for_kinds(&self, definitions: &[Identity], all: &mut SentAll) {
+    async fn wait_for_kinds(&self, definitions: &[Identity], all: &mut ApplyResults) {
         let defined = definitions
             .iter()
             .filter_map(|identity| {
@@ -221,7 +229,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             Ok(missing) => {
                 let reason = |kind: &_| format!("{kind} is not served yet");
                 let missing = missing.iter().flat_map(|(kind, _)| {
-                    definitions.iter().map(move |identity| NotReady {
+                    definitions.iter().map(move |identity| UnreadyObject {
                         identity: identity.clone(),
                         reason: reason(kind),
                     })
@@ -232,7 +240,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         }
     }
 
-    async fn ready_for_next_phase(&self, phase: &CheckedPhase, all: &mut SentAll) {
+    async fn ready_for_next_phase(&self, phase: &CheckedPhase, all: &mut ApplyResults) {
         if self.request.options.dry_run {
             return;
         }
@@ -241,7 +249,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         self.wait_for(&awaited, all).await;
     }
 
-    async fn wait_for(&self, awaited: &[Awaited], all: &mut SentAll) {
+    async fn wait_for(&self, awaited: &[WaitTarget], all: &mut ApplyResults) {
         match self
             .engine
             .wait_ready(awaited, self.request.options.timeout)
@@ -260,7 +268,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     pub(super) fn awaited<'s>(
         &self,
         steps: impl IntoIterator<Item = &'s ApplyStep>,
-    ) -> Vec<Awaited> {
+    ) -> Vec<WaitTarget> {
         let desired = self.candidate.desired().objects;
         let expiring: HashSet<&Identity> = desired
             .iter()
@@ -269,10 +277,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             .collect();
         steps
             .into_iter()
-            .filter(|step| step.how != How::Completed)
+            .filter(|step| step.method != ApplyMethod::Completed)
             .map(|step| &step.entry.identity)
             .filter(|identity| health::takes_time(&identity.group_kind))
-            .map(|identity| Awaited {
+            .map(|identity| WaitTarget {
                 identity: identity.clone(),
                 expires: expiring.contains(identity),
             })
@@ -281,13 +289,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
 }
 
 /// The wait itself failed.
-fn broke(needed: &[Identity], error: ApiError, all: &mut SentAll) {
-    match Refused::from(error) {
-        Refused::Stopped(stopped) => all.stopped = Some(stopped),
-        Refused::Unreachable(reason)
-        | Refused::Conflict(reason)
-        | Refused::Failed { reason, .. } => {
-            let not_ready = needed.iter().map(|identity| NotReady {
+fn broke(needed: &[Identity], error: ApiError, all: &mut ApplyResults) {
+    match SendError::from(error) {
+        SendError::Stopped(stopped) => all.stopped = Some(stopped),
+        SendError::Unreachable(reason)
+        | SendError::Conflict(reason)
+        | SendError::Failed { reason, .. } => {
+            let not_ready = needed.iter().map(|identity| UnreadyObject {
                 identity: identity.clone(),
                 reason: reason.clone(),
             });

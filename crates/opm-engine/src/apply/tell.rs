@@ -1,12 +1,12 @@
 //! Telling the audience what happens, and the report what was decided without any request.
 
-use opm_core::check::{ApplyStep, How, StaleDecisions};
+use opm_core::check::{ApplyMethod, ApplyStep, StaleDecisions};
 use opm_core::entry::Entry;
-use opm_core::event::{Aim, Announced, Event, Wait};
+use opm_core::event::{AnnouncedObject, Event, PlannedAction, Wait};
 
 use super::Apply;
-use crate::report::{Action, Outcome};
-use crate::wait::Awaited;
+use crate::report::{Action, ObjectOutcome};
+use crate::wait::WaitTarget;
 
 impl<C, S, K> Apply<'_, C, S, K> {
     /// The whole plan comes first.
@@ -15,23 +15,23 @@ impl<C, S, K> Apply<'_, C, S, K> {
         applies: impl Iterator<Item = &'s ApplyStep>,
         stale: &StaleDecisions,
     ) {
-        let applies = applies.map(|step| announced(&step.entry, aim(step)));
+        let applies = applies.map(|step| announced(&step.entry, planned(step)));
         let prunes = stale.prune.iter();
-        let prunes = prunes.map(|step| announced(&step.entry, Aim::Prune));
+        let prunes = prunes.map(|step| announced(&step.entry, PlannedAction::Prune));
         let keeps = stale.keep.iter();
-        let keeps = keeps.map(|keep| announced(&keep.entry, Aim::Keep));
-        self.audience.events.emit(Event::Planned {
+        let keeps = keeps.map(|keep| announced(&keep.entry, PlannedAction::Keep));
+        self.frontend.events.emit(Event::Planned {
             release: self.candidate.owner.release.to_string(),
             change: Some(self.candidate.change.to_string()),
             objects: applies.chain(prunes).chain(keeps).collect(),
         });
     }
 
-    pub(super) fn tell_object(&self, outcome: &Outcome) {
-        self.audience.events.emit(outcome.event());
+    pub(super) fn tell_object(&self, outcome: &ObjectOutcome) {
+        self.frontend.events.emit(outcome.event());
     }
 
-    pub(super) fn tell_awaited(&self, awaited: &[Awaited]) {
+    pub(super) fn tell_awaited(&self, awaited: &[WaitTarget]) {
         if !awaited.is_empty() {
             let identities = awaited.iter().map(|awaited| awaited.identity.clone());
             self.tell_waiting(Wait::Ready(identities.collect()));
@@ -39,41 +39,43 @@ impl<C, S, K> Apply<'_, C, S, K> {
     }
 
     pub(super) fn tell_waiting(&self, wait: Wait) {
-        self.audience.events.emit(Event::Waiting(wait));
+        self.frontend.events.emit(Event::Waiting(wait));
     }
 
     pub(super) fn tell_recorded(&self) {
-        self.audience.events.emit(Event::Recorded {
+        self.frontend.events.emit(Event::Recorded {
             change: Some(self.candidate.change.to_string()),
         });
     }
 }
 
-fn announced(entry: &Entry, aim: Aim) -> Announced {
-    Announced {
+fn announced(entry: &Entry, planned: PlannedAction) -> AnnouncedObject {
+    AnnouncedObject {
         identity: entry.identity.clone(),
         component: entry.component.clone(),
-        aim,
+        planned,
     }
 }
 
-fn aim(step: &ApplyStep) -> Aim {
-    match step.how {
-        How::Create => Aim::Create,
-        How::Update { .. } | How::Join { .. } | How::Completed => Aim::Update,
-        How::Adopt { .. } | How::Take { .. } => Aim::Adopt,
+fn planned(step: &ApplyStep) -> PlannedAction {
+    match step.method {
+        ApplyMethod::Create => PlannedAction::Create,
+        ApplyMethod::Update { .. } | ApplyMethod::Join { .. } | ApplyMethod::Completed => {
+            PlannedAction::Update
+        }
+        ApplyMethod::Adopt { .. } | ApplyMethod::Take { .. } => PlannedAction::Adopt,
     }
 }
 
 /// Stale objects that stand for a reason, or that could not even be looked at.
-pub(crate) fn standing(stale: &StaleDecisions) -> Vec<Outcome> {
+pub(crate) fn presence(stale: &StaleDecisions) -> Vec<ObjectOutcome> {
     let keeps = stale.keep.iter();
     let keeps = keeps.map(|keep| (&keep.entry, Action::Kept, &keep.reason));
-    let unsettled = stale.unsettled.iter();
-    let unsettled = unsettled.map(|one| (&one.entry, Action::Failed, &one.reason));
+    let undetermined = stale.undetermined.iter();
+    let undetermined = undetermined.map(|one| (&one.entry, Action::Failed, &one.reason));
     keeps
-        .chain(unsettled)
-        .map(|(entry, action, reason)| Outcome {
+        .chain(undetermined)
+        .map(|(entry, action, reason)| ObjectOutcome {
             identity: entry.identity.clone(),
             version: entry.version.clone(),
             component: entry.component.clone(),

@@ -11,17 +11,17 @@ use opm_core::record::moved::missing;
 use opm_core::record::{LogResult, Record};
 use opm_core::time::Timestamp;
 
-use super::remove::Gone;
-use super::{Delete, Source};
+use super::remove::RemovalResults;
+use super::{Delete, DeleteSource};
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{ApiError, Clock, Cluster, ErrorKind, SecretStore, Stopped};
-use crate::record::{Among, Holding, WriteError};
-use crate::removal::{Removed, Removing};
+use crate::record::{LockGuard, RecordSecretScope, WriteError};
+use crate::removal::{RemovalOptions, RemovalOutcome};
 use crate::report::Report;
 use crate::run::{failed, kept, pending};
 
 /// How a delete ends that has done what it could.
-pub(super) struct Done {
+pub(super) struct DeleteEnd {
     pub(super) report: Report,
     lingering: BTreeMap<Identity, String>,
     /// The namespace that the record lived in, if it goes too.
@@ -33,15 +33,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
     pub(super) async fn carry_out(
         &self,
         locked: Locked,
-        holding: Holding,
-        source: Source,
+        guard: LockGuard,
+        source: DeleteSource,
     ) -> Result<Report, Failure> {
         let mut report = Report {
             warnings: source.warnings.clone(),
             ..self.report()
         };
-        let work = self.work(locked, &holding, &mut report, &source);
-        let done = self.engine.while_renewing(&holding, work).await;
+        let work = self.work(locked, &guard, &mut report, &source);
+        let done = self.engine.while_renewing(&guard, work).await;
         let warnings = self.engine.cluster.take_warnings();
         let mut done = match done {
             Ok(done) => done,
@@ -58,10 +58,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
     async fn work(
         &self,
         mut locked: Locked,
-        holding: &Holding,
+        guard: &LockGuard,
         report: &mut Report,
-        source: &Source,
-    ) -> Result<Done, Failure> {
+        source: &DeleteSource,
+    ) -> Result<DeleteEnd, Failure> {
         let mut lingering = BTreeMap::new();
         let mut namespace = None;
         let mut decided = false;
@@ -73,7 +73,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             let (steps, own) = self.without_own_namespace(applied.prune());
             namespace = namespace.or(own);
             let gone = self.remove_all(&steps, false).await;
-            let Gone {
+            let RemovalResults {
                 outcomes,
                 mut results,
                 lingering: more,
@@ -89,22 +89,22 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             lingering.extend(more);
             if let Some(stopped) = stopped {
                 let failure = stopped_failure(stopped, report.clone());
-                return Err(self.let_go(applied.stop(), holding, failure).await);
+                return Err(self.let_go(applied.stop(), guard, failure).await);
             }
             if let Some(own) = &namespace {
                 let result = self.may_namespace_go(own).await;
                 if let PruneOutcome::Failed(reason) = &result {
-                    let removed = Removed::Failed(reason.clone());
-                    let mut noted = Gone::default();
+                    let removed = RemovalOutcome::Failed(reason.clone());
+                    let mut noted = RemovalResults::default();
                     self.note(own, &removed, &mut noted);
                     report.resources.extend(noted.outcomes);
                 }
                 results.insert(own.entry.identity.clone(), result);
             }
             if self.request.component.is_some() {
-                let report = self.record_component(applied, &results, holding, report, source);
+                let report = self.record_component(applied, &results, guard, report, source);
                 let report = report.await?;
-                return Ok(Done {
+                return Ok(DeleteEnd {
                     report,
                     lingering,
                     namespace: None,
@@ -112,9 +112,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             }
             match self.conclude(applied, &results, report) {
                 Conclusion::Remove => {
-                    self.remove_record(holding, report).await?;
+                    self.remove_record(guard, report).await?;
                     let report = report.clone();
-                    return Ok(Done {
+                    return Ok(DeleteEnd {
                         report,
                         lingering,
                         namespace,
@@ -124,13 +124,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
                     report.pending = pending(&record);
                     report.kept = kept(&record);
                     let failure = not_all_deleted(report.clone());
-                    return Err(match self.engine.write(holding, *record).await {
+                    return Err(match self.engine.write(guard, *record).await {
                         Ok(()) => failure,
                         Err(error) => unwritten(error, failure),
                     });
                 }
                 Conclusion::Rest { resume, until } => {
-                    locked = self.rest(*resume, until, holding, report).await?;
+                    locked = self.rest(*resume, until, guard, report).await?;
                 }
             }
         }
@@ -142,7 +142,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         results: &HashMap<Identity, PruneOutcome>,
         report: &Report,
     ) -> Conclusion {
-        let settled = applied.settle(results, self.engine.server_now());
+        let reconciled = applied.reconcile(results, self.engine.server_now());
         let failed = failed(&report.resources).count();
         let (result, reason) = match failed {
             0 => (LogResult::Succeeded, None),
@@ -151,7 +151,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
                 Some(format!("{n} objects could not be deleted")),
             ),
         };
-        settled.conclude(&self.engine.ended(result, reason, &report.resources))
+        reconciled.conclude(&self.engine.ended(result, reason, &report.resources))
     }
 
     /// A request of a holder whose lock was taken over may still land: waits until none can,
@@ -160,11 +160,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         &self,
         resume: Resume,
         until: Timestamp,
-        holding: &Holding,
+        guard: &LockGuard,
         report: &Report,
     ) -> Result<Locked, Failure> {
         let rest = until.since(self.engine.server_now()) + Duration::from_secs(1);
-        self.audience.events.emit(Event::Waiting(Wait::Rest(rest)));
+        self.frontend.events.emit(Event::Waiting(Wait::Rest(rest)));
         let rested = self
             .engine
             .unless_stopped(self.engine.clock.sleep(rest))
@@ -180,8 +180,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             Err(stopped) => {
                 let failure = stopped_failure(stopped, report.clone());
                 match locked.finish(&HashMap::new()) {
-                    Ok(applied) => Err(self.let_go(applied.stop(), holding, failure).await),
-                    Err(partial) => Err(self.let_go(*partial, holding, failure).await),
+                    Ok(applied) => Err(self.let_go(applied.stop(), guard, failure).await),
+                    Err(partial) => Err(self.let_go(*partial, guard, failure).await),
                 }
             }
         }
@@ -189,17 +189,17 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
 
     /// Removes the record Secrets, then the record itself: as long as that is there, a delete
     /// that was cut short can be done again.
-    async fn remove_record(&self, holding: &Holding, report: &Report) -> Result<(), Failure> {
-        if let Err(error) = self.remove_record_secrets(holding).await {
+    async fn remove_record(&self, guard: &LockGuard, report: &Report) -> Result<(), Failure> {
+        if let Err(error) = self.remove_record_secrets(guard).await {
             let failure = Failure::new(
                 FailureKind::Failed,
                 "all objects are deleted, but not the release's records",
             );
             return Err(unwritten(error, failure.after(report.clone())));
         }
-        match self.engine.remove(holding).await {
+        match self.engine.remove(guard).await {
             Ok(()) => {
-                self.audience.events.emit(Event::Recorded { change: None });
+                self.frontend.events.emit(Event::Recorded { change: None });
                 Ok(())
             }
             Err(error) => {
@@ -214,11 +214,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
 
     /// A record whose parts are gone could not be read any more, so it stops naming them first:
     /// there is nothing left that they could be needed for.
-    async fn remove_record_secrets(&self, holding: &Holding) -> Result<(), WriteError> {
-        let record = holding.record().await;
+    async fn remove_record_secrets(&self, guard: &LockGuard) -> Result<(), WriteError> {
+        let record = guard.record().await;
         let existing = self
             .engine
-            .record_secrets(&self.release, &record, Among::All)
+            .record_secrets(&self.release, &record, RecordSecretScope::All)
             .await?;
         let mut nothing = Record::new(record.metadata.clone(), record.labels.clone());
         if !missing(&record).is_empty() {
@@ -228,14 +228,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
                 kept: nothing.kept,
                 ..record
             };
-            self.engine.write(holding, nothing.clone()).await?;
+            self.engine.write(guard, nothing.clone()).await?;
         }
         let swept = self.engine.sweep(&self.release, &existing, &nothing);
         Ok(swept.await?)
     }
 
     /// Lets go of the lock after the delete was cut short: nothing is forgotten.
-    async fn let_go(&self, partial: Partial, holding: &Holding, mut failure: Failure) -> Failure {
+    async fn let_go(&self, partial: Partial, guard: &LockGuard, mut failure: Failure) -> Failure {
         let result = match failure.kind {
             FailureKind::Interrupted => LogResult::Interrupted,
             _ => LogResult::Failed,
@@ -245,7 +245,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         let record = partial.release(&ended, &self.engine.settings.timing);
         failure.report.pending = pending(&record);
         failure.report.kept = kept(&record);
-        if let Err(error) = self.engine.write(holding, record).await {
+        if let Err(error) = self.engine.write(guard, record).await {
             failure = unwritten(error, failure);
         }
         failure
@@ -255,7 +255,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         let name = self.release.namespace.as_str();
         let own = Identity::new(GroupKind::new("", "Namespace"), None, name);
         let is_own = |step: &PruneStep| {
-            step.entry.identity == own && step.how == opm_core::check::PruneHow::Delete
+            step.entry.identity == own && step.method == opm_core::check::PruneMethod::Delete
         };
         let others = steps.iter().filter(|step| !is_own(step)).cloned();
         (others.collect(), steps.iter().find(|s| is_own(s)).cloned())
@@ -264,7 +264,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
     /// Once the record is gone nobody would know of a namespace that cannot be deleted, so the
     /// server is asked first.
     async fn may_namespace_go(&self, step: &PruneStep) -> PruneOutcome {
-        let removing = Removing {
+        let removing = RemovalOptions {
             release: &self.release.id,
             concurrency: 1,
             dry_run: true,
@@ -272,16 +272,16 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         let step = std::slice::from_ref(step);
         let removed = self.engine.remove_group(step, removing, |_, _| {}).await;
         match removed.into_iter().next() {
-            Some(Removed::Gone { .. }) | None => PruneOutcome::Done,
-            Some(Removed::NotMine(reason)) => PruneOutcome::NotMine(reason),
-            Some(Removed::Failed(reason)) => PruneOutcome::Failed(reason),
-            Some(Removed::Stopped(stopped)) => {
+            Some(RemovalOutcome::Gone { .. }) | None => PruneOutcome::Done,
+            Some(RemovalOutcome::NotMine(reason)) => PruneOutcome::NotMine(reason),
+            Some(RemovalOutcome::Failed(reason)) => PruneOutcome::Failed(reason),
+            Some(RemovalOutcome::Stopped(stopped)) => {
                 PruneOutcome::Failed(ApiError::stopped(stopped).message)
             }
         }
     }
 
-    async fn namespace_last(&self, mut done: Done) -> Result<Done, Failure> {
+    async fn namespace_last(&self, mut done: DeleteEnd) -> Result<DeleteEnd, Failure> {
         let Some(step) = done.namespace.take() else {
             return Ok(done);
         };
@@ -299,15 +299,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
     }
 
     /// With `--wait`, until everything is really gone.
-    async fn wait_until_gone(&self, done: Done) -> Result<Report, Failure> {
-        let Done {
+    async fn wait_until_gone(&self, done: DeleteEnd) -> Result<Report, Failure> {
+        let DeleteEnd {
             report, lingering, ..
         } = done;
         if !self.request.wait || lingering.is_empty() {
             return Ok(report);
         }
         let waiting = Wait::Gone(lingering.keys().cloned().collect());
-        self.audience.events.emit(Event::Waiting(waiting));
+        self.frontend.events.emit(Event::Waiting(waiting));
         match self
             .engine
             .wait_gone(&lingering, self.request.timeout)

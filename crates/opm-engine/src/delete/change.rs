@@ -14,11 +14,11 @@ use opm_core::protocol::{Applied, NewChange, PruneOutcome};
 use opm_core::record::room::make_room;
 use opm_core::record::{Change, LogResult, RecordRef};
 
-use super::{Delete, Source};
+use super::{Delete, DeleteSource};
 use crate::failure::{Failure, FailureKind};
 use crate::observe::scopes;
 use crate::ports::{Clock, Cluster, SecretStore};
-use crate::record::{Among, Holding, WriteError};
+use crate::record::{LockGuard, RecordSecretScope, WriteError};
 use crate::report::{Release, Report};
 use crate::run::{kept, pending};
 
@@ -27,9 +27,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         &self,
         applied: Applied,
         results: &HashMap<Identity, PruneOutcome>,
-        holding: &Holding,
+        guard: &LockGuard,
         report: &mut Report,
-        source: &Source,
+        source: &DeleteSource,
     ) -> Result<Report, Failure> {
         let Some(current) = source.record.current() else {
             let message = "the release has no recorded change that a component could leave";
@@ -39,17 +39,17 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         let change = match self.left(current).await {
             Some(left) => {
                 let features = current.features.clone().unwrap_or_default();
-                let record = self.keep_left(&left, features.clone(), holding).await;
+                let record = self.keep_left(&left, features.clone(), guard).await;
                 NewChange::of(&left, features, record)
             }
             None => self.stand_in(current, applied.plan()),
         };
         let (id, digest) = (change.id.clone(), change.manifest_digest.clone());
-        let settled = applied.settle(results, self.engine.server_now());
+        let reconciled = applied.reconcile(results, self.engine.server_now());
         let ended = self
             .engine
             .ended(LogResult::Succeeded, None, &report.resources);
-        let recorded = settled.record(change, self.request.max_history, &ended);
+        let recorded = reconciled.record(change, self.request.max_history, &ended);
         let unpruned = recorded.unpruned;
         let mut record = recorded.record;
         make_room(&mut record);
@@ -57,7 +57,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         report.manifest_digest = Some(digest);
         report.pending = pending(&record);
         report.kept = kept(&record);
-        if let Err(error) = self.engine.write_and_sweep(holding, record).await {
+        if let Err(error) = self.engine.write_and_sweep(guard, record).await {
             let (kind, message) = match error {
                 WriteError::Lost => (
                     FailureKind::LockLost,
@@ -70,8 +70,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             };
             return Err(Failure::new(kind, message).after(report.clone()));
         }
-        report.warnings.extend(holding.take_notes().await);
-        self.audience
+        report.warnings.extend(guard.take_notes().await);
+        self.frontend
             .events
             .emit(Event::Recorded { change: Some(id) });
         if unpruned {
@@ -106,15 +106,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         &self,
         left: &Candidate,
         features: BTreeMap<String, bool>,
-        holding: &Holding,
+        guard: &LockGuard,
     ) -> Option<RecordRef> {
         if !self.engine.has(CHANGE_RECORDS.as_str()) {
             return None;
         }
-        let stored = holding.record().await;
+        let stored = guard.record().await;
         let existing = self
             .engine
-            .record_secrets(&self.release, &stored, Among::Named)
+            .record_secrets(&self.release, &stored, RecordSecretScope::Named)
             .await;
         let existing = existing.unwrap_or_default();
         let kept = self

@@ -26,7 +26,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         reference: &ReleaseRef,
         namespace: &NamespaceName,
         served: &ServedKinds,
-    ) -> Result<ByLabels, Failure> {
+    ) -> Result<LabelLookup, Failure> {
         let all = (labels::MANAGED_BY, labels::MANAGED_BY_OPM);
         let found = self.labelled_as(all, namespace.as_str(), served).await?;
         let meant = |id: &ReleaseId, name: &ReleaseName| means(reference, id, name);
@@ -45,7 +45,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             return Err(failure.hint("name the release by its id"));
         }
         if let Some((_, release)) = here.pop_first() {
-            return Ok(ByLabels::Found(release));
+            return Ok(LabelLookup::Found(release));
         }
         let shared: BTreeMap<ReleaseId, ReleaseName> = found
             .objects
@@ -63,13 +63,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         reference: &ReleaseRef,
         namespace: &NamespaceName,
         found: BTreeMap<ReleaseId, ReleaseName>,
-    ) -> Result<ByLabels, Failure> {
+    ) -> Result<LabelLookup, Failure> {
         let given = match reference {
             ReleaseRef::Id(id) => id,
-            _ => return Ok(ByLabels::Unknown(found.into_keys().collect())),
+            _ => return Ok(LabelLookup::Unknown(found.into_keys().collect())),
         };
         let Some(name) = found.get(given) else {
-            return Ok(ByLabels::Unknown(Vec::new()));
+            return Ok(LabelLookup::Unknown(Vec::new()));
         };
         let id = given.to_string();
         let selector = [
@@ -82,18 +82,18 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             Failure::before_writing(what, &error)
         })?;
         match records.is_empty() {
-            true => Ok(ByLabels::Found(Release {
+            true => Ok(LabelLookup::Found(Release {
                 id: *given,
                 name: name.clone(),
                 namespace: namespace.clone(),
             })),
-            false => Ok(ByLabels::Unknown(Vec::new())),
+            false => Ok(LabelLookup::Unknown(Vec::new())),
         }
     }
 }
 
 /// What labels say about which release is meant.
-pub(crate) enum ByLabels {
+pub(crate) enum LabelLookup {
     /// This one.
     Found(Release),
     /// None that is certain; these share objects under the name that was given.

@@ -10,8 +10,8 @@ mod discovered;
 mod remove;
 mod unrecorded;
 
-use opm_core::check::{CheckedPlan, Checking, check};
-use opm_core::event::{Aim, Announced, Event};
+use opm_core::check::{CheckContext, CheckedPlan, check};
+use opm_core::event::{AnnouncedObject, Event, PlannedAction};
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
 use opm_core::labels::Owner;
@@ -21,13 +21,13 @@ use opm_core::protocol::begin;
 use opm_core::record::Record;
 use opm_core::record::size::Records;
 
-pub(crate) use self::discovered::ByLabels;
-use crate::apply::tell::{standing, transferred};
+pub(crate) use self::discovered::LabelLookup;
+use crate::apply::tell::{presence, transferred};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Answer, Audience, Clock, Cluster, Detail, Question, SecretStore, ServedKinds};
-use crate::record::{Loaded, Turn};
-use crate::report::{Release, Report, Tracked};
+use crate::ports::{Answer, Clock, Cluster, Detail, Frontend, Question, SecretStore, ServedKinds};
+use crate::record::{LoadedRecord, WritableRecord};
+use crate::report::{Release, Report, TrackedObject};
 use crate::request::DeleteRequest;
 
 /// How often everything starts over because somebody else wrote the record first.
@@ -37,15 +37,15 @@ const ATTEMPTS: usize = 5;
 struct Delete<'a, C, S, K> {
     engine: &'a Engine<C, S, K>,
     request: &'a DeleteRequest,
-    audience: Audience<'a>,
+    frontend: Frontend<'a>,
     release: Release,
     served: ServedKinds,
 }
 
 /// What is to be deleted, and where that is known from.
-struct Source {
+struct DeleteSource {
     record: Record,
-    loaded: Option<Loaded>,
+    loaded: Option<LoadedRecord>,
     warnings: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     pub async fn delete(
         &self,
         request: &DeleteRequest,
-        audience: Audience<'_>,
+        frontend: Frontend<'_>,
     ) -> Result<Report, Failure> {
         let served = self.discover().await?;
         let found = self.find(&request.release, &request.namespace).await?;
@@ -63,25 +63,25 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             None => {
                 let by_labels = self.find_by_labels(&request.release, &request.namespace, &served);
                 match by_labels.await? {
-                    ByLabels::Found(release) => release,
-                    ByLabels::Unknown(sharing) => return not_found(request, &sharing),
+                    LabelLookup::Found(release) => release,
+                    LabelLookup::Unknown(sharing) => return not_found(request, &sharing),
                 }
             }
         };
         let delete = Delete {
             engine: self,
             request,
-            audience,
+            frontend,
             release,
             served,
         };
         let mut confirmed = false;
         for _ in 0..ATTEMPTS {
             let patience = request.lock_timeout;
-            let turn = self.turn(&delete.release, patience, audience).await?;
-            let Turn {
+            let turn = self.turn(&delete.release, patience, frontend).await?;
+            let WritableRecord {
                 loaded,
-                opening,
+                acquisition,
                 warnings,
             } = turn;
             let Some(source) = delete.source(loaded, warnings).await? else {
@@ -102,7 +102,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             let message = request.message.clone();
             let change = source.record.current().map(|change| change.id.clone());
             let run = self.run("delete", message, change).await;
-            let Ok(locked) = begin(source.record.clone(), opening, checked, run) else {
+            let Ok(locked) = begin(source.record.clone(), acquisition, checked, run) else {
                 continue;
             };
             let taken = self
@@ -113,9 +113,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                     Records::Used,
                 )
                 .await?;
-            if let Some(holding) = taken {
-                audience.events.emit(Event::Begun);
-                return delete.carry_out(locked, holding, source).await;
+            if let Some(guard) = taken {
+                frontend.events.emit(Event::Begun);
+                return delete.carry_out(locked, guard, source).await;
             }
         }
         Err(Failure::overtaken(&delete.release.name))
@@ -126,12 +126,12 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
     /// The record, or what the labels say where there is none.
     async fn source(
         &self,
-        loaded: Option<Loaded>,
+        loaded: Option<LoadedRecord>,
         mut warnings: Vec<String>,
-    ) -> Result<Option<Source>, Failure> {
+    ) -> Result<Option<DeleteSource>, Failure> {
         if let Some(loaded) = loaded {
             warnings.extend(loaded.warnings.clone());
-            return Ok(Some(Source {
+            return Ok(Some(DeleteSource {
                 record: loaded.record.clone(),
                 loaded: Some(loaded),
                 warnings,
@@ -146,7 +146,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         warnings
             .push("the release has no record; its objects were found by their labels".to_owned());
         warnings.extend(more);
-        Ok(Some(Source {
+        Ok(Some(DeleteSource {
             record,
             loaded: None,
             warnings,
@@ -178,7 +178,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         let release = &self.release.id;
         let (observed, _) = self.engine.observe(&plan, release, Detail::Metadata).await;
         let occupants = self.engine.look_into(&plan, &self.served).await;
-        let checking = Checking {
+        let checking = CheckContext {
             release: *release,
             adopt: opm_core::check::Adopt::None,
             take_ownership: false,
@@ -189,14 +189,22 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
     }
 
     fn announce(&self, checked: &CheckedPlan) {
-        let prunes = checked.stale.prune.iter().map(|s| (&s.entry, Aim::Prune));
-        let keeps = checked.stale.keep.iter().map(|k| (&k.entry, Aim::Keep));
-        let objects = prunes.chain(keeps).map(|(entry, aim)| Announced {
+        let prunes = checked
+            .stale
+            .prune
+            .iter()
+            .map(|s| (&s.entry, PlannedAction::Prune));
+        let keeps = checked
+            .stale
+            .keep
+            .iter()
+            .map(|k| (&k.entry, PlannedAction::Keep));
+        let objects = prunes.chain(keeps).map(|(entry, planned)| AnnouncedObject {
             identity: entry.identity.clone(),
             component: entry.component.clone(),
-            aim,
+            planned,
         });
-        self.audience.events.emit(Event::Planned {
+        self.frontend.events.emit(Event::Planned {
             release: self.release.name.to_string(),
             change: None,
             objects: objects.collect(),
@@ -213,7 +221,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         let refused = |message: &str| {
             Failure::new(FailureKind::Refused, message.to_owned()).after(self.report())
         };
-        match self.audience.asker.ask(&question).await {
+        match self.frontend.prompt.ask(&question).await {
             Answer::Yes => Ok(()),
             Answer::No => Err(refused("declined: nothing was deleted")),
             Answer::CannotAsk => {
@@ -233,18 +241,18 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
 
     /// What was decided about objects without any request.
     fn decided(&self, checked: &CheckedPlan, report: &mut Report) {
-        let standing = standing(&checked.stale);
-        for outcome in &standing {
-            self.audience.events.emit(outcome.event());
+        let presence = presence(&checked.stale);
+        for outcome in &presence {
+            self.frontend.events.emit(outcome.event());
         }
-        report.resources.extend(standing);
+        report.resources.extend(presence);
         report.warnings.extend(transferred(&checked.stale));
         let since = self.engine.server_now().to_string();
         report.kept = checked
             .stale
             .keep
             .iter()
-            .map(|keep| Tracked {
+            .map(|keep| TrackedObject {
                 identity: keep.entry.identity.clone(),
                 version: keep.entry.version.clone(),
                 component: keep.entry.component.clone(),

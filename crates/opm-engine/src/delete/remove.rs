@@ -15,8 +15,8 @@ use opm_core::scope::builtin;
 use super::Delete;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{ApiError, Clock, Cluster, ErrorKind, SecretStore, Stopped};
-use crate::removal::{Removed, Removing, groups};
-use crate::report::{Action, Outcome, Report};
+use crate::removal::{RemovalOptions, RemovalOutcome, groups};
+use crate::report::{Action, ObjectOutcome, Report};
 use crate::run::unless_failed;
 
 /// How long custom resources may take to go before what is behind them goes too.
@@ -24,8 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What became of the objects.
 #[derive(Default)]
-pub(super) struct Gone {
-    pub(super) outcomes: Vec<Outcome>,
+pub(super) struct RemovalResults {
+    pub(super) outcomes: Vec<ObjectOutcome>,
     pub(super) results: HashMap<Identity, PruneOutcome>,
     /// Objects whose deletion the server has accepted, and that are still there.
     pub(super) lingering: BTreeMap<Identity, String>,
@@ -35,9 +35,9 @@ pub(super) struct Gone {
 
 impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
     /// Removes all of these objects, in order.
-    pub(super) async fn remove_all(&self, steps: &[PruneStep], dry_run: bool) -> Gone {
-        let mut gone = Gone::default();
-        let removing = Removing {
+    pub(super) async fn remove_all(&self, steps: &[PruneStep], dry_run: bool) -> RemovalResults {
+        let mut gone = RemovalResults::default();
+        let removing = RemovalOptions {
             release: &self.release.id,
             concurrency: self.request.concurrency,
             dry_run,
@@ -46,7 +46,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             if gone.stopped.is_some() {
                 break;
             }
-            let tell = |step: &PruneStep, removed: &Removed| self.note(step, removed, &mut gone);
+            let tell =
+                |step: &PruneStep, removed: &RemovalOutcome| self.note(step, removed, &mut gone);
             self.engine.remove_group(group, removing, tell).await;
             if !dry_run {
                 self.let_controllers_work(group, &mut gone).await;
@@ -55,14 +56,19 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         gone
     }
 
-    pub(super) fn note(&self, step: &PruneStep, removed: &Removed, gone: &mut Gone) {
-        if let Removed::Gone { lingering: true } = removed {
+    pub(super) fn note(
+        &self,
+        step: &PruneStep,
+        removed: &RemovalOutcome,
+        gone: &mut RemovalResults,
+    ) {
+        if let RemovalOutcome::Gone { lingering: true } = removed {
             let identity = step.entry.identity.clone();
             gone.lingering.insert(identity, step.uid.clone());
         }
         match removed.told(step, Action::Deleted) {
             Ok((outcome, result)) => {
-                self.audience.events.emit(outcome.event());
+                self.frontend.events.emit(outcome.event());
                 gone.results.insert(outcome.identity.clone(), result);
                 gone.outcomes.push(outcome);
             }
@@ -70,7 +76,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         }
     }
 
-    async fn let_controllers_work(&self, group: &[PruneStep], gone: &mut Gone) {
+    async fn let_controllers_work(&self, group: &[PruneStep], gone: &mut RemovalResults) {
         let custom: BTreeMap<Identity, String> = group
             .iter()
             .map(|step| &step.entry.identity)
@@ -82,7 +88,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             return;
         }
         let waiting = Wait::Gone(custom.keys().cloned().collect());
-        self.audience.events.emit(Event::Waiting(waiting));
+        self.frontend.events.emit(Event::Waiting(waiting));
         let patience = PATIENCE.min(self.request.timeout);
         match self.engine.wait_gone(&custom, patience).await {
             Ok(there) => {

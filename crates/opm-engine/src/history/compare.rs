@@ -9,7 +9,7 @@ use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Clock, Cluster, SecretStore};
 use crate::report::Release;
-use crate::request::{CompareRequest, Compared};
+use crate::request::{CompareRequest, ComparedChanges};
 
 /// Two changes side by side.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,8 +33,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         let (release, record) = (past.release, past.record);
         let record = &record;
         let (from, to) = match &request.compared {
-            Compared::Two(from, to) => (Some(find_change(record, from)?), find_change(record, to)?),
-            Compared::One(given) => {
+            ComparedChanges::Two(from, to) => {
+                (Some(find_change(record, from)?), find_change(record, to)?)
+            }
+            ComparedChanges::One(given) => {
                 let to = find_change(record, given)?;
                 (predecessor(record, to)?, to)
             }

@@ -11,20 +11,20 @@ mod state;
 use std::collections::BTreeSet;
 
 use opm_core::name::NamespaceName;
-use opm_core::record::{Change, Content, LogEntry, Part, Record, Stored};
+use opm_core::record::{Change, Content, LogEntry, Record, RecordPart, Stored};
 
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
+use crate::maintenance::no_release;
 use crate::ports::{Clock, Cluster, SecretStore};
-use crate::record::{Among, Glance, RecordSecret, held};
+use crate::record::{RecordLookup, RecordSecret, RecordSecretScope, held};
 use crate::report::Release;
 use crate::request::{HistoryRequest, ReleaseRef};
-use crate::upkeep::no_release;
 
 pub use compare::Comparison;
 pub(crate) use show::unavailable;
 pub use show::{ShownManifests, ShownObject, ShownValues};
-pub(crate) use state::{State, StateError, values_of};
+pub(crate) use state::{RestoredChange, RestoredChangeError, values_of};
 
 /// What a record remembers.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +32,7 @@ pub struct History {
     /// Whose.
     pub release: Release,
     /// Its changes, newest first.
-    pub changes: Vec<Past>,
+    pub changes: Vec<HistoryEntry>,
     /// Its deployments, newest first.
     pub log: Vec<LogEntry>,
     /// What the user should know.
@@ -41,7 +41,7 @@ pub struct History {
 
 /// One change of a history.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Past {
+pub struct HistoryEntry {
     /// Its id.
     pub id: String,
     /// The change; none if it cannot be read.
@@ -52,7 +52,7 @@ pub struct Past {
     pub no_way_back: Option<String>,
 }
 
-impl Past {
+impl HistoryEntry {
     /// How many objects it applied, if that is known.
     pub fn objects(&self) -> Option<u64> {
         let change = self.change.as_ref()?;
@@ -68,7 +68,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     pub async fn history(&self, request: &HistoryRequest) -> Result<History, Failure> {
         let mut past = self.past(&request.release, &request.namespace).await?;
         let secrets = self
-            .record_secrets(&past.release, &past.record, Among::Named)
+            .record_secrets(&past.release, &past.record, RecordSecretScope::Named)
             .await;
         let secrets = secrets.map_err(|error| {
             past.warnings.push(format!(
@@ -95,27 +95,27 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         &self,
         reference: &ReleaseRef,
         namespace: &NamespaceName,
-    ) -> Result<Remembered, Failure> {
+    ) -> Result<ShownRecord, Failure> {
         let release = self.existing(reference, namespace).await?;
-        let (glance, warnings) = self.glance(&release).await?;
-        let (record, writable) = match glance {
-            Glance::Absent => {
+        let (look_up_record, warnings) = self.look_up_record(&release).await?;
+        let (record, writable) = match look_up_record {
+            RecordLookup::Absent => {
                 return Err(no_release(
                     release.name.as_str(),
                     release.namespace.as_str(),
                 ));
             }
-            Glance::Damaged { secret, why } => {
+            RecordLookup::Damaged { secret, why } => {
                 let message = format!("Secret/{secret}: {why}");
                 return Err(Failure::new(FailureKind::Refused, message)
                     .hint("`opm mod repair` shows what is left of the record and rebuilds it"));
             }
-            Glance::Seen(glimpse) => match glimpse.stored {
+            RecordLookup::Seen(read) => match read.stored {
                 Stored::Writable(record) => (record, true),
                 Stored::ReadOnly(newer) => (newer.shown().clone(), false),
             },
         };
-        Ok(Remembered {
+        Ok(ShownRecord {
             release,
             record,
             writable,
@@ -125,7 +125,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
 }
 
 /// A record that is only looked at.
-struct Remembered {
+struct ShownRecord {
     release: Release,
     record: Record,
     writable: bool,
@@ -151,7 +151,11 @@ pub(crate) fn readable<'a>(record: &'a Record, id: &str) -> Result<&'a Change, F
     })
 }
 
-fn changes(release: &Release, record: &Record, secrets: Option<&[RecordSecret]>) -> Vec<Past> {
+fn changes(
+    release: &Release,
+    record: &Record,
+    secrets: Option<&[RecordSecret]>,
+) -> Vec<HistoryEntry> {
     let there: Option<BTreeSet<&str>> =
         secrets.map(|all| all.iter().map(RecordSecret::name).collect());
     let slots = record.history.iter().enumerate();
@@ -161,7 +165,7 @@ fn changes(release: &Release, record: &Record, secrets: Option<&[RecordSecret]>)
                 Content::Read(change) => Some((**change).clone()),
                 Content::Damaged(_) | Content::Absent => None,
             };
-            Past {
+            HistoryEntry {
                 id: slot.id.clone(),
                 no_way_back: match &change {
                     Some(change) => no_way_back(release, change, there.as_ref()),
@@ -183,7 +187,7 @@ fn no_way_back(
         return Some(error.to_string());
     }
     let record = change.record.as_ref()?;
-    if let Some(why) = record.dropped.get(&Part::Values) {
+    if let Some(why) = record.dropped.get(&RecordPart::Values) {
         return Some(format!("its values are no longer there: {why}"));
     }
     let names = record.places().into_iter();

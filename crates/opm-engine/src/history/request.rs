@@ -28,7 +28,7 @@ pub struct ShowRequest {
 
 /// Which changes are compared. Each is named by its id, or the beginning of its digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Compared {
+pub enum ComparedChanges {
     /// One, with the change that was current before it.
     One(String),
     /// Two: from the first to the second.
@@ -43,5 +43,5 @@ pub struct CompareRequest {
     /// Its namespace.
     pub namespace: NamespaceName,
     /// Which changes.
-    pub compared: Compared,
+    pub compared: ComparedChanges,
 }

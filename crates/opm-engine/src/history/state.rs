@@ -15,14 +15,14 @@ use crate::report::Release;
 
 /// A change as it can be applied again.
 #[derive(Debug, Clone)]
-pub(crate) struct State {
+pub(crate) struct RestoredChange {
     pub(crate) change: Change,
     pub(crate) rendered: Rendered,
 }
 
 /// Why a change cannot be had as it was applied.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(crate) enum StateError {
+pub(crate) enum RestoredChangeError {
     #[error(transparent)]
     Manifests(#[from] ManifestsError),
     #[error("its values are no longer there")]
@@ -31,7 +31,7 @@ pub(crate) enum StateError {
     Restore(#[from] RestoreError),
 }
 
-impl StateError {
+impl RestoredChangeError {
     /// The failure of a command that needs the change.
     pub(crate) fn failure(&self, id: &str) -> Failure {
         match self {
@@ -43,7 +43,7 @@ impl StateError {
     }
 }
 
-impl State {
+impl RestoredChange {
     /// The optional components that belonged to it.
     pub(crate) fn selection(&self) -> Vec<ComponentName> {
         let names = self.change.components.iter().flatten();
@@ -59,11 +59,11 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         &self,
         release: &Release,
         change: &Change,
-    ) -> Result<State, StateError> {
+    ) -> Result<RestoredChange, RestoredChangeError> {
         let manifests = self.manifests_of(release, change).await?;
-        let values = values_of(change).ok_or(StateError::NoValues)?;
+        let values = values_of(change).ok_or(RestoredChangeError::NoValues)?;
         let rendered = restore(change, &values.0, manifests)?;
-        Ok(State {
+        Ok(RestoredChange {
             change: change.clone(),
             rendered,
         })

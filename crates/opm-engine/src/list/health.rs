@@ -5,27 +5,27 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::stream::{self, StreamExt};
 use opm_core::entry::Entry;
-use opm_core::health::State;
+use opm_core::health::HealthState;
 use opm_core::identity::Identity;
 use opm_core::record::Change;
-use opm_core::status::{Evidence, Sight, by_component, judge, overall};
+use opm_core::status::{ObjectEvidence, Sight, by_component, judge, overall};
 
-use super::{CONCURRENT_NAMESPACES, Inventory};
+use super::{CONCURRENT_NAMESPACES, ReleaseSecret};
 use crate::engine::Engine;
 use crate::ports::{Clock, Cluster, SecretStore};
-use crate::record::{Glance, named_by_secret};
+use crate::record::{RecordLookup, named_by_secret};
 use crate::report::Release;
 
 /// What a listing needs of one record.
-struct Recorded {
+struct CurrentChange {
     release: Release,
     change: Change,
 }
 
 impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     /// How each release is doing; none where its record cannot be read or has no change yet.
-    pub(super) async fn healths(&self, secrets: &[Inventory]) -> Vec<Option<State>> {
-        let records: Vec<Option<Recorded>> = stream::iter(secrets)
+    pub(super) async fn healths(&self, secrets: &[ReleaseSecret]) -> Vec<Option<HealthState>> {
+        let records: Vec<Option<CurrentChange>> = stream::iter(secrets)
             .map(|secret| self.recorded_change(secret))
             .buffered(CONCURRENT_NAMESPACES)
             .collect()
@@ -49,18 +49,22 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 
     /// The current change of a record that can be read.
-    async fn recorded_change(&self, secret: &Inventory) -> Option<Recorded> {
+    async fn recorded_change(&self, secret: &ReleaseSecret) -> Option<CurrentChange> {
         let stored = secret.stored.clone()?;
         let (release, _) = named_by_secret(&stored)?;
-        let (glance, _) = self.glance_at(&release, stored).await.ok()?;
-        let Glance::Seen(glimpse) = glance else {
+        let (look_up_record, _) = self.read_record(&release, stored).await.ok()?;
+        let RecordLookup::Seen(read) = look_up_record else {
             return None;
         };
-        let change = (*glimpse.changes().first()?).clone();
-        Some(Recorded { release, change })
+        let change = (*read.changes().first()?).clone();
+        Some(CurrentChange { release, change })
     }
 
-    async fn health_of(&self, recorded: &Recorded, sights: &BTreeMap<Identity, Sight>) -> State {
+    async fn health_of(
+        &self,
+        recorded: &CurrentChange,
+        sights: &BTreeMap<Identity, Sight>,
+    ) -> HealthState {
         let entries: Vec<&Entry> = recorded.change.entries().iter().map(|e| &e.entry).collect();
         let gone = |entry: &&Entry| {
             entry.identity.group_kind.is("batch", "Job")
@@ -76,7 +80,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         };
         let judged = entries.into_iter().map(|entry| {
             let manifest = applied.iter().find(|m| *m.identity() == entry.identity);
-            let evidence = Evidence {
+            let evidence = ObjectEvidence {
                 release: &recorded.release.id,
                 sight: sights.get(&entry.identity),
                 applied: manifest.map(|manifest| manifest.object()),

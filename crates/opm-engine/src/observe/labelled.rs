@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use futures::stream::{self, StreamExt};
-use opm_core::check::{Live, counts_as_discovered};
+use opm_core::check::{LiveObject, counts_as_discovered};
 use opm_core::entry::Entry;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::ids::ReleaseId;
@@ -19,12 +19,12 @@ use crate::report::Release;
 
 /// What label discovery found, and where it could not look.
 #[derive(Debug, Default)]
-pub(crate) struct Labelled {
+pub(crate) struct LabelledObjects {
     pub(crate) objects: Vec<Map<String, Value>>,
     pub(crate) warnings: Vec<String>,
 }
 
-impl Labelled {
+impl LabelledObjects {
     /// The objects as pending ones: known to exist, and in no recorded change.
     pub(crate) fn as_pending(&self, since: &str) -> Vec<PendingObject> {
         let pending = self.objects.iter().filter_map(|object| {
@@ -60,7 +60,7 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
         &self,
         release: &Release,
         served: &ServedKinds,
-    ) -> Result<Labelled, Failure> {
+    ) -> Result<LabelledObjects, Failure> {
         let (id, shared) = (release.id.to_string(), labels::shared_label(&release.id));
         let own = (labels::RELEASE_ID, id.as_str());
         let shared = (shared.as_str(), release.name.as_str());
@@ -86,7 +86,7 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
         label: (&str, &str),
         namespace: &str,
         served: &ServedKinds,
-    ) -> Result<Labelled, Failure> {
+    ) -> Result<LabelledObjects, Failure> {
         let kinds = served
             .kinds
             .iter()
@@ -97,7 +97,7 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
             .buffer_unordered(CONCURRENT_LISTS)
             .collect()
             .await;
-        let mut labelled = Labelled::default();
+        let mut labelled = LabelledObjects::default();
         for (kind, listed) in lists {
             match listed {
                 Ok(objects) => labelled.objects.extend(objects),
@@ -146,5 +146,5 @@ pub(crate) fn was_applied(object: &Map<String, Value>) -> bool {
     let named = id.into_iter().chain(shared.into_iter().map(|(id, _)| id));
     named
         .filter_map(|id| id.parse::<ReleaseId>().ok())
-        .any(|id| counts_as_discovered(&Live::read(object, &id)))
+        .any(|id| counts_as_discovered(&LiveObject::read(object, &id)))
 }

@@ -3,14 +3,14 @@
 //! A look that failed is passed on as such; what it means is the check's to say.
 
 mod autoscalers;
+mod cluster_state;
 mod labelled;
 mod namesakes;
 mod occupants;
 mod plan;
-mod surroundings;
 
-pub(crate) use labelled::{Labelled, entry, was_applied};
-pub(crate) use surroundings::scopes;
+pub(crate) use cluster_state::scopes;
+pub(crate) use labelled::{LabelledObjects, entry, was_applied};
 
 use opm_core::identity::{GroupKind, Identity};
 use serde_json::{Map, Value};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use opm_core::check::{Live, Observed, Seen};
+use opm_core::check::{LiveObject, Observed, Seen};
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
 use opm_core::plan::{Occupants, Plan};
@@ -31,7 +31,7 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
                 }
                 Found::Failed(error) => Seen::Unreachable(error.to_string()),
                 Found::Present(object) => {
-                    let seen = Seen::Present(Box::new(Live::read(&object, release)));
+                    let seen = Seen::Present(Box::new(LiveObject::read(&object, release)));
                     live.insert(identity.clone(), object);
                     seen
                 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::Duration;
 
-use opm_core::check::Parting;
+use opm_core::check::Disown;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::scope::Scope;
 use serde_json::{Map, Value};
@@ -64,9 +64,9 @@ pub enum Found {
 
 /// How an object is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ApplyMode {
+pub enum Precondition {
     /// It must not exist yet; if it does, the answer is `AlreadyExists` and nothing changes.
-    CreateOnly,
+    Absent,
     /// It must exist with this uid; if it is gone or another, the answer is `Stale` and nothing
     /// changes.
     Update {
@@ -85,7 +85,7 @@ pub struct ApplyObject<'a> {
     /// The object to send.
     pub object: &'a Map<String, Value>,
     /// Whether it is to be created or updated.
-    pub mode: ApplyMode,
+    pub mode: Precondition,
     /// The field manager.
     pub field_manager: &'a str,
     /// Whether fields of other managers are taken over.
@@ -96,7 +96,7 @@ pub struct ApplyObject<'a> {
 
 /// The server's answer to an apply.
 #[derive(Debug, Clone)]
-pub struct Sent {
+pub struct ApplyResponse {
     /// Whether the object was created.
     pub created: bool,
     /// The object as it is now.
@@ -131,18 +131,18 @@ pub struct DeleteObject<'a> {
 
 /// Takes labels and field managers off one object, and changes nothing else of it.
 #[derive(Debug)]
-pub struct PartObject<'a> {
+pub struct DisownObject<'a> {
     /// The identity.
     pub identity: &'a Identity,
     /// Which labels go and which managed fields are left, and of which object at which version.
-    pub parting: &'a Parting,
+    pub disown: &'a Disown,
     /// Whether the server only pretends.
     pub dry_run: bool,
 }
 
 /// What a delete came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Deleted {
+pub enum DeleteOutcome {
     /// It is gone.
     Gone,
     /// The server accepted; finalizers or a grace period still hold it.
@@ -187,20 +187,20 @@ pub trait Cluster: Send + Sync {
         &self,
         request: ApplyObject<'_>,
         gate: &Gate,
-    ) -> impl Future<Output = Result<Sent, ApiError>> + Send;
+    ) -> impl Future<Output = Result<ApplyResponse, ApiError>> + Send;
 
     /// Deletes one object, repeating the request where that is safe.
     fn delete(
         &self,
         request: DeleteObject<'_>,
         gate: &Gate,
-    ) -> impl Future<Output = Result<Deleted, ApiError>> + Send;
+    ) -> impl Future<Output = Result<DeleteOutcome, ApiError>> + Send;
 
     /// Takes labels and field managers off one object. If it is another object by now, or has
     /// changed since it was looked at, the answer is `Stale` and nothing changes.
     fn part(
         &self,
-        request: PartObject<'_>,
+        request: DisownObject<'_>,
         gate: &Gate,
     ) -> impl Future<Output = Result<(), ApiError>> + Send;
 

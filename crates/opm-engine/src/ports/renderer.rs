@@ -6,7 +6,7 @@ use opm_core::rendered::Rendered;
 
 /// A recorded change's module, with what it was rendered with.
 #[derive(Clone, Copy)]
-pub struct ToRender<'a> {
+pub struct RenderRequest<'a> {
     /// The module, as the change names it.
     pub module: &'a ModuleRef,
     /// The resolved values, as CUE text.
@@ -22,5 +22,5 @@ pub struct ToRender<'a> {
 /// Whether it came to the same manifests is not for the renderer to say.
 pub trait Renderer: Send + Sync {
     /// The module, rendered; or why it cannot be, in words.
-    fn render(&self, what: &ToRender<'_>) -> Result<Rendered, String>;
+    fn render(&self, what: &RenderRequest<'_>) -> Result<Rendered, String>;
 }

@@ -45,17 +45,17 @@ impl From<ApiError> for WriteError {
 }
 
 /// A record whose lock this run holds.
-pub(crate) struct Holding {
+pub(crate) struct LockGuard {
     pub(crate) release: Release,
     /// Whether what is too large may move into record Secrets.
     records: Records,
-    state: Mutex<State>,
+    state: Mutex<GuardState>,
     /// In front of writes of the record: an interrupt does not close it, because the lock has
     /// to be released then.
     gate: Gate,
 }
 
-impl Holding {
+impl LockGuard {
     /// The record as it is stored: what was too large is not in it.
     pub(crate) async fn record(&self) -> Record {
         self.state.lock().await.record.clone()
@@ -72,7 +72,7 @@ impl Holding {
     }
 }
 
-struct State {
+struct GuardState {
     stored: StoredSecret,
     record: Record,
     held: bool,
@@ -88,11 +88,11 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
         record: Record,
         sent: (Instant, Timestamp),
         records: Records,
-    ) -> Holding {
-        let holding = Holding {
+    ) -> LockGuard {
+        let guard = LockGuard {
             release,
             records,
-            state: Mutex::new(State {
+            state: Mutex::new(GuardState {
                 stored,
                 record,
                 held: true,
@@ -100,34 +100,34 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
             }),
             gate: Gate::default(),
         };
-        self.extend(&holding, sent);
-        holding
+        self.extend(&guard, sent);
+        guard
     }
 
     /// Works, and renews the lock until the work is done. When the lock is lost, the gate
     /// closes, and the work comes to its end by itself.
     pub(crate) async fn while_renewing<T>(
         &self,
-        holding: &Holding,
+        guard: &LockGuard,
         work: impl Future<Output = T>,
     ) -> T {
-        let renewal = pin!(self.keep_renewing(holding));
+        let renewal = pin!(self.keep_renewing(guard));
         match select(pin!(work), renewal).await {
             Either::Left((done, _)) => done,
             Either::Right(((), work)) => work.await,
         }
     }
 
-    async fn keep_renewing(&self, holding: &Holding) {
+    async fn keep_renewing(&self, guard: &LockGuard) {
         let mut pause = self.settings.timing.renew;
         loop {
             self.clock.sleep(pause).await;
-            pause = match self.renew(holding).await {
+            pause = match self.renew(guard).await {
                 Ok(true) => self.settings.timing.renew,
                 Ok(false) => return,
                 Err(WriteError::Lost) => {
                     self.gate.lock_lost();
-                    holding.gate.lock_lost();
+                    guard.gate.lock_lost();
                     return;
                 }
                 // The deadline stands; until then it is worth trying.
@@ -137,8 +137,8 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 
     /// Writes the lock once more. False when it is no longer held on purpose.
-    async fn renew(&self, holding: &Holding) -> Result<bool, WriteError> {
-        let mut state = holding.state.lock().await;
+    async fn renew(&self, guard: &LockGuard) -> Result<bool, WriteError> {
+        let mut state = guard.state.lock().await;
         for _ in 0..ATTEMPTS {
             let Some(mut lock) = state.record.lock.clone().filter(|_| state.held) else {
                 return Ok(false);
@@ -148,13 +148,13 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
             let sent = self.now();
             let written = self
                 .secrets
-                .write_lock(state.stored.version(), &bytes, &holding.gate)
+                .write_lock(state.stored.version(), &bytes, &guard.gate)
                 .await?;
             match written {
                 WriteOutcome::Written(stored) => {
                     state.stored = *stored;
                     state.record.lock = Some(lock);
-                    self.extend(holding, sent);
+                    self.extend(guard, sent);
                     return Ok(true);
                 }
                 WriteOutcome::Lost => self.read_again(&mut state).await?,
@@ -165,14 +165,14 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
 
     /// Writes the record; what is too large moves out of it first. One without a lock releases
     /// it.
-    pub(crate) async fn write(&self, holding: &Holding, record: Record) -> Result<(), WriteError> {
-        let mut state = holding.state.lock().await;
-        let Holding {
+    pub(crate) async fn write(&self, guard: &LockGuard, record: Record) -> Result<(), WriteError> {
+        let mut state = guard.state.lock().await;
+        let LockGuard {
             release,
             records,
             gate,
             ..
-        } = holding;
+        } = guard;
         let slim = self.slim(release, record, &state.record, *records, gate);
         let Fitted {
             mut record, notes, ..
@@ -182,12 +182,12 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
             if record.lock.is_some() {
                 record.lock.clone_from(&state.record.lock);
             }
-            let content = secret::content(&holding.release, Some(&state.stored), &record);
+            let content = secret::content(&guard.release, Some(&state.stored), &record);
             let sent = self.now();
             let version = state.stored.resource_version.clone();
             let written = self
                 .secrets
-                .replace(&content, &version, &holding.gate)
+                .replace(&content, &version, &guard.gate)
                 .await?;
             let stored = match written {
                 WriteOutcome::Written(stored) => *stored,
@@ -204,7 +204,7 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
             state.stored = stored;
             state.record = record;
             match state.held {
-                true => self.extend(holding, sent),
+                true => self.extend(guard, sent),
                 false => self.gate.no_lock(),
             }
             return Ok(());
@@ -213,8 +213,8 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 
     /// Removes the record, and the lock with it.
-    pub(crate) async fn remove(&self, holding: &Holding) -> Result<(), WriteError> {
-        let mut state = holding.state.lock().await;
+    pub(crate) async fn remove(&self, guard: &LockGuard) -> Result<(), WriteError> {
+        let mut state = guard.state.lock().await;
         for _ in 0..ATTEMPTS {
             let stored = &state.stored;
             let removed = self
@@ -224,7 +224,7 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
                     &stored.content.name,
                     &stored.uid,
                     Some(&stored.resource_version),
-                    &holding.gate,
+                    &guard.gate,
                 )
                 .await?;
             match removed {
@@ -239,9 +239,9 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
         Err(WriteError::Lost)
     }
 
-    fn extend(&self, holding: &Holding, sent: (Instant, Timestamp)) {
+    fn extend(&self, guard: &LockGuard, sent: (Instant, Timestamp)) {
         self.gate.hold_until(sent, self.settings.timing.hold);
-        holding.gate.hold_until(sent, self.settings.timing.hold);
+        guard.gate.hold_until(sent, self.settings.timing.hold);
     }
 
     /// A repeated request may find its own first attempt in the way: what was to be written is
@@ -257,7 +257,7 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 
     /// Takes the record as it is now, if its lock is still this run's.
-    async fn read_again(&self, state: &mut State) -> Result<(), WriteError> {
+    async fn read_again(&self, state: &mut GuardState) -> Result<(), WriteError> {
         let content = &state.stored.content;
         let now = self.secrets.get(&content.namespace, &content.name).await?;
         let now = now.filter(|now| now.uid == state.stored.uid && !now.terminating);

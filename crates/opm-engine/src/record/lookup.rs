@@ -23,7 +23,7 @@ const ATTEMPTS: usize = 5;
 
 /// A release's record as it was found, with everything in it that plans need.
 #[derive(Debug, Clone)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedRecord {
     pub(crate) stored: StoredSecret,
     pub(crate) record: Record,
     pub(crate) warnings: Vec<String>,
@@ -34,7 +34,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
     pub(crate) async fn load(
         &self,
         release: &Release,
-    ) -> Result<(Option<Loaded>, Vec<String>), Failure> {
+    ) -> Result<(Option<LoadedRecord>, Vec<String>), Failure> {
         let (stored, warnings) = self.stored(release).await?;
         let loaded = match stored {
             Some(stored) => self.whole(release, stored).await?,
@@ -83,12 +83,12 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         &self,
         release: &Release,
         mut stored: StoredSecret,
-    ) -> Result<Option<Loaded>, Failure> {
+    ) -> Result<Option<LoadedRecord>, Failure> {
         for _ in 0..ATTEMPTS {
             let (record, warnings) = secret::read(&stored)?;
             let error = match self.bodies(release, record).await {
                 Ok(record) => {
-                    return Ok(Some(Loaded {
+                    return Ok(Some(LoadedRecord {
                         stored,
                         record,
                         warnings,

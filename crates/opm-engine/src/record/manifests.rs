@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use opm_core::candidate::Candidate;
 use opm_core::protocol::NewChange;
 use opm_core::record::ring::named;
-use opm_core::record::{Held, Part, Record, RecordRef, encode_change, labels_beside};
+use opm_core::record::{PartLocation, Record, RecordPart, RecordRef, encode_change, labels_beside};
 
 use super::RecordSecret;
-use super::payload::{Beside, OfChange, secret_name};
+use super::payload::{PayloadChange, PayloadTarget, secret_name};
 use crate::engine::Engine;
 use crate::ports::{Clock, Cluster, SecretStore};
 use crate::report::Release;
@@ -35,17 +35,20 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     ) -> RecordRef {
         let mut reference = RecordRef::default();
         let former = stored.change(candidate.change.as_str());
-        let former = former.and_then(|change| change.record.as_ref()?.parts.get(&Part::Manifests));
+        let former =
+            former.and_then(|change| change.record.as_ref()?.parts.get(&RecordPart::Manifests));
         if let Some(former) = former.filter(|held| is_there(held, release, existing)) {
-            reference.parts.insert(Part::Manifests, former.clone());
+            reference
+                .parts
+                .insert(RecordPart::Manifests, former.clone());
             return reference;
         }
         let change = NewChange::of(candidate, features, None);
         let change = change.alone(candidate, stored, self.server_now());
-        let beside = Beside {
+        let target = PayloadTarget {
             release,
             labels: labels_beside(stored),
-            of: Some(OfChange {
+            of: Some(PayloadChange {
                 id: change.id.clone(),
                 encoded: encode_change(&change),
             }),
@@ -53,14 +56,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         };
         let manifests = candidate.canonical_manifests();
         let taken = named(stored);
-        let written = self.write_payload(&beside, KEY, &manifests, &taken);
+        let written = self.write_payload(&target, KEY, &manifests, &taken);
         match written.await {
             Ok(held) => {
-                reference.parts.insert(Part::Manifests, held);
+                reference.parts.insert(RecordPart::Manifests, held);
             }
             Err(why) => {
                 let why = why.to_string();
-                reference.dropped.insert(Part::Manifests, why);
+                reference.dropped.insert(RecordPart::Manifests, why);
             }
         }
         reference
@@ -68,7 +71,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
 }
 
 /// Whether all Secrets that hold the manifests exist.
-fn is_there(held: &Held, release: &Release, existing: &[RecordSecret]) -> bool {
+fn is_there(held: &PartLocation, release: &Release, existing: &[RecordSecret]) -> bool {
     let existing: BTreeSet<&str> = existing.iter().map(RecordSecret::name).collect();
     let mut places = held.places.iter();
     places.all(|place| existing.contains(secret_name(release, *place).as_str()))

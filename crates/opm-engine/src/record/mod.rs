@@ -3,27 +3,27 @@
 //! What is in it, and what it should say next, is `opm-core`'s; this is only the way there and
 //! back.
 
-mod glance;
 mod hold;
 mod lookup;
 mod manifests;
 mod payload;
 mod read_back;
+mod read_record;
 mod ring;
 mod secret;
 mod spill;
 mod take;
 mod turn;
 
-pub(crate) use glance::{Glance, Glimpse};
-pub(crate) use hold::{Holding, WriteError};
-pub(crate) use lookup::{Loaded, named_by_secret};
+pub(crate) use hold::{LockGuard, WriteError};
+pub(crate) use lookup::{LoadedRecord, named_by_secret};
 pub(crate) use payload::{CHANGE_ANNOTATION, CHANGE_KEY, unpacked};
 pub use read_back::ManifestsError;
 pub(crate) use read_back::held;
-pub(crate) use ring::{Among, RecordSecret, unswept};
+pub(crate) use read_record::{ReadRecord, RecordLookup};
+pub(crate) use ring::{RecordSecret, RecordSecretScope, unswept};
 pub(crate) use secret::check_writable;
-pub(crate) use turn::{Turn, holder};
+pub(crate) use turn::{WritableRecord, holder};
 
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use std::io::Read as _;
 
 use opm_core::digest::ObjectHash;
 use opm_core::record::ring::{MAX_TOTAL_BYTES, allocate, pieces, places_needed};
-use opm_core::record::{Held, RECORD_TYPE};
+use opm_core::record::{PartLocation, RECORD_TYPE};
 use thiserror::Error;
 
 use crate::engine::Engine;
@@ -37,17 +37,17 @@ pub(crate) const CHANGE_KEY: &str = "change";
 const LARGEST_CHANGE: usize = 100_000;
 
 /// The change that a payload belongs to, in case the release's own Secret is lost.
-pub(crate) struct OfChange {
+pub(crate) struct PayloadChange {
     pub(crate) id: String,
     /// The change, as the codec writes it.
     pub(crate) encoded: Vec<u8>,
 }
 
 /// Where payloads of a release go, and what their Secrets have in common.
-pub(crate) struct Beside<'a> {
+pub(crate) struct PayloadTarget<'a> {
     pub(crate) release: &'a Release,
     pub(crate) labels: BTreeMap<String, String>,
-    pub(crate) of: Option<OfChange>,
+    pub(crate) of: Option<PayloadChange>,
     /// In front of every write.
     pub(crate) gate: &'a Gate,
 }
@@ -87,11 +87,11 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
     /// it is. `taken` must hold what the stored record names and what the next one will.
     pub(crate) async fn write_payload(
         &self,
-        beside: &Beside<'_>,
+        target: &PayloadTarget<'_>,
         key: &str,
         payload: &[u8],
         taken: &BTreeSet<u8>,
-    ) -> Result<Held, PayloadError> {
+    ) -> Result<PartLocation, PayloadError> {
         let packed = zstd::encode_all(payload, LEVEL)
             .map_err(|error| PayloadError::Damaged(error.to_string()))?;
         let bytes = packed.len() as u64;
@@ -99,14 +99,14 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
             return Err(PayloadError::TooLarge(bytes));
         }
         let places = allocate(places_needed(packed.len()), taken).ok_or(PayloadError::Full)?;
-        let mut change = beside.of.as_ref().and_then(OfChange::packed);
+        let mut change = target.of.as_ref().and_then(PayloadChange::packed);
         for (place, piece) in places.iter().zip(pieces(&packed)) {
             let data = [(key.to_owned(), piece.to_vec())];
             let change = change.take().map(|change| (CHANGE_KEY.to_owned(), change));
             let data = data.into_iter().chain(change).collect();
-            self.write_piece(beside, *place, data).await?;
+            self.write_piece(target, *place, data).await?;
         }
-        Ok(Held {
+        Ok(PartLocation {
             places,
             bytes,
             hash: Some(ObjectHash::of_bytes(payload)),
@@ -119,7 +119,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         &self,
         release: &Release,
         key: &str,
-        held: &Held,
+        held: &PartLocation,
     ) -> Result<Vec<u8>, PayloadError> {
         let packed = self.read_pieces(release, key, held).await?;
         let payload = unpacked(&packed).ok();
@@ -141,7 +141,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         &self,
         release: &Release,
         key: &str,
-        held: &Held,
+        held: &PartLocation,
     ) -> Result<Vec<u8>, PayloadError> {
         let mut packed = Vec::new();
         for place in &held.places {
@@ -169,23 +169,23 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
     /// what another run has not swept yet.
     async fn write_piece(
         &self,
-        beside: &Beside<'_>,
+        target: &PayloadTarget<'_>,
         place: u8,
         data: BTreeMap<String, Vec<u8>>,
     ) -> Result<(), ApiError> {
-        let change = beside.of.iter();
+        let change = target.of.iter();
         let annotations = change.map(|of| (CHANGE_ANNOTATION.to_owned(), of.id.clone()));
         let content = SecretContent {
-            name: secret_name(beside.release, place),
-            namespace: beside.release.namespace.to_string(),
+            name: secret_name(target.release, place),
+            namespace: target.release.namespace.to_string(),
             secret_type: RECORD_TYPE.to_owned(),
-            labels: beside.labels.clone(),
+            labels: target.labels.clone(),
             annotations: annotations.collect(),
             data,
             immutable: false,
         };
         for _ in 0..ATTEMPTS {
-            if let WriteOutcome::Written(_) = self.secrets.create(&content, beside.gate).await? {
+            if let WriteOutcome::Written(_) = self.secrets.create(&content, target.gate).await? {
                 return Ok(());
             }
             let left = self.secrets.get(&content.namespace, &content.name).await?;
@@ -193,7 +193,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
                 continue;
             };
             let version = left.resource_version;
-            let replaced = self.secrets.replace(&content, &version, beside.gate);
+            let replaced = self.secrets.replace(&content, &version, target.gate);
             if let WriteOutcome::Written(_) = replaced.await? {
                 return Ok(());
             }
@@ -208,7 +208,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
     }
 }
 
-impl OfChange {
+impl PayloadChange {
     fn packed(&self) -> Option<Vec<u8>> {
         let packed = zstd::encode_all(self.encoded.as_slice(), LEVEL).ok()?;
         (packed.len() <= LARGEST_CHANGE).then_some(packed)
@@ -232,7 +232,7 @@ fn unpacked_within(packed: &[u8], limit: u64) -> std::io::Result<Vec<u8>> {
 }
 
 /// The Secrets that hold a payload, in words.
-fn secret_names(release: &Release, held: &Held) -> String {
+fn secret_names(release: &Release, held: &PartLocation) -> String {
     let names = held.places.iter().map(|place| secret_name(release, *place));
     let names: Vec<String> = names.map(|name| format!("Secret/{name}")).collect();
     names.join(", ")

@@ -5,7 +5,7 @@
 
 use opm_core::digest::ManifestDigest;
 use opm_core::manifest::Manifest;
-use opm_core::record::{Change, Held, Part};
+use opm_core::record::{Change, PartLocation, RecordPart};
 use thiserror::Error;
 
 use super::manifests::KEY;
@@ -92,13 +92,13 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
 }
 
 /// Where the manifests of a change are, as far as the change itself says.
-pub(crate) fn held(change: &Change) -> Result<&Held, ManifestsError> {
+pub(crate) fn held(change: &Change) -> Result<&PartLocation, ManifestsError> {
     let Some(record) = &change.record else {
         return Err(ManifestsError::NotKept);
     };
     match (
-        record.parts.get(&Part::Manifests),
-        record.dropped.get(&Part::Manifests),
+        record.parts.get(&RecordPart::Manifests),
+        record.dropped.get(&RecordPart::Manifests),
     ) {
         (Some(held), _) => Ok(held),
         (None, Some(why)) => Err(ManifestsError::Dropped(why.clone())),
@@ -159,14 +159,18 @@ mod tests {
         let mut record = RecordRef::default();
         change.record = Some(record.clone());
         assert_eq!(held(&change), Err(ManifestsError::NotKept));
-        record.dropped.insert(Part::Manifests, "no room".to_owned());
+        record
+            .dropped
+            .insert(RecordPart::Manifests, "no room".to_owned());
         change.record = Some(record.clone());
         assert_eq!(
             held(&change),
             Err(ManifestsError::Dropped("no room".to_owned()))
         );
-        record.parts.insert(Part::Manifests, Held::default());
+        record
+            .parts
+            .insert(RecordPart::Manifests, PartLocation::default());
         change.record = Some(record);
-        assert_eq!(held(&change), Ok(&Held::default()));
+        assert_eq!(held(&change), Ok(&PartLocation::default()));
     }
 }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::payload::secret_name;
 use super::spill::local;
-use super::{Holding, WriteError};
+use super::{LockGuard, WriteError};
 use crate::engine::Engine;
 use crate::observe::metadata;
 use crate::ports::{
@@ -46,7 +46,7 @@ impl RecordSecret {
 
 /// Which record Secrets are of interest to who may not list them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Among {
+pub(crate) enum RecordSecretScope {
     /// Those that the record names, and all of them if the run before may have left others.
     Named,
     /// All that there can be.
@@ -60,7 +60,7 @@ impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {
         &self,
         release: &Release,
         record: &Record,
-        among: Among,
+        among: RecordSecretScope,
     ) -> Result<Vec<RecordSecret>, ApiError> {
         let id = release.id.to_string();
         let secrets = GroupKind::new("", "Secret");
@@ -83,10 +83,10 @@ impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {
         &self,
         release: &Release,
         record: &Record,
-        among: Among,
+        among: RecordSecretScope,
     ) -> Result<Vec<RecordSecret>, ApiError> {
         let named = named(record);
-        let all = among == Among::All || may_have_left_some(record);
+        let all = among == RecordSecretScope::All || may_have_left_some(record);
         let places = (0..RECORD_SLOTS).filter(|place| all || named.contains(place));
         let looks = places.map(|place| {
             let named = named.contains(&place);
@@ -121,26 +121,29 @@ impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {
     /// the next apply tries again.
     pub(crate) async fn write_and_sweep(
         &self,
-        holding: &Holding,
+        guard: &LockGuard,
         record: Record,
     ) -> Result<(), WriteError>
     where
         K: Clock,
     {
-        let before = holding.record().await;
-        let release = &holding.release;
+        let before = guard.record().await;
+        let release = &guard.release;
         let existing = match named(&before).is_empty() {
             true => Ok(Vec::new()),
-            false => self.record_secrets(release, &before, Among::Named).await,
+            false => {
+                self.record_secrets(release, &before, RecordSecretScope::Named)
+                    .await
+            }
         };
-        self.write(holding, record).await?;
-        let now = holding.record().await;
+        self.write(guard, record).await?;
+        let now = guard.record().await;
         let swept = match existing {
             Ok(existing) => self.sweep(release, &existing, &now).await,
             Err(error) => Err(error),
         };
         if let Err(error) = swept {
-            holding.note(unswept(&error)).await;
+            guard.note(unswept(&error)).await;
         }
         Ok(())
     }

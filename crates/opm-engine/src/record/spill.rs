@@ -11,10 +11,10 @@ use opm_core::feature::declared::CHANGE_RECORDS;
 use opm_core::record::moved::{self, missing, missing_of, put_back, put_back_part};
 use opm_core::record::ring::named;
 use opm_core::record::room::give_way;
-use opm_core::record::size::{Fitted, Moved, Owner, Records, fit};
-use opm_core::record::{Change, Held, Record, labels_beside};
+use opm_core::record::size::{Fitted, MovedPart, PartOwner, Records, fit};
+use opm_core::record::{Change, PartLocation, Record, labels_beside};
 
-use super::payload::{Beside, PayloadError};
+use super::payload::{PayloadError, PayloadTarget};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{ApiError, ErrorKind, Gate, SecretStore};
@@ -53,7 +53,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
     ) -> Result<Change, Failure> {
         let mut change = change.clone();
         for owner in missing_of(&change) {
-            let Owner::Change(id, part) = &owner else {
+            let PartOwner::Change(id, part) = &owner else {
                 continue;
             };
             let held = change.record.as_ref().and_then(|r| r.parts.get(part));
@@ -80,7 +80,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         gate: &Gate,
     ) -> Result<Fitted, ApiError> {
         let mut fitted = self.fit(record, records)?;
-        let beside = Beside {
+        let target = PayloadTarget {
             release,
             labels: labels_beside(stored),
             of: None,
@@ -89,7 +89,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         for moved in std::mem::take(&mut fitted.moves) {
             match unchanged(&moved, stored) {
                 Some(held) => fitted.place(&moved.owner, held),
-                None => self.move_out(&beside, &moved, stored, &mut fitted).await?,
+                None => self.move_out(&target, &moved, stored, &mut fitted).await?,
             }
         }
         Ok(fitted)
@@ -109,8 +109,8 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
 
     async fn move_out(
         &self,
-        beside: &Beside<'_>,
-        moved: &Moved,
+        target: &PayloadTarget<'_>,
+        moved: &MovedPart,
         stored: &Record,
         fitted: &mut Fitted,
     ) -> Result<(), ApiError> {
@@ -118,7 +118,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         loop {
             let taken: BTreeSet<u8> = &named(stored) | &named(&fitted.record);
             let key = moved.owner.word();
-            let written = self.write_payload(beside, key, &moved.payload, &taken);
+            let written = self.write_payload(target, key, &moved.payload, &taken);
             match written.await {
                 Ok(held) => {
                     fitted.place(&moved.owner, held);
@@ -140,7 +140,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
 }
 
 /// Where a part is stored already, if it has not changed since.
-fn unchanged(moved: &Moved, stored: &Record) -> Option<Held> {
+fn unchanged(moved: &MovedPart, stored: &Record) -> Option<PartLocation> {
     let held = moved::held(stored, &moved.owner)?;
     let hash = ObjectHash::of_bytes(&moved.payload);
     (held.hash.as_ref() == Some(&hash)).then(|| held.clone())

@@ -9,9 +9,9 @@ use opm_core::protocol::Locked;
 use opm_core::record::Record;
 use opm_core::record::size::Records;
 
-use super::hold::{Holding, WriteError};
+use super::hold::{LockGuard, WriteError};
 use super::spill::all_in_place;
-use super::{Loaded, secret};
+use super::{LoadedRecord, secret};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{ApiError, Clock, Cluster, ErrorKind, SecretStore, StoredSecret, WriteOutcome};
@@ -22,10 +22,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     pub(crate) async fn take_lock(
         &self,
         release: &Release,
-        loaded: Option<&Loaded>,
+        loaded: Option<&LoadedRecord>,
         locked: &Locked,
         records: Records,
-    ) -> Result<Option<Holding>, Failure> {
+    ) -> Result<Option<LockGuard>, Failure> {
         let fitted = self.fit(locked.record().clone(), records);
         let fitted = fitted.map_err(|error| unwritten(release, &error))?;
         let stored = loaded.map(|loaded| &loaded.stored);
@@ -41,12 +41,12 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             return self.take(release, stored, record, records).await;
         }
         let claim = locked.claim(before);
-        let Some(holding) = self.take(release, stored, claim, records).await? else {
+        let Some(guard) = self.take(release, stored, claim, records).await? else {
             return Ok(None);
         };
-        match self.write(&holding, locked.record().clone()).await {
-            Ok(()) => Ok(Some(holding)),
-            Err(error) => Err(self.give_up(&holding, locked, error).await),
+        match self.write(&guard, locked.record().clone()).await {
+            Ok(()) => Ok(Some(guard)),
+            Err(error) => Err(self.give_up(&guard, locked, error).await),
         }
     }
 
@@ -56,7 +56,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         stored: Option<&StoredSecret>,
         record: Record,
         records: Records,
-    ) -> Result<Option<Holding>, Failure> {
+    ) -> Result<Option<LockGuard>, Failure> {
         let content = secret::content(release, stored, &record);
         let sent = self.now();
         let written = match stored {
@@ -78,13 +78,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 }
             }
         };
-        let holding = self.hold(release.clone(), stored, record, sent, records);
-        Ok(Some(holding))
+        let guard = self.hold(release.clone(), stored, record, sent, records);
+        Ok(Some(guard))
     }
 
     /// The lock was claimed, but the intent could not be written down: nothing was touched, and
     /// the lock is given back.
-    async fn give_up(&self, holding: &Holding, locked: &Locked, error: WriteError) -> Failure {
+    async fn give_up(&self, guard: &LockGuard, locked: &Locked, error: WriteError) -> Failure {
         let error = match error {
             WriteError::Lost => {
                 let message = "the release's lock was lost before anything was done";
@@ -92,11 +92,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             }
             WriteError::Api(error) => error,
         };
-        let mut failure = unwritten(&holding.release, &error);
+        let mut failure = unwritten(&guard.release, &error);
         let result = opm_core::record::LogResult::Failed;
         let ended = self.ended(result, Some(failure.message.clone()), &[]);
-        let record = locked.give_up(holding.record().await, &ended);
-        if self.write(holding, record).await.is_err() {
+        let record = locked.give_up(guard.record().await, &ended);
+        if self.write(guard, record).await.is_err() {
             let warning = "the lock could not be released and expires by itself";
             failure.report.warnings.push(warning.to_owned());
         }

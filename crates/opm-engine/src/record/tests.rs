@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use futures::executor::block_on;
 use opm_core::event::Event;
-use opm_core::protocol::{Opening, Timing};
+use opm_core::protocol::{LockAcquisition, Timing};
 use opm_core::record::size::Records;
 use opm_core::record::{Extra, Lock, Metadata, Record};
 
 use super::secret::content;
-use super::{Turn, WriteError};
+use super::{WritableRecord, WriteError};
 use crate::engine::{Actor, Engine, Settings};
 use crate::failure::FailureKind;
 use crate::ports::{
-    Answer, ApiError, Asker, Audience, Clock, ErrorKind, Events, Gate, Instant, Question,
+    Answer, ApiError, Clock, ErrorKind, Events, Frontend, Gate, Instant, Prompt, Question,
     RemoveOutcome, SecretContent, SecretStore, SecretVersion, Stopped, StoredSecret, Timestamp,
     WriteOutcome,
 };
@@ -181,7 +181,7 @@ impl Events for Nobody {
     fn emit(&self, _: Event) {}
 }
 
-impl Asker for Nobody {
+impl Prompt for Nobody {
     fn ask<'a>(&'a self, _: &'a Question) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
         Box::pin(async { Answer::CannotAsk })
     }
@@ -244,17 +244,17 @@ fn engine(store: &Store) -> Engine<(), Store, TestClock> {
     Engine::new((), store.clone(), store.clock.clone(), gate, settings)
 }
 
-fn audience() -> Audience<'static> {
-    Audience {
+fn frontend() -> Frontend<'static> {
+    Frontend {
         events: &Nobody,
-        asker: &Nobody,
+        prompt: &Nobody,
     }
 }
 
-fn turn(store: &Store, patience: u64) -> Result<Turn, FailureKind> {
+fn turn(store: &Store, patience: u64) -> Result<WritableRecord, FailureKind> {
     let engine = engine(store);
     let patience = Duration::from_secs(patience);
-    let turn = block_on(engine.turn(&release(), patience, audience()));
+    let turn = block_on(engine.turn(&release(), patience, frontend()));
     turn.map_err(|failure| failure.kind)
 }
 
@@ -263,7 +263,7 @@ fn a_lock_whose_times_were_wiped_is_watched_for_a_ttl() {
     let store = Store::default();
     store.put(&content(&release(), None, &record(Some(lock("old")))), None);
     let taken = turn(&store, 0).unwrap();
-    assert!(matches!(taken.opening, Opening::TakeOver(_)));
+    assert!(matches!(taken.acquisition, LockAcquisition::TakeOver(_)));
     let waited = store.clock.now();
     assert!(waited >= Duration::from_secs(30) && waited < Duration::from_secs(33));
 }
@@ -293,8 +293,8 @@ fn a_fresh_lock_is_refused_at_once_or_waited_for() {
     assert_eq!(store.clock.now(), Duration::ZERO);
     assert_eq!(turn(&store, 10).unwrap_err(), FailureKind::Locked);
     assert!(matches!(
-        turn(&store, 60).unwrap().opening,
-        Opening::TakeOver(_)
+        turn(&store, 60).unwrap().acquisition,
+        LockAcquisition::TakeOver(_)
     ));
 }
 
@@ -304,14 +304,14 @@ fn renewals_go_on_until_the_work_is_done() {
     let engine = engine(&store);
     let held = record(Some(lock("mine")));
     let stored = store.put(&content(&release(), None, &held), None);
-    let holding = engine.hold(release(), stored, held, engine.now(), Records::Used);
+    let guard = engine.hold(release(), stored, held, engine.now(), Records::Used);
     let work = async {
         for _ in 0..100 {
             engine.clock.sleep(Duration::from_millis(500)).await;
         }
         engine.gate.check(engine.now())
     };
-    assert_eq!(block_on(engine.while_renewing(&holding, work)), Ok(()));
+    assert_eq!(block_on(engine.while_renewing(&guard, work)), Ok(()));
     assert!(store.clock.now() > Duration::from_secs(100));
 }
 
@@ -321,14 +321,14 @@ fn without_renewal_the_gate_closes_and_nothing_is_written() {
     let engine = engine(&store);
     let held = record(Some(lock("mine")));
     let stored = store.put(&content(&release(), None, &held), None);
-    let holding = engine.hold(release(), stored, held, engine.now(), Records::Used);
+    let guard = engine.hold(release(), stored, held, engine.now(), Records::Used);
     *store.silent.lock().unwrap() = true;
     block_on(engine.clock.sleep(Duration::from_secs(19)));
     assert_eq!(engine.gate.check(engine.now()), Ok(()));
     block_on(engine.clock.sleep(Duration::from_secs(1)));
     let closed = engine.gate.check(engine.now());
     assert_eq!(closed, Err(Stopped::LockUncertain));
-    let written = block_on(engine.write(&holding, record(None)));
+    let written = block_on(engine.write(&guard, record(None)));
     assert!(matches!(written, Err(WriteError::Api(error))
         if error.kind == ErrorKind::Stopped(Stopped::LockUncertain)));
 }
@@ -340,7 +340,7 @@ fn edits_beside_the_lock_survive_and_a_lost_lock_stops_everything() {
     let held = record(Some(lock("mine")));
     let first = content(&release(), None, &held);
     let stored = store.put(&first, None);
-    let holding = engine.hold(release(), stored, held, engine.now(), Records::Used);
+    let guard = engine.hold(release(), stored, held, engine.now(), Records::Used);
     let mut edited = first;
     edited
         .annotations
@@ -349,7 +349,7 @@ fn edits_beside_the_lock_survive_and_a_lost_lock_stops_everything() {
     store.put(&edited, None);
     let mut next = record(Some(lock("mine")));
     next.metadata.last_transition_time = Some("2026-01-01T00:00:00Z".to_owned());
-    block_on(engine.write(&holding, next)).unwrap();
+    block_on(engine.write(&guard, next)).unwrap();
     let now = store.secret.lock().unwrap().clone().unwrap().content;
     assert_eq!(now.annotations["team"], "games");
     assert_eq!(now.data["notes"], b"x");
@@ -359,7 +359,7 @@ fn edits_beside_the_lock_survive_and_a_lost_lock_stops_everything() {
         &content(&release(), None, &record(Some(lock("theirs")))),
         None,
     );
-    let written = block_on(engine.write(&holding, record(None)));
+    let written = block_on(engine.write(&guard, record(None)));
     assert!(matches!(written, Err(WriteError::Lost)));
 }
 

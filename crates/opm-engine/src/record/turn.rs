@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use opm_core::event::{Event, Wait};
-use opm_core::protocol::{LockSight, LockState, Opening};
+use opm_core::protocol::{LockAcquisition, LockObservation, LockState};
 use opm_core::record::Lock;
 
-use super::Loaded;
+use super::LoadedRecord;
 use super::secret::check_writable;
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiError, Audience, Clock, Instant, SecretStore};
+use crate::ports::{ApiError, Clock, Frontend, Instant, SecretStore};
 use crate::report::Release;
 
 /// How often a held lock is looked at.
@@ -19,15 +19,15 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// A record, or none, that may be written now.
 #[derive(Debug)]
-pub(crate) struct Turn {
-    pub(crate) loaded: Option<Loaded>,
-    pub(crate) opening: Opening,
+pub(crate) struct WritableRecord {
+    pub(crate) loaded: Option<LoadedRecord>,
+    pub(crate) acquisition: LockAcquisition,
     pub(crate) warnings: Vec<String>,
 }
 
 /// Since when a lock has been seen as it is.
 #[derive(Clone, PartialEq, Eq)]
-struct Watched {
+struct WatchedLock {
     id: String,
     beat: u64,
     since: Instant,
@@ -39,8 +39,8 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
         &self,
         release: &Release,
         patience: Duration,
-        audience: Audience<'_>,
-    ) -> Result<Turn, Failure> {
+        frontend: Frontend<'_>,
+    ) -> Result<WritableRecord, Failure> {
         let load = async || {
             let (loaded, warnings) = self.load(release).await?;
             if let Some(loaded) = &loaded {
@@ -48,7 +48,7 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
             }
             Ok((loaded, warnings))
         };
-        self.turn_by(release, patience, audience, load).await
+        self.turn_by(release, patience, frontend, load).await
     }
 
     /// The same, for whoever reads the record in another way.
@@ -56,21 +56,21 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
         &self,
         release: &Release,
         patience: Duration,
-        audience: Audience<'_>,
-        load: impl AsyncFn() -> Result<(Option<Loaded>, Vec<String>), Failure>,
-    ) -> Result<Turn, Failure> {
+        frontend: Frontend<'_>,
+        load: impl AsyncFn() -> Result<(Option<LoadedRecord>, Vec<String>), Failure>,
+    ) -> Result<WritableRecord, Failure> {
         // Whatever became of an earlier run, this one holds no lock yet.
         self.gate.no_lock();
         let started = self.clock.monotonic();
-        let mut watched: Option<Watched> = None;
-        let mut first: Option<Watched> = None;
+        let mut watched: Option<WatchedLock> = None;
+        let mut first: Option<WatchedLock> = None;
         let mut told = false;
         loop {
             let (loaded, warnings) = load().await?;
             let Some(loaded) = loaded else {
-                return Ok(Turn {
+                return Ok(WritableRecord {
                     loaded: None,
-                    opening: Opening::without_record(),
+                    acquisition: LockAcquisition::without_record(),
                     warnings,
                 });
             };
@@ -78,10 +78,10 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
             first = first.or_else(|| watched.clone());
             let record = Some(&loaded.record);
             let (lock, expires_in) = match LockState::of(record, &sight, &self.settings.timing) {
-                LockState::Open(opening) => {
-                    return Ok(Turn {
+                LockState::Open(acquisition) => {
+                    return Ok(WritableRecord {
                         loaded: Some(loaded),
-                        opening,
+                        acquisition,
                         warnings,
                     });
                 }
@@ -94,7 +94,7 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
                 return Err(locked(release, &lock, expires_in));
             }
             if !told {
-                audience
+                frontend
                     .events
                     .emit(Event::Waiting(Wait::Lock(holder(&lock))));
                 told = true;
@@ -107,7 +107,7 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
         }
     }
 
-    fn sight(&self, loaded: &Loaded, watched: &mut Option<Watched>) -> LockSight {
+    fn sight(&self, loaded: &LoadedRecord, watched: &mut Option<WatchedLock>) -> LockObservation {
         let now = self.clock.monotonic();
         let lock = loaded.record.lock.as_ref();
         let same = watched
@@ -115,13 +115,13 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
             .zip(lock)
             .is_some_and(|(watched, lock)| watched.id == lock.id && watched.beat == lock.beat);
         if !same {
-            *watched = lock.map(|lock| Watched {
+            *watched = lock.map(|lock| WatchedLock {
                 id: lock.id.clone(),
                 beat: lock.beat,
                 since: now,
             });
         }
-        LockSight {
+        LockObservation {
             written: loaded.stored.lock_written,
             server_time: loaded.stored.server_time,
             unchanged_for: watched.as_ref().map_or(Duration::ZERO, |watched| {

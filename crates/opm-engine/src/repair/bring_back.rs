@@ -3,7 +3,9 @@
 //! What cannot be had counts as damaged.
 
 use opm_core::record::moved::put_back_part;
-use opm_core::record::{Body, Change, Held, Part, Salvaged, decode_kept, decode_pending};
+use opm_core::record::{
+    Body, Change, PartLocation, RecordPart, Salvaged, decode_kept, decode_pending,
+};
 
 use crate::engine::Engine;
 use crate::ports::SecretStore;
@@ -38,10 +40,13 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
 
     async fn inventory_back(&self, release: &Release, change: &mut Change) -> Result<(), String> {
         let held = change.record.as_ref();
-        let held = held.and_then(|record| record.parts.get(&Part::Inventory));
+        let held = held.and_then(|record| record.parts.get(&RecordPart::Inventory));
         let held = held.ok_or_else(|| "nothing says where it is".to_owned())?;
-        let payload = self.moved(release, Part::Inventory.word(), held).await?;
-        put_back_part(change, Part::Inventory, &payload).map_err(|finding| finding.to_string())
+        let payload = self
+            .moved(release, RecordPart::Inventory.word(), held)
+            .await?;
+        put_back_part(change, RecordPart::Inventory, &payload)
+            .map_err(|finding| finding.to_string())
     }
 
     async fn pending_back(
@@ -94,7 +99,12 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         }
     }
 
-    async fn moved(&self, release: &Release, key: &str, held: &Held) -> Result<Vec<u8>, String> {
+    async fn moved(
+        &self,
+        release: &Release,
+        key: &str,
+        held: &PartLocation,
+    ) -> Result<Vec<u8>, String> {
         let read = self.read_payload(release, key, held).await;
         read.map_err(|error| error.to_string())
     }

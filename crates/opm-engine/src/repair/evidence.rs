@@ -7,19 +7,19 @@ use opm_core::identity::Identity;
 use opm_core::labels::{self, Owner, OwnerLabels};
 use opm_core::name::ModuleName;
 use opm_core::record::{Extra, Lock, Salvaged, SecretParts, salvage};
-use opm_core::repair::{Evidence, Look, Repaired, draft, needs_records};
+use opm_core::repair::{RepairEvidence, Repaired, UnlabelledState, draft, needs_records};
 
 use super::find::nothing_left;
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::observe::Labelled;
+use crate::observe::LabelledObjects;
 use crate::ports::{
-    Audience, Clock, Cluster, Detail, Found, SecretStore, ServedKinds, StoredSecret,
+    Clock, Cluster, Detail, Found, Frontend, SecretStore, ServedKinds, StoredSecret,
 };
-use crate::record::{Loaded, Turn};
+use crate::record::{LoadedRecord, WritableRecord};
 use crate::report::Release;
 use crate::request::RepairRequest;
-use crate::run::shell;
+use crate::run::empty_record;
 
 /// The id of a lock that cannot be read.
 const UNREADABLE: &str = "unreadable";
@@ -30,14 +30,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         &self,
         release: &Release,
         request: &RepairRequest,
-        audience: Audience<'_>,
-    ) -> Result<Turn, Failure> {
+        frontend: Frontend<'_>,
+    ) -> Result<WritableRecord, Failure> {
         let load = async || {
             let (stored, warnings) = self.stored(release).await?;
             let loaded = stored.map(|stored| {
-                let mut record = shell(release);
+                let mut record = empty_record(release);
                 record.lock = lock(&salvage(&parts(&stored)));
-                Loaded {
+                LoadedRecord {
                     stored,
                     record,
                     warnings: Vec::new(),
@@ -46,20 +46,20 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             Ok((loaded, warnings))
         };
         let patience = request.lock_timeout;
-        self.turn_by(release, patience, audience, load).await
+        self.turn_by(release, patience, frontend, load).await
     }
 
     /// The repaired record, and what could not be looked at.
     pub(super) async fn repaired(
         &self,
         release: &Release,
-        turn: &Turn,
+        turn: &WritableRecord,
         served: &ServedKinds,
     ) -> Result<(Repaired, Vec<String>), Failure> {
         let stored = turn.loaded.as_ref().map(|loaded| &loaded.stored);
         let mut salvaged = stored.map(|stored| salvage(&parts(stored)));
         writable(stored, salvaged.as_ref())?;
-        let found: Labelled = self.labelled(release, served).await?;
+        let found: LabelledObjects = self.labelled(release, served).await?;
         let mut warnings = found.warnings.clone();
         if let Some(salvaged) = &mut salvaged {
             self.bring_back(release, salvaged, &mut warnings).await;
@@ -85,7 +85,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             .filter_map(|object| OwnerLabels::read(object).module)
             .collect();
         let recorded = kept_changes.first().map(|change| &change.module.name);
-        let draft = draft(Evidence {
+        let draft = draft(RepairEvidence {
             owner: owner(release, &modules, stored, recorded),
             salvaged,
             kept_changes,
@@ -94,18 +94,18 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         });
         let doubtful: Vec<Identity> = draft.doubtful().cloned().collect();
         let looks = self.looks(&doubtful).await;
-        Ok((draft.settle(&looks), warnings))
+        Ok((draft.reconcile(&looks), warnings))
     }
 
-    async fn looks(&self, doubtful: &[Identity]) -> HashMap<Identity, Look> {
+    async fn looks(&self, doubtful: &[Identity]) -> HashMap<Identity, UnlabelledState> {
         let found = self.cluster.look(doubtful, Detail::Metadata).await;
         found
             .into_iter()
             .map(|(identity, found)| {
                 let look = match found {
-                    Found::Absent => Look::Absent,
-                    Found::Present(_) => Look::Foreign,
-                    Found::Failed(_) => Look::Unknown,
+                    Found::Absent => UnlabelledState::Absent,
+                    Found::Present(_) => UnlabelledState::Foreign,
+                    Found::Failed(_) => UnlabelledState::Unknown,
                 };
                 (identity, look)
             })

@@ -3,7 +3,7 @@
 use opm_core::labels;
 use opm_core::name::ReleaseName;
 
-use crate::delete::ByLabels;
+use crate::delete::LabelLookup;
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Clock, Cluster, ErrorKind, SecretStore, ServedKinds, StoredSecret};
@@ -32,8 +32,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             return Ok(release);
         }
         match self.find_by_labels(reference, namespace, served).await? {
-            ByLabels::Found(release) => Ok(release),
-            ByLabels::Unknown(sharing) => {
+            LabelLookup::Found(release) => Ok(release),
+            LabelLookup::Unknown(sharing) => {
                 let failure = nothing_left(&reference.to_string(), namespace.as_str());
                 let ids = sharing.iter();
                 Err(ids.fold(failure, |failure, id| {

@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 
 use opm_core::digest::{ManifestDigest, ObjectHash};
 use opm_core::ids::ChangeId;
-use opm_core::record::{Body, Change, Held, Part, RecordRef, decode_change};
+use opm_core::record::{Body, Change, PartLocation, RecordPart, RecordRef, decode_change};
 
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::ports::{Clock, Cluster, SecretStore, StoredSecret};
-use crate::record::{Among, CHANGE_ANNOTATION, CHANGE_KEY, unpacked};
+use crate::record::{CHANGE_ANNOTATION, CHANGE_KEY, RecordSecretScope, unpacked};
 use crate::report::Release;
-use crate::run::shell;
+use crate::run::empty_record;
 
 /// One change, as its record Secrets hold it.
 #[derive(Default)]
-struct Pieces {
+struct ChangePieces {
     places: Vec<u8>,
     packed: Vec<u8>,
     change: Option<Vec<u8>>,
@@ -31,8 +31,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     ) -> Result<Vec<Change>, Failure> {
         let what = format!("cannot read the records of release {}", release.name);
         let failed = |error| Failure::before_writing(&what, &error);
-        let nothing = shell(release);
-        let existing = self.record_secrets(release, &nothing, Among::All);
+        let nothing = empty_record(release);
+        let existing = self.record_secrets(release, &nothing, RecordSecretScope::All);
         let mut by_change: BTreeMap<String, BTreeMap<u8, StoredSecret>> = BTreeMap::new();
         for secret in existing.await.map_err(failed)? {
             let name = secret.name();
@@ -60,11 +60,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
 }
 
 /// The pieces of one change, in the order of their places.
-fn pieces(secrets: &BTreeMap<u8, StoredSecret>) -> Pieces {
-    let mut pieces = Pieces::default();
+fn pieces(secrets: &BTreeMap<u8, StoredSecret>) -> ChangePieces {
+    let mut pieces = ChangePieces::default();
     for (place, stored) in secrets {
         let data = &stored.content.data;
-        if let Some(piece) = data.get(Part::Manifests.word()) {
+        if let Some(piece) = data.get(RecordPart::Manifests.word()) {
             pieces.places.push(*place);
             pieces.packed.extend_from_slice(piece);
         }
@@ -76,7 +76,7 @@ fn pieces(secrets: &BTreeMap<u8, StoredSecret>) -> Pieces {
 }
 
 /// The change, if its manifests are what it says, and it is what its id says.
-fn verified(id: &str, pieces: &Pieces) -> Option<Change> {
+fn verified(id: &str, pieces: &ChangePieces) -> Option<Change> {
     let change = unpacked(pieces.change.as_deref()?).ok()?;
     let mut change = decode_change(id, &change).ok()?;
     let manifests = unpacked(&pieces.packed).ok()?;
@@ -89,13 +89,13 @@ fn verified(id: &str, pieces: &Pieces) -> Option<Change> {
     if change.manifest_digest != digest.as_str() || own.as_str() != id {
         return None;
     }
-    let held = Held {
+    let held = PartLocation {
         places: pieces.places.clone(),
         bytes: pieces.packed.len() as u64,
         hash: Some(ObjectHash::of_bytes(&manifests)),
     };
     let mut record = RecordRef::default();
-    record.parts.insert(Part::Manifests, held);
+    record.parts.insert(RecordPart::Manifests, held);
     change.record = Some(record);
     Some(change)
 }

@@ -12,12 +12,12 @@ mod write;
 
 use opm_core::identity::Identity;
 use opm_core::record::Finding;
-use opm_core::repair::{RecoveredChange, Repaired, TakenObject};
+use opm_core::repair::{FoundObject, RecoveredChange, Repaired};
 
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Answer, Audience, Clock, Cluster, Question, SecretStore, StoredSecret};
-use crate::report::{Release, Tracked};
+use crate::ports::{Answer, Clock, Cluster, Frontend, Question, SecretStore, StoredSecret};
+use crate::report::{Release, TrackedObject};
 use crate::request::RepairRequest;
 use crate::run::{kept, pending};
 
@@ -55,13 +55,13 @@ pub struct RepairReport {
     /// Changes that nothing can bring back.
     pub lost: Vec<String>,
     /// Objects that the record knows from now on.
-    pub objects: Vec<TakenObject>,
+    pub objects: Vec<FoundObject>,
     /// Objects that a recovered change names and that are not this release's.
     pub foreign: Vec<Identity>,
     /// Objects that are to be cleaned up, or taken up again, by the next apply.
-    pub pending: Vec<Tracked>,
+    pub pending: Vec<TrackedObject>,
     /// Objects that are left standing on purpose.
-    pub kept: Vec<Tracked>,
+    pub kept: Vec<TrackedObject>,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
@@ -71,13 +71,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     pub async fn repair(
         &self,
         request: &RepairRequest,
-        audience: Audience<'_>,
+        frontend: Frontend<'_>,
     ) -> Result<RepairReport, Failure> {
         let served = self.discover().await?;
         let release = self.find_lost(request, &served).await?;
         let mut confirmed = false;
         for _ in 0..ATTEMPTS {
-            let turn = self.turn_for_repair(&release, request, audience).await?;
+            let turn = self.turn_for_repair(&release, request, frontend).await?;
             let (repaired, warnings) = self.repaired(&release, &turn, &served).await?;
             let stored = turn.loaded.as_ref().map(|loaded| &loaded.stored);
             let mut report = self.told(&release, stored, &repaired, request);
@@ -87,7 +87,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 return Ok(report);
             }
             if !confirmed {
-                confirm(&report, audience).await?;
+                confirm(&report, frontend).await?;
                 confirmed = true;
             }
             let warnings = &mut report.warnings;
@@ -133,10 +133,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 }
 
-async fn confirm(report: &RepairReport, audience: Audience<'_>) -> Result<(), Failure> {
+async fn confirm(report: &RepairReport, frontend: Frontend<'_>) -> Result<(), Failure> {
     let release = &report.release.name;
     let question = Question::Repair(Box::new(report.clone()));
-    match audience.asker.ask(&question).await {
+    match frontend.prompt.ask(&question).await {
         Answer::Yes => Ok(()),
         Answer::No => {
             let message = "declined: the record stays as it is";

@@ -11,7 +11,7 @@ use opm_core::repair::Repaired;
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Clock, Cluster, RemoveOutcome, SecretStore, StoredSecret};
-use crate::record::{Among, Loaded, Turn, WriteError, unswept};
+use crate::record::{LoadedRecord, RecordSecretScope, WritableRecord, WriteError, unswept};
 use crate::report::Release;
 
 /// What is wrong with a Secret as such, and cannot be changed in place.
@@ -35,12 +35,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     pub(super) async fn write_repaired(
         &self,
         release: &Release,
-        turn: Turn,
+        turn: WritableRecord,
         repaired: Repaired,
         warnings: &mut Vec<String>,
     ) -> Result<Option<Record>, Failure> {
-        let Turn {
-            loaded, opening, ..
+        let WritableRecord {
+            loaded,
+            acquisition,
+            ..
         } = turn;
         let mut record = repaired.record;
         let lock = loaded
@@ -48,9 +50,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             .and_then(|loaded| loaded.record.lock.clone());
         record.lock = lock;
         let nothing = |_: &Identity| false;
-        let checked = self.plan_upkeep(release, &record, nothing).await?;
+        let checked = self.plan_maintenance(release, &record, nothing).await?;
         let run = self.run("repair", None, None).await;
-        let Ok(locked) = begin(record.clone(), opening, checked, run) else {
+        let Ok(locked) = begin(record.clone(), acquisition, checked, run) else {
             return Ok(None);
         };
         let stored = match loaded.map(|loaded| loaded.stored) {
@@ -60,20 +62,20 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             },
             stored => stored,
         };
-        let loaded = stored.map(|stored| Loaded {
+        let loaded = stored.map(|stored| LoadedRecord {
             stored,
             record,
             warnings: Vec::new(),
         });
-        let holding = self.take_lock(release, loaded.as_ref(), &locked, Records::Used);
-        let (Some(holding), Ok(applied)) = (holding.await?, locked.finish(&HashMap::new())) else {
+        let guard = self.take_lock(release, loaded.as_ref(), &locked, Records::Used);
+        let (Some(guard), Ok(applied)) = (guard.await?, locked.finish(&HashMap::new())) else {
             return Ok(None);
         };
-        let settled = applied.settle(&HashMap::new(), self.server_now());
-        let record = settled.release(&self.ended(LogResult::Succeeded, None, &[]));
-        match self.write(&holding, record.clone()).await {
+        let reconciled = applied.reconcile(&HashMap::new(), self.server_now());
+        let record = reconciled.release(&self.ended(LogResult::Succeeded, None, &[]));
+        match self.write(&guard, record.clone()).await {
             Ok(()) => {
-                let stored = holding.record().await;
+                let stored = guard.record().await;
                 self.sweep_after_repair(release, &stored, warnings).await;
                 Ok(Some(record))
             }
@@ -98,7 +100,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         stored: &Record,
         warnings: &mut Vec<String>,
     ) {
-        let swept = match self.record_secrets(release, stored, Among::All).await {
+        let swept = match self
+            .record_secrets(release, stored, RecordSecretScope::All)
+            .await
+        {
             Ok(existing) => self.sweep(release, &existing, stored).await,
             Err(error) => Err(error),
         };

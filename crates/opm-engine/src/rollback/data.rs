@@ -1,6 +1,6 @@
 //! What a rollback cannot bring back: the content of volumes.
 
-use opm_core::check::{CheckedPlan, How};
+use opm_core::check::{ApplyMethod, CheckedPlan};
 use opm_core::identity::Identity;
 
 use crate::failure::{Failure, FailureKind};
@@ -9,17 +9,17 @@ use crate::report::{Action, Report};
 
 /// The claims whose content a rollback leaves behind, or begins anew.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Data {
+pub(crate) struct VolumeData {
     leaves: Vec<Identity>,
     fresh: Vec<Identity>,
 }
 
-impl Data {
+impl VolumeData {
     /// What a person should be asked, if anything.
     pub(crate) fn question(&self) -> Option<Question> {
         match self.leaves.is_empty() && self.fresh.is_empty() {
             true => None,
-            false => Some(Question::Data {
+            false => Some(Question::VolumeData {
                 leaves: self.leaves.clone(),
                 fresh: self.fresh.clone(),
             }),
@@ -41,18 +41,20 @@ impl Data {
 }
 
 /// What a plan leaves behind and begins anew.
-pub(crate) fn of_plan(checked: &CheckedPlan) -> Data {
+pub(crate) fn of_plan(checked: &CheckedPlan) -> VolumeData {
     let kept = checked.stale.keep.iter().map(|keep| &keep.entry.identity);
-    let created = checked.applies().filter(|step| step.how == How::Create);
+    let created = checked
+        .applies()
+        .filter(|step| step.method == ApplyMethod::Create);
     let created = created.map(|step| &step.entry.identity);
-    Data {
+    VolumeData {
         leaves: kept.filter(|one| is_claim(one)).cloned().collect(),
         fresh: created.filter(|one| is_claim(one)).cloned().collect(),
     }
 }
 
 /// The same of a dry run.
-pub(crate) fn of_report(report: &Report) -> Data {
+pub(crate) fn of_report(report: &Report) -> VolumeData {
     let claims = |action: Action| {
         let found = report
             .resources
@@ -61,7 +63,7 @@ pub(crate) fn of_report(report: &Report) -> Data {
         let found = found.map(|one| &one.identity).filter(|one| is_claim(one));
         found.cloned().collect()
     };
-    Data {
+    VolumeData {
         leaves: claims(Action::Kept),
         fresh: claims(Action::Created),
     }
@@ -72,7 +74,7 @@ fn is_claim(identity: &Identity) -> bool {
 }
 
 /// What the answer means.
-pub(crate) fn agreed(answer: Answer, data: &Data) -> Result<(), Failure> {
+pub(crate) fn agreed(answer: Answer, data: &VolumeData) -> Result<(), Failure> {
     let refused = |message: &str| {
         let why = data.warnings().join("\n");
         Failure::new(FailureKind::Refused, format!("{message}\n{why}"))

@@ -11,24 +11,24 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use opm_core::event::Event;
-use opm_core::history::{Reason, default_target};
+use opm_core::history::{TargetReason, default_target};
 use opm_core::record::{Change, Record};
 
-use crate::apply::{Again, Course, Ending, Source, Task};
+use crate::apply::{ApplyEnd, ApplyMode, ApplySource, ApplyTask, Reapply};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::history::{State, StateError, find_change, readable, values_of};
-use crate::ports::{Audience, Clock, Cluster, Renderer, SecretStore, ToRender};
+use crate::history::{RestoredChange, RestoredChangeError, find_change, readable, values_of};
+use crate::maintenance::no_release;
+use crate::ports::{Clock, Cluster, Frontend, RenderRequest, Renderer, SecretStore};
 use crate::record::ManifestsError;
 use crate::report::{Release, Report};
 use crate::request::RollbackRequest;
-use crate::upkeep::no_release;
 
 /// A rollback, and who can render a module again.
 pub(crate) struct Rollback<'a> {
     request: &'a RollbackRequest,
     renderer: &'a dyn Renderer,
-    audience: Audience<'a>,
+    frontend: Frontend<'a>,
 }
 
 impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
@@ -37,21 +37,21 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         &self,
         request: &RollbackRequest,
         renderer: &dyn Renderer,
-        audience: Audience<'_>,
+        frontend: Frontend<'_>,
     ) -> Result<Report, Failure> {
         let release = self.existing(&request.release, &request.namespace).await?;
         let rollback = Rollback {
             request,
             renderer,
-            audience,
+            frontend,
         };
         if request.options.dry_run {
             return self.rehearse_rollback(&release, &rollback).await;
         }
-        let source = Source::History(&rollback);
+        let source = ApplySource::History(&rollback);
         let patience = request.options.lock_timeout;
-        let Ending { result, .. } = self
-            .apply_from(&release, &source, patience, audience)
+        let ApplyEnd { result, .. } = self
+            .apply_from(&release, &source, patience, frontend)
             .await?;
         result
     }
@@ -64,7 +64,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         let (loaded, _) = self.load(release).await?;
         let record = loaded.as_ref().map(|loaded| &loaded.record);
         let task = self.rollback_task(rollback, release, record).await?;
-        let mut report = self.apply(&task.request, rollback.audience).await?;
+        let mut report = self.apply(&task.request, rollback.frontend).await?;
         report.warnings.extend(task.warnings);
         report.warnings.extend(data::of_report(&report).warnings());
         Ok(report)
@@ -76,7 +76,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         rollback: &Rollback<'_>,
         release: &Release,
         record: Option<&Record>,
-    ) -> Result<Task<'static>, Failure> {
+    ) -> Result<ApplyTask<'static>, Failure> {
         let Some(record) = record else {
             return Err(no_release(
                 release.name.as_str(),
@@ -84,18 +84,18 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             ));
         };
         let (change, why) = target(record, rollback.request.revision.as_deref())?;
-        rollback.audience.events.emit(Event::GoingBack {
+        rollback.frontend.events.emit(Event::GoingBack {
             change: change.id.clone(),
             why,
         });
         let change = &self.whole_change(release, change).await?;
         let state = self.recover(rollback, release, change).await?;
-        Ok(Task {
+        Ok(ApplyTask {
             warnings: differing_features(change, &self.settings.features),
-            course: Course {
-                again: Some(Again::of(change)),
+            course: ApplyMode {
+                again: Some(Reapply::of(change)),
                 asks_about_data: true,
-                ..Course::default()
+                ..ApplyMode::default()
             },
             request: Cow::Owned(rollback.request.applying(state, release)),
         })
@@ -107,7 +107,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         rollback: &Rollback<'_>,
         release: &Release,
         change: &Change,
-    ) -> Result<State, Failure> {
+    ) -> Result<RestoredChange, Failure> {
         let error = match self.state_of(release, change).await {
             Ok(state) => return Ok(state),
             Err(error) => error,
@@ -115,20 +115,22 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         let mut failure = error.failure(&change.id);
         let unread = matches!(
             error,
-            StateError::Manifests(ManifestsError::Forbidden(_) | ManifestsError::Unread(_))
+            RestoredChangeError::Manifests(
+                ManifestsError::Forbidden(_) | ManifestsError::Unread(_)
+            )
         );
         let values = match values_of(change) {
             Some(values) if !unread => values,
             _ => return Err(failure),
         };
-        let rendering = ToRender {
+        let rendering = RenderRequest {
             module: &change.module,
             values: &values.0,
             release: &release.name,
             namespace: &release.namespace,
         };
         match rollback.renderer.render(&rendering) {
-            Ok(rendered) => Ok(State {
+            Ok(rendered) => Ok(RestoredChange {
                 change: change.clone(),
                 rendered,
             }),
@@ -159,11 +161,11 @@ fn target<'a>(record: &'a Record, revision: Option<&str>) -> Result<(&'a Change,
             .hint("--revision names a change; `opm mod history` shows them"));
     };
     let why = match reason {
-        Reason::LastFailed { command, result } => format!(
+        TargetReason::LastFailed { command, result } => format!(
             "the current change, because the last {command} did not succeed ({})",
             result.word()
         ),
-        Reason::Before => "the change before the current one".to_owned(),
+        TargetReason::Before => "the change before the current one".to_owned(),
     };
     Ok((readable(record, id)?, why))
 }

@@ -2,7 +2,7 @@
 
 use opm_core::name::NamespaceName;
 
-use crate::history::State;
+use crate::history::RestoredChange;
 use crate::report::Release;
 use crate::request::{ApplyOptions, ApplyRequest, ReleaseRef};
 
@@ -22,7 +22,7 @@ pub struct RollbackRequest {
 
 impl RollbackRequest {
     /// The apply that this comes to.
-    pub(crate) fn applying(&self, state: State, release: &Release) -> ApplyRequest {
+    pub(crate) fn applying(&self, state: RestoredChange, release: &Release) -> ApplyRequest {
         ApplyRequest {
             selection: Some(state.selection()),
             rendered: state.rendered,

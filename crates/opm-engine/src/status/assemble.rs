@@ -1,14 +1,14 @@
 //! From everything that was gathered to one status. No requests here: the same values give the
 //! same status.
 
-use opm_core::health::State;
+use opm_core::health::HealthState;
 use opm_core::identity::Identity;
-use opm_core::status::{Sight, Standing, by_component, judge, overall};
+use opm_core::status::{Presence, Sight, by_component, judge, overall};
 
-use super::{Gathered, Status, TrackedStatus};
-use crate::report::Tracked;
+use super::{Status, StatusInputs, TrackedStatus};
+use crate::report::TrackedObject;
 
-impl Gathered {
+impl StatusInputs {
     /// How the release stands.
     pub(super) fn assemble(&self) -> Status {
         let Self {
@@ -22,10 +22,10 @@ impl Gathered {
             judge(entry.clone(), evidence)
         });
         let (transferred, mine): (Vec<_>, Vec<_>) =
-            judged.partition(|object| matches!(object.standing, Standing::Transferred(_)));
+            judged.partition(|object| matches!(object.presence, Presence::Transferred(_)));
         let components = by_component(mine);
         let health = match (&known.change, components.is_empty()) {
-            (None, true) => State::Unknown,
+            (None, true) => HealthState::Unknown,
             _ => overall(&components),
         };
         Status {
@@ -45,7 +45,7 @@ impl Gathered {
         }
     }
 
-    fn tracked(&self, tracked: &Tracked) -> TrackedStatus {
+    fn tracked(&self, tracked: &TrackedObject) -> TrackedStatus {
         TrackedStatus {
             tracked: tracked.clone(),
             exists: self.exists(&tracked.identity),

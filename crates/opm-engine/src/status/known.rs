@@ -5,31 +5,31 @@ use std::time::Duration;
 
 use opm_core::entry::Entry;
 use opm_core::identity::{GroupKind, Identity};
-use opm_core::protocol::{LockSight, LockState};
+use opm_core::protocol::{LockObservation, LockState};
 use opm_core::record::{Change, LogEntry, LogResult, ModuleRef, Stored};
 
-use super::{LockStatus, Source};
-use crate::delete::ByLabels;
+use super::{InventorySource, LockStatus};
+use crate::delete::LabelLookup;
 use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::maintenance::no_release;
 use crate::observe::entry;
 use crate::ports::{Clock, Cluster, SecretStore, ServedKinds};
-use crate::record::{Glance, Glimpse};
-use crate::report::{Release, Tracked};
+use crate::record::{ReadRecord, RecordLookup};
+use crate::report::{Release, TrackedObject};
 use crate::request::StatusRequest;
 use crate::run::{tracked_kept, tracked_pending};
-use crate::upkeep::no_release;
 
 /// A release, as its record or the labels of its objects tell it.
-pub(super) struct Known {
+pub(super) struct KnownRelease {
     pub(super) release: Release,
-    pub(super) source: Source,
+    pub(super) source: InventorySource,
     pub(super) module: Option<ModuleRef>,
     pub(super) change: Option<Change>,
     pub(super) last_transition_time: Option<String>,
     pub(super) entries: Vec<Entry>,
-    pub(super) pending: Vec<Tracked>,
-    pub(super) kept: Vec<Tracked>,
+    pub(super) pending: Vec<TrackedObject>,
+    pub(super) kept: Vec<TrackedObject>,
     /// Everything that the record tracks, late objects included.
     pub(super) tracked: BTreeSet<Identity>,
     /// Where the recorded changes have put objects: kind and namespace.
@@ -46,27 +46,27 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         &self,
         request: &StatusRequest,
         served: &ServedKinds,
-    ) -> Result<Known, Failure> {
+    ) -> Result<KnownRelease, Failure> {
         let (reference, namespace) = (&request.release, &request.namespace);
         let missing = || no_release(&reference.to_string(), namespace.as_str());
         let release = match self.find(reference, namespace).await? {
             Some(release) => release,
             None => match self.find_by_labels(reference, namespace, served).await? {
-                ByLabels::Found(release) => release,
-                ByLabels::Unknown(_) => return Err(missing()),
+                LabelLookup::Found(release) => release,
+                LabelLookup::Unknown(_) => return Err(missing()),
             },
         };
-        let (glance, mut warnings) = self.glance(&release).await?;
-        match glance {
-            Glance::Seen(glimpse) => Ok(self.recorded(release, &glimpse, warnings)),
-            Glance::Damaged { secret, why } => {
+        let (look_up_record, mut warnings) = self.look_up_record(&release).await?;
+        match look_up_record {
+            RecordLookup::Seen(read) => Ok(self.recorded(release, &read, warnings)),
+            RecordLookup::Damaged { secret, why } => {
                 warnings.push(format!(
                     "Secret/{secret}: {why}; its objects were found by their labels; \
                      `opm mod repair` rebuilds the record"
                 ));
                 self.labelled_objects(release, served, warnings).await
             }
-            Glance::Absent => {
+            RecordLookup::Absent => {
                 warnings.push(
                     "the release has no record: its objects were found by their labels; \
                      `opm mod repair` rebuilds the record"
@@ -81,15 +81,20 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         }
     }
 
-    fn recorded(&self, release: Release, glimpse: &Glimpse, mut warnings: Vec<String>) -> Known {
-        let changes = glimpse.changes();
+    fn recorded(
+        &self,
+        release: Release,
+        read: &ReadRecord,
+        mut warnings: Vec<String>,
+    ) -> KnownRelease {
+        let changes = read.changes();
         let change = changes.first().map(|change| (*change).clone());
         let entries: Vec<Entry> = change
             .iter()
             .flat_map(Change::entries)
             .map(|recorded| recorded.entry.clone())
             .collect();
-        let (pending, kept) = (glimpse.pending(), &glimpse.kept().objects);
+        let (pending, kept) = (read.pending(), &read.kept().objects);
         let pending_entries = pending.objects().iter().map(|object| &object.entry);
         let kept_entries = kept.iter().map(|object| &object.entry);
         let tracked: BTreeSet<Identity> = entries
@@ -107,15 +112,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         if change.is_none() {
             warnings.push("the release has no recorded change yet".to_owned());
         }
-        warnings.extend(glimpse.log().first().and_then(bad_end));
-        Known {
+        warnings.extend(read.log().first().and_then(bad_end));
+        KnownRelease {
             module: change.as_ref().map(|change| change.module.clone()),
-            last_transition_time: glimpse.metadata().last_transition_time.clone(),
+            last_transition_time: read.metadata().last_transition_time.clone(),
             pending: pending.counted().map(tracked_pending).collect(),
             kept: kept.iter().map(tracked_kept).collect(),
-            lock: self.lock_seen(glimpse),
-            version: Some(glimpse.secret.resource_version.clone()),
-            source: Source::Inventory,
+            lock: self.lock_seen(read),
+            version: Some(read.secret.resource_version.clone()),
+            source: InventorySource::Inventory,
             release,
             change,
             entries,
@@ -126,15 +131,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 
     /// The lock, and whether it has expired by the server's clocks.
-    fn lock_seen(&self, glimpse: &Glimpse) -> Option<LockStatus> {
-        let lock = glimpse.lock()?.clone();
-        let sight = LockSight {
-            written: glimpse.secret.lock_written,
-            server_time: glimpse.secret.server_time,
+    fn lock_seen(&self, read: &ReadRecord) -> Option<LockStatus> {
+        let lock = read.lock()?.clone();
+        let sight = LockObservation {
+            written: read.secret.lock_written,
+            server_time: read.secret.server_time,
             unchanged_for: Duration::ZERO,
             holder_dead: false,
         };
-        let expired = match &glimpse.stored {
+        let expired = match &read.stored {
             Stored::Writable(record) => matches!(
                 LockState::of(Some(record), &sight, &self.settings.timing),
                 LockState::Open(_)
@@ -150,15 +155,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         release: Release,
         served: &ServedKinds,
         mut warnings: Vec<String>,
-    ) -> Result<Known, Failure> {
+    ) -> Result<KnownRelease, Failure> {
         let found = self.labelled(&release, served).await?;
         warnings.extend(found.warnings.iter().cloned());
         let mut entries: Vec<Entry> = found.objects.iter().filter_map(entry).collect();
         entries.sort_by(|a, b| a.identity.cmp(&b.identity));
         let tracked = entries.iter().map(|e| e.identity.clone()).collect();
-        Ok(Known {
+        Ok(KnownRelease {
             release,
-            source: Source::Labels,
+            source: InventorySource::Labels,
             module: None,
             change: None,
             last_transition_time: None,

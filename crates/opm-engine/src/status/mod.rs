@@ -14,31 +14,31 @@ mod see;
 mod watch;
 
 use opm_core::entry::Entry;
-use opm_core::health::State;
+use opm_core::health::HealthState;
 use opm_core::record::{Lock, ModuleRef};
-pub use opm_core::status::{ComponentStatus, ObjectStatus, Standing};
+pub use opm_core::status::{ComponentStatus, ObjectStatus, Presence};
 
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::ports::{Clock, Cluster, SecretStore};
-use crate::report::{Release, Tracked};
+use crate::report::{Release, TrackedObject};
 use crate::request::StatusRequest;
 
-pub use watch::Onlooker;
+pub use watch::StatusObserver;
 
-use known::Known;
-use see::Seen;
+use known::KnownRelease;
+use see::ReleaseObservations;
 
 /// Where the list of a release's objects comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum InventorySource {
     /// From its record.
     Inventory,
     /// From the labels of objects, because there is no record that can be read.
     Labels,
 }
 
-impl Source {
+impl InventorySource {
     /// The word that scripts see.
     pub fn word(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl Source {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrackedStatus {
     /// What the record says.
-    pub tracked: Tracked,
+    pub tracked: TrackedObject,
     /// Whether it is there; none if nobody could tell.
     pub exists: Option<bool>,
 }
@@ -72,7 +72,7 @@ pub struct Status {
     /// Which release.
     pub release: Release,
     /// Where the list of its objects comes from.
-    pub source: Source,
+    pub source: InventorySource,
     /// The module of the current change.
     pub module: Option<ModuleRef>,
     /// The current change.
@@ -80,7 +80,7 @@ pub struct Status {
     /// When a change was last recorded.
     pub last_transition_time: Option<String>,
     /// How it is doing, all in all.
-    pub health: State,
+    pub health: HealthState,
     /// Its objects by component.
     pub components: Vec<ComponentStatus>,
     /// Objects that other releases have taken over.
@@ -112,9 +112,9 @@ impl Status {
 }
 
 /// Everything that a status is made of.
-struct Gathered {
-    known: Known,
-    seen: Seen,
+struct StatusInputs {
+    known: KnownRelease,
+    seen: ReleaseObservations,
     orphans: Vec<Entry>,
     warnings: Vec<String>,
 }
@@ -125,7 +125,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         Ok(self.gather(request).await?.assemble())
     }
 
-    async fn gather(&self, request: &StatusRequest) -> Result<Gathered, Failure> {
+    async fn gather(&self, request: &StatusRequest) -> Result<StatusInputs, Failure> {
         let served = self.discover().await?;
         let known = self.known(request, &served).await?;
         let (seen, orphans) = futures::join!(
@@ -136,7 +136,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         let mut warnings = known.warnings.clone();
         warnings.extend(seen.warnings.clone());
         warnings.extend(more);
-        Ok(Gathered {
+        Ok(StatusInputs {
             known,
             seen,
             orphans,

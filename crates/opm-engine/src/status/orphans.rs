@@ -9,8 +9,8 @@ use opm_core::identity::{GroupKind, Identity};
 use opm_core::{labels, status};
 use serde_json::{Map, Value};
 
-use super::Source;
-use super::known::Known;
+use super::InventorySource;
+use super::known::KnownRelease;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::observe::{CONCURRENT_LISTS, entry, was_applied};
@@ -21,12 +21,12 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     /// Also says where it could not look.
     pub(super) async fn find_orphans(
         &self,
-        known: &Known,
+        known: &KnownRelease,
         scan: bool,
         served: &ServedKinds,
     ) -> Result<(Vec<Entry>, Vec<String>), Failure> {
         // Without a record, everything with a label is already in the list.
-        if known.source == Source::Labels {
+        if known.source == InventorySource::Labels {
             return Ok((Vec::new(), Vec::new()));
         }
         let id = known.release.id.to_string();

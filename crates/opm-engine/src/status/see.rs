@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use futures::stream::{self, StreamExt};
 use opm_core::health;
 use opm_core::identity::Identity;
-use opm_core::status::{Evidence, Sight, is_suspect};
+use opm_core::status::{ObjectEvidence, Sight, is_suspect};
 use serde_json::{Map, Value};
 
-use super::known::Known;
+use super::known::KnownRelease;
 use crate::engine::Engine;
 use crate::ports::{Clock, Cluster, Detail, Found, SecretStore};
 use crate::record::ManifestsError;
@@ -22,22 +22,26 @@ const EXPLAINED: usize = 32;
 const CONCURRENT_PODS: usize = 8;
 
 /// Objects by identity.
-pub(super) type Objects = BTreeMap<Identity, Map<String, Value>>;
+pub(super) type ObjectMap = BTreeMap<Identity, Map<String, Value>>;
 
 /// What was seen of a release.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct ReleaseObservations {
     pub(super) sights: BTreeMap<Identity, Sight>,
     /// What was applied; empty if that was not kept.
-    pub(super) applied: Objects,
+    pub(super) applied: ObjectMap,
     pub(super) pods: BTreeMap<Identity, Vec<Map<String, Value>>>,
     pub(super) warnings: Vec<String>,
 }
 
-impl Seen {
+impl ReleaseObservations {
     /// Everything that is known about one object.
-    pub(super) fn evidence<'a>(&'a self, known: &'a Known, identity: &Identity) -> Evidence<'a> {
-        Evidence {
+    pub(super) fn evidence<'a>(
+        &'a self,
+        known: &'a KnownRelease,
+        identity: &Identity,
+    ) -> ObjectEvidence<'a> {
+        ObjectEvidence {
             release: &known.release.id,
             sight: self.sights.get(identity),
             applied: self.applied.get(identity),
@@ -48,15 +52,15 @@ impl Seen {
 
 impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     /// Looks at everything that a release tracks.
-    pub(super) async fn see(&self, known: &Known) -> Seen {
+    pub(super) async fn see(&self, known: &KnownRelease) -> ReleaseObservations {
         let wanted: Vec<Identity> = known.tracked.iter().cloned().collect();
         let (sights, applied) = futures::join!(self.sights(&wanted), self.applied(known));
         let (applied, warnings) = applied;
-        let mut seen = Seen {
+        let mut seen = ReleaseObservations {
             sights,
             applied,
             warnings,
-            ..Seen::default()
+            ..ReleaseObservations::default()
         };
         self.look_closer(known, &wanted, &mut seen).await;
         seen
@@ -82,9 +86,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 
     /// What was applied, as far as it was kept, and warnings.
-    async fn applied(&self, known: &Known) -> (Objects, Vec<String>) {
+    async fn applied(&self, known: &KnownRelease) -> (ObjectMap, Vec<String>) {
         let Some(change) = &known.change else {
-            return (Objects::new(), Vec::new());
+            return (ObjectMap::new(), Vec::new());
         };
         match self.manifests_of(&known.release, change).await {
             Ok(manifests) => {
@@ -92,16 +96,21 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 let objects = objects.map(|m| (m.identity().clone(), m.into_object()));
                 (objects.collect(), Vec::new())
             }
-            Err(ManifestsError::NotKept) => (Objects::new(), Vec::new()),
+            Err(ManifestsError::NotKept) => (ObjectMap::new(), Vec::new()),
             Err(error) => {
                 let warning = format!("drift is told from managed fields alone: {error}");
-                (Objects::new(), vec![warning])
+                (ObjectMap::new(), vec![warning])
             }
         }
     }
 
     /// Reads the whole of what may have drifted, and the pods of what is not ready.
-    pub(super) async fn look_closer(&self, known: &Known, which: &[Identity], seen: &mut Seen) {
+    pub(super) async fn look_closer(
+        &self,
+        known: &KnownRelease,
+        which: &[Identity],
+        seen: &mut ReleaseObservations,
+    ) {
         let suspects: Vec<Identity> = which
             .iter()
             .filter(|id| match seen.sights.get(*id) {

@@ -12,7 +12,7 @@ use futures::{FutureExt as _, StreamExt as _, pin_mut};
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::status::Sight;
 
-use super::{Gathered, Status};
+use super::{Status, StatusInputs};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::metadata;
@@ -27,7 +27,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// Who looks on.
-pub trait Onlooker: Send {
+pub trait StatusObserver: Send {
     /// How the release stands now.
     fn status(&mut self, status: &Status);
 
@@ -36,7 +36,7 @@ pub trait Onlooker: Send {
 }
 
 /// Why a watch has ended.
-enum Ended {
+enum WatchEnd {
     /// The time is over.
     TimeOver,
     /// The record has changed.
@@ -50,9 +50,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         &self,
         request: &StatusRequest,
         timeout: Option<Duration>,
-        onlooker: &mut dyn Onlooker,
+        observer: &mut dyn StatusObserver,
     ) -> Result<Status, Failure> {
-        let watching = self.keep_watching(request, timeout, onlooker);
+        let watching = self.keep_watching(request, timeout, observer);
         match self.unless_stopped(watching).await {
             Ok(ended) => ended,
             Err(_) => Err(Failure::new(
@@ -66,7 +66,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         &self,
         request: &StatusRequest,
         timeout: Option<Duration>,
-        onlooker: &mut dyn Onlooker,
+        observer: &mut dyn StatusObserver,
     ) -> Result<Status, Failure> {
         let begin = self.clock.monotonic();
         let left = || {
@@ -79,7 +79,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 Ok(gathered) => gathered,
                 // What could be reached once will be back.
                 Err(failure) if failure.kind == FailureKind::Unreachable && last.is_some() => {
-                    onlooker.trouble(&failure.message);
+                    observer.trouble(&failure.message);
                     self.clock.sleep(AGAIN.min(left())).await;
                     match last.take_if(|_| left().is_zero()) {
                         Some(status) => return Ok(status),
@@ -88,15 +88,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 }
                 Err(failure) => return Err(failure),
             };
-            tell(gathered.assemble(), &mut last, onlooker);
+            tell(gathered.assemble(), &mut last, observer);
             match self
-                .follow(&mut gathered, left(), &mut last, onlooker)
+                .follow(&mut gathered, left(), &mut last, observer)
                 .await
             {
-                Ok(Ended::RecordChanged) => {}
-                Ok(Ended::TimeOver) => return Ok(gathered.assemble()),
+                Ok(WatchEnd::RecordChanged) => {}
+                Ok(WatchEnd::TimeOver) => return Ok(gathered.assemble()),
                 Err(error) if error.kind == ErrorKind::Unreachable => {
-                    onlooker.trouble(&error.to_string());
+                    observer.trouble(&error.to_string());
                     self.clock.sleep(AGAIN.min(left())).await;
                 }
                 Err(error) => {
@@ -112,11 +112,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     /// Follows the objects until the record changes.
     async fn follow(
         &self,
-        gathered: &mut Gathered,
+        gathered: &mut StatusInputs,
         left: Duration,
         last: &mut Option<Status>,
-        onlooker: &mut dyn Onlooker,
-    ) -> Result<Ended, ApiError> {
+        observer: &mut dyn StatusObserver,
+    ) -> Result<WatchEnd, ApiError> {
         let record = gathered.record_identity();
         let mut wanted = gathered.to_watch();
         wanted.push(record.clone());
@@ -124,23 +124,23 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         let mut pass_on = |event| sender.unbounded_send(event).is_err();
         let watching = self.cluster.watch(&wanted, left, &mut pass_on).fuse();
         let telling = self
-            .tell_changes(gathered, &record, events, last, onlooker)
+            .tell_changes(gathered, &record, events, last, observer)
             .fuse();
         pin_mut!(watching, telling);
         match select(telling, watching).await {
-            Either::Left(((), _)) => Ok(Ended::RecordChanged),
-            Either::Right((watched, _)) => watched.map(|_| Ended::TimeOver),
+            Either::Left(((), _)) => Ok(WatchEnd::RecordChanged),
+            Either::Right((watched, _)) => watched.map(|_| WatchEnd::TimeOver),
         }
     }
 
     /// Takes events as they come, and ends when the record has changed.
     async fn tell_changes(
         &self,
-        gathered: &mut Gathered,
+        gathered: &mut StatusInputs,
         record: &Identity,
         mut events: UnboundedReceiver<WatchEvent>,
         last: &mut Option<Status>,
-        onlooker: &mut dyn Onlooker,
+        observer: &mut dyn StatusObserver,
     ) {
         while let Some(first) = events.next().await {
             self.clock.sleep(SETTLE).await;
@@ -169,13 +169,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             if !changed.is_empty() {
                 self.look_closer(&gathered.known, &changed, &mut gathered.seen)
                     .await;
-                tell(gathered.assemble(), last, onlooker);
+                tell(gathered.assemble(), last, observer);
             }
         }
     }
 }
 
-impl Gathered {
+impl StatusInputs {
     /// What can be watched: what may not even be read would end the watch of everything else.
     fn to_watch(&self) -> Vec<Identity> {
         let hidden = |id: &&Identity| matches!(self.seen.sights.get(*id), Some(Sight::Hidden(_)));
@@ -221,9 +221,9 @@ fn is_there(sight: &Sight) -> bool {
 }
 
 /// Tells a status unless it is what was told last.
-fn tell(status: Status, last: &mut Option<Status>, onlooker: &mut dyn Onlooker) {
+fn tell(status: Status, last: &mut Option<Status>, observer: &mut dyn StatusObserver) {
     if last.as_ref() != Some(&status) {
-        onlooker.status(&status);
+        observer.status(&status);
         *last = Some(status);
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use futures::future::{Either, select};
 
-pub(crate) use ready::{Awaited, NotReady};
+pub(crate) use ready::{UnreadyObject, WaitTarget};
 
 use crate::engine::Engine;
 use crate::ports::{Clock, Instant, Stopped, Timestamp};

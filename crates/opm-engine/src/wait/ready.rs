@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use opm_core::health::{self, Health, State};
+use opm_core::health::{self, Health, HealthState};
 use opm_core::identity::Identity;
 use serde_json::{Map, Value};
 
@@ -12,13 +12,13 @@ use crate::ports::{ApiError, Clock, Cluster, ErrorKind, WatchEvent};
 
 /// One object to wait for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Awaited {
+pub(crate) struct WaitTarget {
     pub(crate) identity: Identity,
     /// Whether it removes itself when it is done, so that being gone is being ready.
     pub(crate) expires: bool,
 }
 
-impl From<Identity> for Awaited {
+impl From<Identity> for WaitTarget {
     fn from(identity: Identity) -> Self {
         Self {
             identity,
@@ -29,18 +29,18 @@ impl From<Identity> for Awaited {
 
 /// One object that is not ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NotReady {
+pub(crate) struct UnreadyObject {
     pub(crate) identity: Identity,
     pub(crate) reason: String,
 }
 
 /// What was seen of the awaited objects last.
-struct Seen<'a> {
-    wanted: &'a [Awaited],
+struct ReadinessTracker<'a> {
+    wanted: &'a [WaitTarget],
     objects: BTreeMap<Identity, Option<Map<String, Value>>>,
 }
 
-impl Seen<'_> {
+impl ReadinessTracker<'_> {
     fn take(&mut self, event: WatchEvent) {
         match event {
             WatchEvent::Seen(identity, object) => self.objects.insert(identity, Some(object)),
@@ -48,7 +48,7 @@ impl Seen<'_> {
         };
     }
 
-    fn health(&self, awaited: &Awaited) -> Health {
+    fn health(&self, awaited: &WaitTarget) -> Health {
         match self.objects.get(&awaited.identity) {
             Some(Some(object)) => health::of(object),
             Some(None) if awaited.expires => Health::ready(),
@@ -60,7 +60,8 @@ impl Seen<'_> {
     /// Everything is ready, or something never will be: waiting longer changes nothing.
     fn is_settled(&self) -> bool {
         let states = || self.wanted.iter().map(|awaited| self.health(awaited).state);
-        states().all(|state| state == State::Ready) || states().any(|s| s == State::Failed)
+        states().all(|state| state == HealthState::Ready)
+            || states().any(|s| s == HealthState::Failed)
     }
 }
 
@@ -69,10 +70,10 @@ impl<C: Cluster, S, K: Clock> Engine<C, S, K> {
     /// time is over, or when one of them has failed for good.
     pub(crate) async fn wait_ready(
         &self,
-        wanted: &[Awaited],
+        wanted: &[WaitTarget],
         timeout: Duration,
-    ) -> Result<Vec<NotReady>, ApiError> {
-        let mut seen = Seen {
+    ) -> Result<Vec<UnreadyObject>, ApiError> {
+        let mut seen = ReadinessTracker {
             wanted,
             objects: BTreeMap::new(),
         };
@@ -94,7 +95,7 @@ impl<C: Cluster, S, K: Clock> Engine<C, S, K> {
             let health = seen.health(awaited);
             if !health.is_ready() {
                 let object = seen.objects.get(identity).and_then(Option::as_ref);
-                not_ready.push(NotReady {
+                not_ready.push(UnreadyObject {
                     identity: identity.clone(),
                     reason: self.explain(&health, object).await,
                 });

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
     let request = request(args, loaded)?;
     cluster::run(async {
         let session = Session::open(settings, ui, &interrupt, args.deploy.yes).await?;
-        session.finish(session.engine.apply(&request, session.audience()).await)
+        session.finish(session.engine.apply(&request, session.frontend()).await)
     })
 }
 

@@ -80,6 +80,6 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             concurrency: CONCURRENCY,
             message: args.message.clone(),
         };
-        session.finish(session.engine.delete(&request, session.audience()).await)
+        session.finish(session.engine.delete(&request, session.frontend()).await)
     })
 }

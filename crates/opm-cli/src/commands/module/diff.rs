@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
     };
     cluster::run(async {
         let session = Session::open(settings, ui, &interrupt, false).await?;
-        let report = session.engine.diff(&request, session.audience()).await;
+        let report = session.engine.diff(&request, session.frontend()).await;
         session.show_difference(report, args.exit_code)
     })
 }

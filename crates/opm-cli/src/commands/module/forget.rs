@@ -41,6 +41,6 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             objects: args.objects.clone(),
             lock_timeout: args.lock_timeout,
         };
-        session.finish(session.engine.forget(&request, session.audience()).await)
+        session.finish(session.engine.forget(&request, session.frontend()).await)
     })
 }

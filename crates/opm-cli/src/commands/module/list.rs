@@ -1,7 +1,7 @@
 //! `opm mod list`.
 
 use opm_core::record::Summary;
-use opm_engine::list::{Listed, Listing, Unseen};
+use opm_engine::list::{ListedRelease, Listing, UnreadableNamespace};
 use opm_engine::ports::Timestamp;
 use opm_engine::request::ListRequest;
 use serde_json::{Map, Value, json};
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
     })
 }
 
-fn unseen_words(unseen: &Unseen) -> String {
+fn unseen_words(unseen: &UnreadableNamespace) -> String {
     match &unseen.namespace {
         Some(namespace) => {
             format!(
@@ -71,7 +71,7 @@ fn unseen_words(unseen: &Unseen) -> String {
 }
 
 fn document(listing: &Listing) -> Value {
-    let unseen = |unseen: &Unseen| json!({"namespace": unseen.namespace, "reason": unseen.reason});
+    let unseen = |unseen: &UnreadableNamespace| json!({"namespace": unseen.namespace, "reason": unseen.reason});
     json!({
         "releases": listing.releases.iter().map(release).collect::<Vec<_>>(),
         "unseen": listing.unseen.iter().map(unseen).collect::<Vec<_>>(),
@@ -79,7 +79,7 @@ fn document(listing: &Listing) -> Value {
 }
 
 /// One release. What a marked one does not tell is null.
-fn release(listed: &Listed) -> Value {
+fn release(listed: &ListedRelease) -> Value {
     let summary = &listed.summary;
     let told = |value: Value| match listed.mark {
         None => value,
@@ -106,7 +106,7 @@ fn release(listed: &Listed) -> Value {
 }
 
 /// The module as every document names it, as far as it is known.
-fn module(listed: &Listed) -> Value {
+fn module(listed: &ListedRelease) -> Value {
     let Summary {
         module,
         path,
@@ -146,7 +146,7 @@ fn table(listing: &Listing, format: Format, health: bool) -> Table {
     }
     let mut table = Table::of(&columns);
     for listed in &listing.releases {
-        let (summary, shown) = (&listed.summary, Shown::of(listed, listing.now));
+        let (summary, shown) = (&listed.summary, ListCells::of(listed, listing.now));
         let (pending, kept) = (summary.pending.to_string(), summary.kept.to_string());
         let mut cells: Vec<&str> = vec![
             &summary.name,
@@ -171,7 +171,7 @@ fn table(listing: &Listing, format: Format, health: bool) -> Table {
 }
 
 /// The cells that are more than a field of the summary.
-struct Shown {
+struct ListCells {
     version: String,
     change: String,
     objects: String,
@@ -179,8 +179,8 @@ struct Shown {
     note: String,
 }
 
-impl Shown {
-    fn of(listed: &Listed, now: Timestamp) -> Self {
+impl ListCells {
+    fn of(listed: &ListedRelease, now: Timestamp) -> Self {
         let summary = &listed.summary;
         let changed: Option<Timestamp> = summary
             .last_transition_time
@@ -205,7 +205,7 @@ impl Shown {
 }
 
 /// What makes a release worth a second look.
-fn note(listed: &Listed) -> String {
+fn note(listed: &ListedRelease) -> String {
     let summary = &listed.summary;
     if let Some(mark) = listed.mark {
         return mark.to_owned();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use opm_core::identity::ObjectSelector;
-use opm_engine::request::{Objects, PruneRequest};
+use opm_engine::request::{ObjectSelection, PruneRequest};
 
 use super::plan_args::CONCURRENCY;
 use super::release_arg::ReleaseArg;
@@ -56,14 +56,14 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             release,
             namespace: session.namespace_or_default()?,
             objects: if args.all {
-                Objects::All
+                ObjectSelection::All
             } else {
-                Objects::Named(args.objects.clone())
+                ObjectSelection::Named(args.objects.clone())
             },
             dry_run: args.dry_run,
             lock_timeout: args.lock_timeout,
             concurrency: CONCURRENCY,
         };
-        session.finish(session.engine.prune(&request, session.audience()).await)
+        session.finish(session.engine.prune(&request, session.frontend()).await)
     })
 }

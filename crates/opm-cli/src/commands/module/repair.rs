@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             dry_run: args.dry_run,
             lock_timeout: args.lock_timeout,
         };
-        let repaired = session.engine.repair(&request, session.audience()).await;
+        let repaired = session.engine.repair(&request, session.frontend()).await;
         session.show_repair(repaired)
     })
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use opm_core::rendered::Rendered;
-use opm_engine::ports::{Renderer, ToRender};
+use opm_engine::ports::{RenderRequest, Renderer};
 use opm_engine::request::RollbackRequest;
 use opm_render::{CueSettings, Inputs, ModuleRef, Values, load};
 
@@ -39,7 +39,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
     let interrupt = Interrupt::listen(*ui);
     let release = args.release.resolve(settings)?;
-    let again = Again {
+    let again = RollbackRenderer {
         directory: args.release.directory(),
         cue: &settings.cue,
         watch: Progress::new(*ui, interrupt.clone()),
@@ -52,20 +52,20 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             revision: args.revision.clone(),
             options: args.deploy.options(),
         };
-        let audience = session.audience();
-        session.finish(session.engine.rollback(&request, &again, audience).await)
+        let frontend = session.frontend();
+        session.finish(session.engine.rollback(&request, &again, frontend).await)
     })
 }
 
 /// Renders a module once more: from the directory that the command names, else from a registry.
-struct Again<'a> {
+struct RollbackRenderer<'a> {
     directory: Option<PathBuf>,
     cue: &'a CueSettings,
     watch: Progress,
 }
 
-impl Renderer for Again<'_> {
-    fn render(&self, what: &ToRender<'_>) -> Result<Rendered, String> {
+impl Renderer for RollbackRenderer<'_> {
+    fn render(&self, what: &RenderRequest<'_>) -> Result<Rendered, String> {
         let module = self.source(what)?;
         // A module without values takes none, not even an empty set.
         let values = match what.values.trim() {
@@ -83,8 +83,8 @@ impl Renderer for Again<'_> {
     }
 }
 
-impl Again<'_> {
-    fn source(&self, what: &ToRender<'_>) -> Result<ModuleRef, String> {
+impl RollbackRenderer<'_> {
+    fn source(&self, what: &RenderRequest<'_>) -> Result<ModuleRef, String> {
         if let Some(directory) = &self.directory {
             return Ok(ModuleRef::Directory(directory.clone()));
         }

@@ -23,7 +23,7 @@ pub(crate) struct Args {
     release: ReleaseArg,
 
     /// What to show
-    what: What,
+    what: ShowTarget,
 
     /// Which change: its id or the beginning of its digits; by default the current one
     #[arg(long, value_name = "CHANGE")]
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 
 /// What is recorded of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum What {
+enum ShowTarget {
     /// The resolved values
     Values,
     /// The rendered manifests, as they were applied
@@ -54,11 +54,11 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             reveal: args.reveal,
         };
         match args.what {
-            What::Values => {
+            ShowTarget::Values => {
                 let shown = session.engine.show_values(&request).await;
                 print_values(&shown.map_err(|failure| session.failed(failure))?, ui)?;
             }
-            What::Manifests => {
+            ShowTarget::Manifests => {
                 let shown = session.engine.show_manifests(&request).await;
                 print_manifests(&shown.map_err(|failure| session.failed(failure))?, ui)?;
             }

@@ -30,6 +30,6 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             release,
             namespace: session.namespace_or_default()?,
         };
-        session.finish(session.engine.unlock(&request, session.audience()).await)
+        session.finish(session.engine.unlock(&request, session.frontend()).await)
     })
 }

@@ -1,7 +1,7 @@
 //! The changes of a history, as a table and as a document.
 
 use opm_core::record::ModuleRef;
-use opm_engine::{History, Past};
+use opm_engine::{History, HistoryEntry};
 use serde_json::{Value, json};
 
 use super::log;
@@ -17,7 +17,7 @@ pub(super) fn document(history: &History) -> Value {
     })
 }
 
-fn change(past: &Past) -> Value {
+fn change(past: &HistoryEntry) -> Value {
     let known = past.change.as_ref();
     json!({
         "id": past.id,
@@ -93,7 +93,7 @@ pub(super) fn table(history: &History, format: Format) -> Table {
 struct Row([String; 6]);
 
 impl Row {
-    fn of(past: &Past) -> Self {
+    fn of(past: &HistoryEntry) -> Self {
         let known = past.change.as_ref();
         let module = known.map(|change| change.module.name.clone());
         let version = known.map(|change| change.module.version.clone());

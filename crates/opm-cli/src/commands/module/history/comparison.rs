@@ -1,7 +1,7 @@
 //! Two changes side by side, for people and for scripts.
 
 use opm_core::diff::ChangeKind;
-use opm_core::history::{Happened, ObjectChange};
+use opm_core::history::{ObjectChange, ObjectChangeKind};
 use opm_engine::Comparison;
 use serde_json::{Value, json};
 
@@ -37,8 +37,8 @@ fn document(compared: &Comparison) -> Value {
 fn object(change: &ObjectChange) -> Value {
     let identity = &change.identity;
     let fields = match &change.happened {
-        Happened::Changed(fields) => fields.iter().map(field).collect(),
-        Happened::Added | Happened::Removed => Vec::new(),
+        ObjectChangeKind::Changed(fields) => fields.iter().map(field).collect(),
+        ObjectChangeKind::Added | ObjectChangeKind::Removed => Vec::new(),
     };
     json!({
         "group": identity.group(),
@@ -54,12 +54,12 @@ fn text(compared: &Comparison) -> String {
     let mut text = String::new();
     for change in &compared.objects {
         let kind = match change.happened {
-            Happened::Added => ChangeKind::Added,
-            Happened::Removed => ChangeKind::Removed,
-            Happened::Changed(_) => ChangeKind::Changed,
+            ObjectChangeKind::Added => ChangeKind::Added,
+            ObjectChangeKind::Removed => ChangeKind::Removed,
+            ObjectChangeKind::Changed(_) => ChangeKind::Changed,
         };
         difference::heading(&mut text, kind, &change.identity.to_string());
-        if let Happened::Changed(fields) = &change.happened {
+        if let ObjectChangeKind::Changed(fields) = &change.happened {
             for field in fields {
                 difference::field(&mut text, field);
             }

@@ -6,7 +6,7 @@ mod log;
 
 use std::str::FromStr;
 
-use opm_engine::request::{CompareRequest, Compared, HistoryRequest};
+use opm_engine::request::{CompareRequest, ComparedChanges, HistoryRequest};
 
 use super::release_arg::ReleaseArg;
 use crate::cluster::{self, Session};
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// A change is named by its id, or by the beginning of its digits. Values of Secrets are
     /// masked; which keys changed is told.
     #[arg(long, value_name = "CHANGE", conflicts_with = "log")]
-    diff: Option<Which>,
+    diff: Option<DiffArg>,
 
     /// Show the deployments: who ran what, from where, and how it ended
     ///
@@ -41,19 +41,19 @@ pub(crate) struct Args {
 
 /// What was typed for `--diff`.
 #[derive(Debug, Clone)]
-struct Which(Compared);
+struct DiffArg(ComparedChanges);
 
-impl FromStr for Which {
+impl FromStr for DiffArg {
     type Err = String;
 
     fn from_str(given: &str) -> Result<Self, String> {
         let compared = match given.split_once("..") {
             None if given.is_empty() => return Err("it must name a change".to_owned()),
-            None => Compared::One(given.to_owned()),
+            None => ComparedChanges::One(given.to_owned()),
             Some((from, to)) if from.is_empty() || to.is_empty() => {
                 return Err("it must name two changes, as in 1a2b..3c4d".to_owned());
             }
-            Some((from, to)) => Compared::Two(from.to_owned(), to.to_owned()),
+            Some((from, to)) => ComparedChanges::Two(from.to_owned(), to.to_owned()),
         };
         Ok(Self(compared))
     }
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
     cluster::run(async {
         let session = Session::open(settings, ui, &Interrupt::listen(*ui), false).await?;
         let namespace = session.namespace_or_default()?;
-        if let Some(Which(compared)) = &args.diff {
+        if let Some(DiffArg(compared)) = &args.diff {
             let request = CompareRequest {
                 release,
                 namespace,
@@ -95,8 +95,8 @@ mod tests {
     #[test]
     fn one_change_or_two() {
         let is = |given: &str| match given.parse() {
-            Ok(Which(Compared::One(_))) => "one",
-            Ok(Which(Compared::Two(_, _))) => "two",
+            Ok(DiffArg(ComparedChanges::One(_))) => "one",
+            Ok(DiffArg(ComparedChanges::Two(_, _))) => "two",
             Err(_) => "refused",
         };
         for (given, expected) in [

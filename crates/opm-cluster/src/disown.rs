@@ -1,24 +1,24 @@
 //! Taking labels and field managers off one object: a merge patch that names the uid and the
 //! version it was made for.
 
-use opm_engine::ports::{ApiError, ErrorKind, Gate, PartObject};
+use opm_engine::ports::{ApiError, DisownObject, ErrorKind, Gate};
 use serde_json::{Map, Value, json};
 
 use crate::client::ClusterClient;
 use crate::discovery::place;
-use crate::send::Sending;
+use crate::send::SendOptions;
 
 impl ClusterClient {
-    pub(crate) async fn part_one(
+    pub(crate) async fn disown_one(
         &self,
-        request: &PartObject<'_>,
+        request: &DisownObject<'_>,
         gate: &Gate,
     ) -> Result<(), ApiError> {
         let kind = &request.identity.group_kind;
         let served = self.served_kind(kind).await?;
         let place = place(kind, &served, request.identity.namespace.as_deref());
         let call = place.merge(&request.identity.name, &body(request), request.dry_run)?;
-        let done = self.exchange(&call, Sending::writing(self, gate)).await;
+        let done = self.exchange(&call, SendOptions::writing(self, gate)).await;
         match done.result {
             Ok(_) => Ok(()),
             // What is gone has moved on, too.
@@ -31,20 +31,20 @@ impl ClusterClient {
     }
 }
 
-fn body(request: &PartObject<'_>) -> Value {
-    let parting = request.parting;
-    let labels = parting.labels.iter().map(|key| (key.clone(), Value::Null));
+fn body(request: &DisownObject<'_>) -> Value {
+    let disown = request.disown;
+    let labels = disown.labels.iter().map(|key| (key.clone(), Value::Null));
     json!({"metadata": {
-        "uid": parting.uid,
-        "resourceVersion": parting.resource_version,
+        "uid": disown.uid,
+        "resourceVersion": disown.resource_version,
         "labels": Map::from_iter(labels),
-        "managedFields": parting.managed_fields,
+        "managedFields": disown.managed_fields,
     }})
 }
 
 #[cfg(test)]
 mod tests {
-    use opm_core::check::Parting;
+    use opm_core::check::Disown;
     use opm_core::identity::{GroupKind, Identity};
 
     use super::*;
@@ -52,15 +52,15 @@ mod tests {
     #[test]
     fn the_patch_is_bound_to_one_life_of_the_object() {
         let identity = Identity::new(GroupKind::new("", "ConfigMap"), Some("n"), "a");
-        let parting = Parting {
+        let disown = Disown {
             uid: "u".into(),
             resource_version: "7".into(),
             labels: vec!["x/y".into()],
             managed_fields: vec![json!({"manager": "kubectl"})],
         };
-        let request = PartObject {
+        let request = DisownObject {
             identity: &identity,
-            parting: &parting,
+            disown: &disown,
             dry_run: false,
         };
         assert_eq!(

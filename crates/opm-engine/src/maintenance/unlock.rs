@@ -8,7 +8,7 @@ use opm_core::record::LogResult;
 use super::{no_release, unwritten};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Answer, Audience, Clock, Cluster, Question, SecretStore};
+use crate::ports::{Answer, Clock, Cluster, Frontend, Question, SecretStore};
 use crate::record::holder;
 use crate::report::Report;
 use crate::request::UnlockRequest;
@@ -20,7 +20,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     pub async fn unlock(
         &self,
         request: &UnlockRequest,
-        audience: Audience<'_>,
+        frontend: Frontend<'_>,
     ) -> Result<Report, Failure> {
         let release = self.existing(&request.release, &request.namespace).await?;
         let mut report = Report {
@@ -40,35 +40,37 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             return Ok(report);
         };
         let holder = holder(&lock);
-        confirm(&holder, audience)
+        confirm(&holder, frontend)
             .await
             .map_err(|failure| failure.after(report.clone()))?;
         // Whether its holder is really dead is for the lock's age to say.
-        let (loaded, opening, _) = self.turn_of(&release, Duration::ZERO, audience).await?;
+        let (loaded, acquisition, _) = self.turn_of(&release, Duration::ZERO, frontend).await?;
         let nothing = |_: &Identity| false;
-        let checked = self.plan_upkeep(&release, &loaded.record, nothing).await?;
-        let begun = self.begin_upkeep(&release, &loaded, opening, checked, "unlock");
-        let Some((applied, holding)) = begun.await? else {
+        let checked = self
+            .plan_maintenance(&release, &loaded.record, nothing)
+            .await?;
+        let begun = self.begin_maintenance(&release, &loaded, acquisition, checked, "unlock");
+        let Some((applied, guard)) = begun.await? else {
             return Err(Failure::overtaken(&release.name).after(report));
         };
-        let settled = applied.settle(&Default::default(), self.server_now());
-        let record = settled.release(&self.ended(LogResult::Succeeded, None, &[]));
+        let reconciled = applied.reconcile(&Default::default(), self.server_now());
+        let record = reconciled.release(&self.ended(LogResult::Succeeded, None, &[]));
         warnings.push(format!("removed the lock of {holder}"));
         report.warnings = warnings;
         report.pending = pending(&record);
         report.kept = kept(&record);
-        match self.write(&holding, record).await {
+        match self.write(&guard, record).await {
             Ok(()) => Ok(report),
             Err(error) => Err(unwritten(error, report)),
         }
     }
 }
 
-async fn confirm(holder: &str, audience: Audience<'_>) -> Result<(), Failure> {
+async fn confirm(holder: &str, frontend: Frontend<'_>) -> Result<(), Failure> {
     let question = Question::Unlock {
         holder: holder.to_owned(),
     };
-    match audience.asker.ask(&question).await {
+    match frontend.prompt.ask(&question).await {
         Answer::Yes => Ok(()),
         Answer::No => {
             let message = "declined: the lock stays";

@@ -1,11 +1,11 @@
 //! Parting with objects without deleting them, and what is sent with force.
 
 use opm_core::check::{
-    Adopt, ApplyStep, How, Live, PruneHow, PruneStep, Release, SharedNow, former_manager,
-    part_with, shared_now,
+    Adopt, ApplyMethod, ApplyStep, LabelledRelease, LiveObject, PruneMethod, PruneStep,
+    SharedDecision, decide_shared, disown, former_manager,
 };
 use opm_core::entry::Entry;
-use opm_core::plan::Origin;
+use opm_core::plan::StaleOrigin;
 use serde_json::{Map, Value, json};
 
 use crate::world::{Flags, OTHER, Ran, World, id, release};
@@ -106,23 +106,23 @@ fn what_a_release_takes_back_of_itself() {
         &json!({UUID: me, shared(OTHER): "b", "app.kubernetes.io/managed-by": "open-platform-model"}),
         &["opm", &theirs],
     );
-    let parting = part_with(&torn, None, &release()).unwrap();
+    let disowned = disown(&torn, None, &release()).unwrap();
     assert_eq!(
-        parting.labels,
+        disowned.labels,
         [UUID],
         "somebody joined what was about to be one's own"
     );
-    assert_eq!(parting.managed_fields.len(), 1);
+    assert_eq!(disowned.managed_fields.len(), 1);
     for (what, object, recorded, expected) in cases {
-        let parting = part_with(&object, recorded, &release());
-        let found = parting.as_ref().map(|parting| {
+        let disowned = disown(&object, recorded, &release());
+        let found = disowned.as_ref().map(|disown| {
             assert_eq!(
-                (parting.uid.as_str(), parting.resource_version.as_str()),
+                (disown.uid.as_str(), disown.resource_version.as_str()),
                 ("u", "7")
             );
-            let mut labels: Vec<&str> = parting.labels.iter().map(String::as_str).collect();
+            let mut labels: Vec<&str> = disown.labels.iter().map(String::as_str).collect();
             labels.sort_unstable();
-            let left = parting.managed_fields.iter();
+            let left = disown.managed_fields.iter();
             let left: Vec<&str> = left
                 .map(|entry| entry["manager"].as_str().unwrap())
                 .collect();
@@ -159,51 +159,66 @@ fn others_join_and_leave_meanwhile() {
     );
     let torn = json!({UUID: me, shared(OTHER): "b"});
     let (left, taken) = (json!({shared(OTHER): "b"}), json!({UUID: OTHER}));
-    let step = |short: &str, how: PruneHow| PruneStep {
+    let step = |short: &str, method: PruneMethod| PruneStep {
         entry: Entry::new(id(short), "v1", "app"),
-        origin: Origin::Inventory,
+        origin: StaleOrigin::Inventory,
         uid: "u".into(),
         resource_version: Some("1".into()),
-        how,
+        method,
     };
     for (labels, planned, role, definition) in [
         (
             &alone,
-            PruneHow::Delete,
-            SharedNow::Delete,
-            SharedNow::Delete,
+            PruneMethod::Delete,
+            SharedDecision::Delete,
+            SharedDecision::Delete,
         ),
         (
             &alone,
-            PruneHow::LeaveShared,
-            SharedNow::Delete,
-            SharedNow::Guarded,
+            PruneMethod::LeaveShared,
+            SharedDecision::Delete,
+            SharedDecision::Guarded,
         ),
-        (&both, PruneHow::Delete, SharedNow::Leave, SharedNow::Leave),
         (
             &both,
-            PruneHow::LeaveShared,
-            SharedNow::Leave,
-            SharedNow::Leave,
+            PruneMethod::Delete,
+            SharedDecision::Leave,
+            SharedDecision::Leave,
         ),
-        (&torn, PruneHow::Delete, SharedNow::Leave, SharedNow::Leave),
+        (
+            &both,
+            PruneMethod::LeaveShared,
+            SharedDecision::Leave,
+            SharedDecision::Leave,
+        ),
+        (
+            &torn,
+            PruneMethod::Delete,
+            SharedDecision::Leave,
+            SharedDecision::Leave,
+        ),
         (
             &left,
-            PruneHow::LeaveShared,
-            SharedNow::LetGo,
-            SharedNow::LetGo,
+            PruneMethod::LeaveShared,
+            SharedDecision::LetGo,
+            SharedDecision::LetGo,
         ),
-        (&taken, PruneHow::Delete, SharedNow::LetGo, SharedNow::LetGo),
+        (
+            &taken,
+            PruneMethod::Delete,
+            SharedDecision::LetGo,
+            SharedDecision::LetGo,
+        ),
         (
             &json!({}),
-            PruneHow::Delete,
-            SharedNow::NotMine,
-            SharedNow::NotMine,
+            PruneMethod::Delete,
+            SharedDecision::NotMine,
+            SharedDecision::NotMine,
         ),
     ] {
-        let seen = Live::read(&live(labels, &[]), &release());
+        let seen = LiveObject::read(&live(labels, &[]), &release());
         for (short, expected) in [("Role/r", role), ("CRD/c", definition)] {
-            let found = shared_now(&seen, &step(short, planned.clone()), &release());
+            let found = decide_shared(&seen, &step(short, planned.clone()), &release());
             assert_eq!(found, expected, "{short} {labels} {planned:?}");
         }
     }
@@ -212,24 +227,24 @@ fn others_join_and_leave_meanwhile() {
 #[test]
 fn force_is_for_what_is_ones_own_and_for_what_was_named() {
     let uid = String::from("u");
-    let other = Release {
+    let other = LabelledRelease {
         id: OTHER.into(),
         name: None,
         namespace: None,
     };
     let named = Adopt::Named(Vec::new());
-    let step = |how: How, shared_with: Vec<Release>| ApplyStep {
+    let step = |method: ApplyMethod, shared_with: Vec<LabelledRelease>| ApplyStep {
         entry: Entry::new(id("CM/a"), "v1", "app"),
         shared: !shared_with.is_empty(),
         shared_with,
         same: false,
-        how,
+        method,
     };
     let (update, adopt) = (
-        How::Update { uid: uid.clone() },
-        How::Adopt { uid: uid.clone() },
+        ApplyMethod::Update { uid: uid.clone() },
+        ApplyMethod::Adopt { uid: uid.clone() },
     );
-    let take = How::Take {
+    let take = ApplyMethod::Take {
         uid: uid.clone(),
         from: other.clone(),
     };
@@ -238,11 +253,11 @@ fn force_is_for_what_is_ones_own_and_for_what_was_named() {
         (step(update, vec![other.clone()]), false, false),
         (step(adopt, vec![]), false, true),
         (step(take, vec![]), false, false),
-        (step(How::Join { uid }, vec![other]), false, false),
-        (step(How::Create, vec![]), false, false),
+        (step(ApplyMethod::Join { uid }, vec![other]), false, false),
+        (step(ApplyMethod::Create, vec![]), false, false),
     ] {
-        assert_eq!(step.forces(&Adopt::All), by_flag, "{:?}", step.how);
-        assert_eq!(step.forces(&named), by_name, "{:?}", step.how);
+        assert_eq!(step.forces(&Adopt::All), by_flag, "{:?}", step.method);
+        assert_eq!(step.forces(&named), by_name, "{:?}", step.method);
     }
 }
 

@@ -13,7 +13,7 @@ use crate::report::Release;
 
 /// What a look at a release's record found.
 #[derive(Debug)]
-pub(crate) enum Glance {
+pub(crate) enum RecordLookup {
     /// There is none.
     Absent,
     /// There is one that cannot be read.
@@ -24,17 +24,17 @@ pub(crate) enum Glance {
         why: String,
     },
     /// There is one.
-    Seen(Box<Glimpse>),
+    Seen(Box<ReadRecord>),
 }
 
 /// A record that can be read.
 #[derive(Debug)]
-pub(crate) struct Glimpse {
+pub(crate) struct ReadRecord {
     pub(crate) secret: StoredSecret,
     pub(crate) stored: Stored,
 }
 
-impl Glimpse {
+impl ReadRecord {
     pub(crate) fn metadata(&self) -> &Metadata {
         match &self.stored {
             Stored::Writable(record) => &record.metadata,
@@ -82,24 +82,27 @@ impl Glimpse {
 
 impl<C, S: SecretStore, K> Engine<C, S, K> {
     /// The record of a release, to be shown, and warnings.
-    pub(crate) async fn glance(&self, release: &Release) -> Result<(Glance, Vec<String>), Failure> {
+    pub(crate) async fn look_up_record(
+        &self,
+        release: &Release,
+    ) -> Result<(RecordLookup, Vec<String>), Failure> {
         let (secret, mut warnings) = self.stored(release).await?;
         let Some(secret) = secret else {
-            return Ok((Glance::Absent, warnings));
+            return Ok((RecordLookup::Absent, warnings));
         };
-        let (glance, more) = self.glance_at(release, secret).await?;
+        let (look_up_record, more) = self.read_record(release, secret).await?;
         warnings.extend(more);
-        Ok((glance, warnings))
+        Ok((look_up_record, warnings))
     }
 
     /// The record in a Secret, with what of it has moved elsewhere, and warnings.
-    pub(crate) async fn glance_at(
+    pub(crate) async fn read_record(
         &self,
         release: &Release,
         secret: StoredSecret,
-    ) -> Result<(Glance, Vec<String>), Failure> {
+    ) -> Result<(RecordLookup, Vec<String>), Failure> {
         let name = secret.content.name.clone();
-        let damaged = |why: String| Glance::Damaged {
+        let damaged = |why: String| RecordLookup::Damaged {
             secret: name.clone(),
             why,
         };
@@ -130,6 +133,9 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
                 Stored::ReadOnly(newer)
             }
         };
-        Ok((Glance::Seen(Box::new(Glimpse { secret, stored })), warnings))
+        Ok((
+            RecordLookup::Seen(Box::new(ReadRecord { secret, stored })),
+            warnings,
+        ))
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Locked;
 use super::begin::hold_until;
 use super::ledger::Ledger;
-use crate::check::{CheckedPlan, How, PruneStep};
+use crate::check::{ApplyMethod, CheckedPlan, PruneStep};
 use crate::entry::Entry;
 use crate::identity::Identity;
 use crate::plan::Purpose;
@@ -60,7 +60,7 @@ pub struct Partial {
 /// A run that has done all it could: every object is applied, and every stale one is gone, kept
 /// or pending.
 #[derive(Debug, Clone)]
-pub struct Settled {
+pub struct Reconciled {
     pub(super) purpose: Purpose,
     pub(super) record: Record,
     pub(super) lock_id: String,
@@ -84,7 +84,7 @@ pub(super) fn finish(
             Some(SendOutcome::Done { uid }) => {
                 uids.extend(uid.clone().map(|uid| (step.entry.identity.clone(), uid)));
             }
-            _ if step.how == How::Completed => {}
+            _ if step.method == ApplyMethod::Completed => {}
             Some(SendOutcome::Failed | SendOutcome::NotSent) => complete = false,
             Some(SendOutcome::Uncertain) | None => (complete, uncertain) = (false, true),
         }
@@ -139,7 +139,11 @@ impl Applied {
     }
 
     /// Says what became of pruning. A step without an outcome counts as failed.
-    pub fn settle(self, outcomes: &HashMap<Identity, PruneOutcome>, now: Timestamp) -> Settled {
+    pub fn reconcile(
+        self,
+        outcomes: &HashMap<Identity, PruneOutcome>,
+        now: Timestamp,
+    ) -> Reconciled {
         let Applied { locked, uids } = self;
         let Locked {
             mut record,
@@ -159,7 +163,7 @@ impl Applied {
         let rest_until = rest.filter(|until: &Timestamp| loaded < *until);
         let hold = took_over || rest_until.is_some();
         let mut ledger = Ledger::new(&checked, &record, &change, now, hold);
-        ledger.settle(&checked, outcomes);
+        ledger.reconcile(&checked, outcomes);
         let Ledger {
             pending,
             kept,
@@ -181,7 +185,7 @@ impl Applied {
             record.forget(|identity| let_go.contains(identity));
         }
         let inventory = inventory(&checked, &record, &uids);
-        Settled {
+        Reconciled {
             purpose: checked.purpose,
             record,
             lock_id,

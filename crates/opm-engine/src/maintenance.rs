@@ -7,17 +7,17 @@ mod unlock;
 
 use std::collections::HashMap;
 
-use opm_core::check::{Adopt, CheckedPlan, Checking, check};
+use opm_core::check::{Adopt, CheckContext, CheckedPlan, check};
 use opm_core::identity::{Identity, ObjectSelector};
 use opm_core::plan::{PlanOptions, plan_prune_kept};
-use opm_core::protocol::{Applied, Opening, begin};
+use opm_core::protocol::{Applied, LockAcquisition, begin};
 use opm_core::record::Record;
 use opm_core::record::size::Records;
 
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Audience, Clock, Cluster, Detail, SecretStore};
-use crate::record::{Holding, Loaded, Turn, WriteError};
+use crate::ports::{Clock, Cluster, Detail, Frontend, SecretStore};
+use crate::record::{LoadedRecord, LockGuard, WritableRecord, WriteError};
 use crate::report::{Release, Report};
 use crate::request::ReleaseRef;
 
@@ -36,7 +36,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 
     /// A plan that removes the kept objects that `named` names, and leaves all else alone.
-    pub(crate) async fn plan_upkeep(
+    pub(crate) async fn plan_maintenance(
         &self,
         release: &Release,
         record: &Record,
@@ -49,7 +49,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             Some(_) => self.look_into(&plan, &self.discover().await?).await,
             None => HashMap::new(),
         };
-        let checking = Checking {
+        let checking = CheckContext {
             release: release.id,
             adopt: Adopt::None,
             take_ownership: false,
@@ -59,23 +59,23 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 
     /// Takes the lock for such a plan. None if somebody else was faster.
-    async fn begin_upkeep(
+    async fn begin_maintenance(
         &self,
         release: &Release,
-        loaded: &Loaded,
-        opening: Opening,
+        loaded: &LoadedRecord,
+        acquisition: LockAcquisition,
         checked: CheckedPlan,
         command: &str,
-    ) -> Result<Option<(Applied, Holding)>, Failure> {
+    ) -> Result<Option<(Applied, LockGuard)>, Failure> {
         let run = self.run(command, None, None).await;
-        let Ok(locked) = begin(loaded.record.clone(), opening, checked, run) else {
+        let Ok(locked) = begin(loaded.record.clone(), acquisition, checked, run) else {
             return Ok(None);
         };
-        let holding = self
+        let guard = self
             .take_lock(release, Some(loaded), &locked, Records::Used)
             .await?;
         let applied = locked.finish(&HashMap::new()).ok();
-        Ok(applied.zip(holding))
+        Ok(applied.zip(guard))
     }
 
     /// The record, once it is this run's turn.
@@ -83,15 +83,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         &self,
         release: &Release,
         patience: std::time::Duration,
-        audience: Audience<'_>,
-    ) -> Result<(Loaded, Opening, Vec<String>), Failure> {
-        let Turn {
+        frontend: Frontend<'_>,
+    ) -> Result<(LoadedRecord, LockAcquisition, Vec<String>), Failure> {
+        let WritableRecord {
             loaded,
-            opening,
+            acquisition,
             warnings,
-        } = self.turn(release, patience, audience).await?;
+        } = self.turn(release, patience, frontend).await?;
         match loaded {
-            Some(loaded) => Ok((loaded, opening, warnings)),
+            Some(loaded) => Ok((loaded, acquisition, warnings)),
             None => Err(no_release(
                 release.name.as_str(),
                 release.namespace.as_str(),

@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, stdin};
 use std::pin::Pin;
 
 use opm_core::identity::Identity;
-use opm_engine::ports::{Answer, Asker, Question};
+use opm_engine::ports::{Answer, Prompt, Question};
 
 use super::repair::findings;
 use crate::ui::Ui;
@@ -13,19 +13,19 @@ use crate::ui::Ui;
 /// Asks on the terminal. `--yes` answers what it may answer; without a terminal nothing can be
 /// asked.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct TerminalAsker {
+pub(crate) struct TerminalPrompt {
     ui: Ui,
     yes: bool,
 }
 
-impl TerminalAsker {
+impl TerminalPrompt {
     /// Asks through `ui`; `yes` is `--yes`.
     pub(crate) fn new(ui: Ui, yes: bool) -> Self {
         Self { ui, yes }
     }
 }
 
-impl Asker for TerminalAsker {
+impl Prompt for TerminalPrompt {
     fn ask<'a>(
         &'a self,
         question: &'a Question,
@@ -53,7 +53,7 @@ fn answered_by_yes(question: &Question) -> bool {
         Question::Recreate { .. } => false,
         Question::Delete { .. }
         | Question::PruneKept { .. }
-        | Question::Data { .. }
+        | Question::VolumeData { .. }
         | Question::Repair(_)
         | Question::Unlock { .. } => true,
     }
@@ -82,7 +82,7 @@ fn wording(question: &Question) -> String {
             )
         }
         Question::PruneKept { objects } => format!("{}\nDelete these kept objects?", list(objects)),
-        Question::Data { leaves, fresh } => {
+        Question::VolumeData { leaves, fresh } => {
             let mut lines = Vec::new();
             if !leaves.is_empty() {
                 lines.push(format!(

@@ -38,7 +38,7 @@ pub enum Question {
         objects: Vec<Identity>,
     },
     /// Going back does not bring the content of volumes back. `--yes` says yes beforehand.
-    Data {
+    VolumeData {
         /// Claims that stay with their data, and that nothing uses any more.
         leaves: Vec<Identity>,
         /// Claims that do not exist any more, and begin empty.
@@ -65,7 +65,7 @@ pub enum Answer {
 }
 
 /// Asks a person. Must not block the thread: the lock is renewed while the question stands.
-pub trait Asker: Send + Sync {
+pub trait Prompt: Send + Sync {
     /// Asks, and waits for the answer.
     fn ask<'a>(
         &'a self,
@@ -75,9 +75,9 @@ pub trait Asker: Send + Sync {
 
 /// Both of them.
 #[derive(Clone, Copy)]
-pub struct Audience<'a> {
+pub struct Frontend<'a> {
     /// Who watches.
     pub events: &'a dyn Events,
     /// Who answers.
-    pub asker: &'a dyn Asker,
+    pub prompt: &'a dyn Prompt,
 }

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Live, Ownership, PruneHow, PruneStep};
+use super::{LiveObject, Ownership, PruneMethod, PruneStep};
 use crate::ids::ReleaseId;
 use crate::labels::{
     FIELD_MANAGER, MANAGED_BY, MANAGED_BY_OPM, OWN, shared_field_manager, shared_label,
@@ -15,7 +15,7 @@ use crate::plan::Guard;
 
 /// What a release takes back of itself from an object, which stays as it is otherwise.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Parting {
+pub struct Disown {
     /// The uid the object must have.
     pub uid: String,
     /// The resourceVersion it must have.
@@ -28,12 +28,12 @@ pub struct Parting {
 
 /// How a release parts with a live object. None if it is not this release's, or not its alone to
 /// begin with: then nothing of it may be touched.
-pub fn part_with(
+pub fn disown(
     object: &Map<String, Value>,
     recorded_uid: Option<&str>,
     release: &ReleaseId,
-) -> Option<Parting> {
-    let live = Live::read(object, release);
+) -> Option<Disown> {
+    let live = LiveObject::read(object, release);
     let (own_shared, own_managers) = (shared_label(release), own_managers(release));
     match Ownership::of(&live, recorded_uid, release) {
         Ownership::Mine | Ownership::Shared { mine: true, .. } => {}
@@ -49,7 +49,7 @@ pub fn part_with(
     let labels = labels.into_iter().flatten().filter(goes);
     let managed_fields = metadata.get("managedFields").and_then(Value::as_array);
     let is_own = |entry: &&Value| applies_as(entry, |name| own_managers.iter().any(|o| o == name));
-    Some(Parting {
+    Some(Disown {
         uid: live.uid,
         resource_version: live.resource_version,
         labels: labels.map(|(key, _)| key.clone()).collect(),
@@ -91,7 +91,7 @@ pub fn former_manager(
 
 /// How an object goes that releases share, decided on what is there at this very moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SharedNow {
+pub enum SharedDecision {
     /// Others have it: this release only takes itself back.
     Leave,
     /// Nobody else has it any more: it is deleted.
@@ -106,18 +106,20 @@ pub enum SharedNow {
 }
 
 /// Decides anew about an object that others may have joined or left since the plan was made.
-pub fn shared_now(live: &Live, step: &PruneStep, release: &ReleaseId) -> SharedNow {
+pub fn decide_shared(live: &LiveObject, step: &PruneStep, release: &ReleaseId) -> SharedDecision {
     let last = match Ownership::of(live, step.entry.uid.as_deref(), release) {
         Ownership::Mine | Ownership::Shared { mine: true, .. } => {
             live.shared_with(release).is_empty()
         }
-        Ownership::Shared { mine: false, .. } | Ownership::Anothers(_) => return SharedNow::LetGo,
-        Ownership::Nobodys => return SharedNow::NotMine,
+        Ownership::Shared { mine: false, .. } | Ownership::OtherRelease(_) => {
+            return SharedDecision::LetGo;
+        }
+        Ownership::Unowned => return SharedDecision::NotMine,
     };
     let guarded = Guard::of(&step.entry.identity.group_kind).is_some();
-    match (last, &step.how) {
-        (false, _) => SharedNow::Leave,
-        (true, PruneHow::LeaveShared) if guarded => SharedNow::Guarded,
-        (true, _) => SharedNow::Delete,
+    match (last, &step.method) {
+        (false, _) => SharedDecision::Leave,
+        (true, PruneMethod::LeaveShared) if guarded => SharedDecision::Guarded,
+        (true, _) => SharedDecision::Delete,
     }
 }

@@ -6,7 +6,7 @@ use std::io::{IsTerminal as _, stdout};
 use opm_cluster::SystemClock;
 use opm_core::identity::Identity;
 use opm_engine::ports::Clock as _;
-use opm_engine::status::{Onlooker, Status};
+use opm_engine::status::{Status, StatusObserver};
 
 use super::status::{lock_words, message, summary, table};
 use crate::ui::{Format, Ui};
@@ -74,7 +74,7 @@ impl Watching {
     }
 }
 
-impl Onlooker for Watching {
+impl StatusObserver for Watching {
     fn status(&mut self, status: &Status) {
         if self.redraws {
             let lock = status.lock.as_ref().map(lock_words).unwrap_or_default();

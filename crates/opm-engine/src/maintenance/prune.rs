@@ -8,20 +8,20 @@ use opm_core::protocol::PruneOutcome;
 use opm_core::record::{LogResult, Record};
 
 use super::{ATTEMPTS, nothing_named, unmatched, unwritten};
-use crate::apply::tell::{standing, transferred};
+use crate::apply::tell::{presence, transferred};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Answer, Audience, Clock, Cluster, Question, SecretStore, Stopped};
-use crate::record::Holding;
-use crate::removal::{Removed, Removing, groups};
-use crate::report::{Action, Outcome, Release, Report};
-use crate::request::{Objects, PruneRequest};
+use crate::ports::{Answer, Clock, Cluster, Frontend, Question, SecretStore, Stopped};
+use crate::record::LockGuard;
+use crate::removal::{RemovalOptions, RemovalOutcome, groups};
+use crate::report::{Action, ObjectOutcome, Release, Report};
+use crate::request::{ObjectSelection, PruneRequest};
 use crate::run::{kept, pending, unless_failed};
 
 /// What became of the named objects.
 #[derive(Default)]
 struct Pruned {
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<ObjectOutcome>,
     results: HashMap<Identity, PruneOutcome>,
     stopped: Option<Stopped>,
 }
@@ -31,43 +31,46 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     pub async fn prune(
         &self,
         request: &PruneRequest,
-        audience: Audience<'_>,
+        frontend: Frontend<'_>,
     ) -> Result<Report, Failure> {
         let release = self.existing(&request.release, &request.namespace).await?;
         let mut confirmed = false;
         for _ in 0..ATTEMPTS {
             let patience = request.lock_timeout;
-            let (loaded, opening, warnings) = self.turn_of(&release, patience, audience).await?;
+            let (loaded, acquisition, warnings) =
+                self.turn_of(&release, patience, frontend).await?;
             let named = self.named(request, &loaded.record)?;
             let is_named = |identity: &Identity| named.contains(identity);
-            let checked = self.plan_upkeep(&release, &loaded.record, is_named).await?;
+            let checked = self
+                .plan_maintenance(&release, &loaded.record, is_named)
+                .await?;
             let mut report = Report {
                 release: Some(release.clone()),
                 dry_run: request.dry_run,
                 warnings,
                 ..Report::default()
             };
-            report.resources = standing(&checked.stale);
+            report.resources = presence(&checked.stale);
             report.warnings.extend(transferred(&checked.stale));
             if request.dry_run {
                 let steps = &checked.stale.prune;
-                let pruned = self.prune_steps(steps, request, &release, audience).await;
+                let pruned = self.prune_steps(steps, request, &release, frontend).await;
                 report.resources.extend(pruned.outcomes);
                 return Ok(report);
             }
-            if request.objects == Objects::All && !confirmed {
-                confirm(&named, audience).await?;
+            if request.objects == ObjectSelection::All && !confirmed {
+                confirm(&named, frontend).await?;
                 confirmed = true;
             }
-            let begun = self.begin_upkeep(&release, &loaded, opening, checked, "prune");
-            let Some((applied, holding)) = begun.await? else {
+            let begun = self.begin_maintenance(&release, &loaded, acquisition, checked, "prune");
+            let Some((applied, guard)) = begun.await? else {
                 continue;
             };
-            let work = self.prune_steps(applied.prune(), request, &release, audience);
-            let pruned = self.while_renewing(&holding, work).await;
+            let work = self.prune_steps(applied.prune(), request, &release, frontend);
+            let pruned = self.while_renewing(&guard, work).await;
             report.resources.extend(pruned.outcomes);
-            let settled = applied.settle(&pruned.results, self.server_now());
-            let unpruned = settled.unpruned();
+            let reconciled = applied.reconcile(&pruned.results, self.server_now());
+            let unpruned = reconciled.unpruned();
             let (result, reason) = match (pruned.stopped, unpruned) {
                 (Some(Stopped::Interrupted), _) => (LogResult::Interrupted, None),
                 (Some(Stopped::LockUncertain), _) | (None, true) => (
@@ -76,8 +79,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 ),
                 (None, false) => (LogResult::Succeeded, None),
             };
-            let record = settled.release(&self.ended(result, reason, &report.resources));
-            return self.pruned(record, &holding, report, pruned.stopped).await;
+            let record = reconciled.release(&self.ended(result, reason, &report.resources));
+            return self.pruned(record, &guard, report, pruned.stopped).await;
         }
         Err(Failure::overtaken(&release.name))
     }
@@ -85,16 +88,16 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     async fn pruned(
         &self,
         record: Record,
-        holding: &Holding,
+        guard: &LockGuard,
         mut report: Report,
         stopped: Option<Stopped>,
     ) -> Result<Report, Failure> {
         report.pending = pending(&record);
         report.kept = kept(&record);
-        if let Err(error) = self.write_and_sweep(holding, record).await {
+        if let Err(error) = self.write_and_sweep(guard, record).await {
             return Err(unwritten(error, report));
         }
-        report.warnings.extend(holding.take_notes().await);
+        report.warnings.extend(guard.take_notes().await);
         report.warnings.extend(self.cluster.take_warnings());
         if stopped == Some(Stopped::Interrupted) {
             let message = "interrupted; what was not deleted is not forgotten";
@@ -112,8 +115,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             .map(|kept| &kept.entry.identity)
             .collect();
         let named: Vec<Identity> = match &request.objects {
-            Objects::All => kept.iter().map(|identity| (*identity).clone()).collect(),
-            Objects::Named(selectors) => {
+            ObjectSelection::All => kept.iter().map(|identity| (*identity).clone()).collect(),
+            ObjectSelection::Named(selectors) => {
                 unmatched(selectors, &kept)
                     .map_err(|names| nothing_named("kept object", &names))?;
                 let matches = |identity: &&&Identity| selectors.iter().any(|s| s.matches(identity));
@@ -128,10 +131,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         steps: &[PruneStep],
         request: &PruneRequest,
         release: &Release,
-        audience: Audience<'_>,
+        frontend: Frontend<'_>,
     ) -> Pruned {
         let mut pruned = Pruned::default();
-        let removing = Removing {
+        let removing = RemovalOptions {
             release: &release.id,
             concurrency: request.concurrency,
             dry_run: request.dry_run,
@@ -140,18 +143,19 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             if pruned.stopped.is_some() {
                 break;
             }
-            let tell =
-                |step: &PruneStep, removed: &Removed| note(step, removed, &mut pruned, audience);
+            let tell = |step: &PruneStep, removed: &RemovalOutcome| {
+                note(step, removed, &mut pruned, frontend)
+            };
             self.remove_group(group, removing, tell).await;
         }
         pruned
     }
 }
 
-fn note(step: &PruneStep, removed: &Removed, pruned: &mut Pruned, audience: Audience<'_>) {
+fn note(step: &PruneStep, removed: &RemovalOutcome, pruned: &mut Pruned, frontend: Frontend<'_>) {
     match removed.told(step, Action::Pruned) {
         Ok((outcome, result)) => {
-            audience.events.emit(outcome.event());
+            frontend.events.emit(outcome.event());
             pruned.results.insert(outcome.identity.clone(), result);
             pruned.outcomes.push(outcome);
         }
@@ -159,11 +163,11 @@ fn note(step: &PruneStep, removed: &Removed, pruned: &mut Pruned, audience: Audi
     }
 }
 
-async fn confirm(objects: &[Identity], audience: Audience<'_>) -> Result<(), Failure> {
+async fn confirm(objects: &[Identity], frontend: Frontend<'_>) -> Result<(), Failure> {
     let question = Question::PruneKept {
         objects: objects.to_vec(),
     };
-    match audience.asker.ask(&question).await {
+    match frontend.prompt.ask(&question).await {
         Answer::Yes => Ok(()),
         Answer::No => Err(Failure::new(
             FailureKind::Refused,

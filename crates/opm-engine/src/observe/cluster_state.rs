@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use opm_core::candidate::Candidate;
 use opm_core::identity::{GroupKind, Identity};
-use opm_core::reach::{self, NamespaceState, Surroundings};
+use opm_core::reach::{self, ClusterState, NamespaceState};
 use opm_core::scope::Scopes;
 
 use super::metadata;
@@ -22,11 +22,11 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
     }
 
     /// What the candidate needs of the cluster, as it is.
-    pub(crate) async fn surroundings(
+    pub(crate) async fn cluster_state(
         &self,
         candidate: &Candidate,
         served: &ServedKinds,
-    ) -> Surroundings {
+    ) -> ClusterState {
         let needed: Vec<Identity> = reach::namespaces(candidate)
             .into_iter()
             .map(|name| Identity::new(GroupKind::new("", "Namespace"), None, name))
@@ -39,7 +39,7 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
             .kinds
             .iter()
             .map(|(kind, served)| (kind.clone(), served.versions.clone()));
-        Surroundings {
+        ClusterState {
             kinds: kinds.collect(),
             silent_groups: served.silent_groups.clone(),
             namespaces: namespaces.collect(),

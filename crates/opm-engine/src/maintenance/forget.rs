@@ -12,8 +12,8 @@ use opm_core::record::{LogResult, Record};
 use super::{ATTEMPTS, nothing_named, unmatched, unwritten};
 use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Audience, Clock, Cluster, ErrorKind, SecretStore, Stopped};
-use crate::report::{Action, Outcome, Release, Report};
+use crate::ports::{Clock, Cluster, ErrorKind, Frontend, SecretStore, Stopped};
+use crate::report::{Action, ObjectOutcome, Release, Report};
 use crate::request::ForgetRequest;
 use crate::run::{kept, pending, unless_failed};
 
@@ -22,12 +22,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     pub async fn forget(
         &self,
         request: &ForgetRequest,
-        audience: Audience<'_>,
+        frontend: Frontend<'_>,
     ) -> Result<Report, Failure> {
         let release = self.existing(&request.release, &request.namespace).await?;
         for _ in 0..ATTEMPTS {
             let patience = request.lock_timeout;
-            let (loaded, opening, warnings) = self.turn_of(&release, patience, audience).await?;
+            let (loaded, acquisition, warnings) =
+                self.turn_of(&release, patience, frontend).await?;
             let tracked: Vec<&Identity> = tracked(&loaded.record)
                 .into_iter()
                 .map(|entry| &entry.identity)
@@ -35,18 +36,18 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             unmatched(&request.objects, &tracked)
                 .map_err(|names| nothing_named("tracked object", &names))?;
             let nothing = |_: &Identity| false;
-            let checked = self.plan_upkeep(&release, &loaded.record, nothing).await?;
-            let begun = self.begin_upkeep(&release, &loaded, opening, checked, "forget");
-            let Some((applied, holding)) = begun.await? else {
+            let checked = self
+                .plan_maintenance(&release, &loaded.record, nothing)
+                .await?;
+            let begun = self.begin_maintenance(&release, &loaded, acquisition, checked, "forget");
+            let Some((applied, guard)) = begun.await? else {
                 continue;
             };
             let matches = |identity: &Identity| request.objects.iter().any(|s| s.matches(identity));
-            let parted = self.while_renewing(
-                &holding,
-                self.part_from_all(&release, &loaded.record, matches),
-            );
+            let parted =
+                self.while_renewing(&guard, self.disown_all(&release, &loaded.record, matches));
             let parted = parted.await;
-            let settled = applied.settle(&Default::default(), self.server_now());
+            let reconciled = applied.reconcile(&Default::default(), self.server_now());
             let (result, reason) = match (parted.stopped, parted.failed.is_empty()) {
                 (Some(Stopped::Interrupted), _) => (LogResult::Interrupted, None),
                 (None, true) => (LogResult::Succeeded, None),
@@ -55,7 +56,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                     (LogResult::Failed, Some(reason.to_owned()))
                 }
             };
-            let mut record = settled.release(&self.ended(result, reason, &parted.failed));
+            let mut record = reconciled.release(&self.ended(result, reason, &parted.failed));
             let forgotten = record.forget(|identity| parted.done.contains(identity));
             let resources = forgotten.iter().map(outcome).chain(parted.failed);
             let mut report = Report {
@@ -66,9 +67,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 warnings: warnings.into_iter().chain(parted.warnings).collect(),
                 ..Report::default()
             };
-            return match self.write_and_sweep(&holding, record).await {
+            return match self.write_and_sweep(&guard, record).await {
                 Ok(()) => {
-                    report.warnings.extend(holding.take_notes().await);
+                    report.warnings.extend(guard.take_notes().await);
                     forgot(report, parted.stopped)
                 }
                 Err(error) => Err(unwritten(error, report)),
@@ -78,16 +79,16 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 
     /// Takes the release's labels off everything that is to be forgotten.
-    async fn part_from_all(
+    async fn disown_all(
         &self,
         release: &Release,
         record: &Record,
         matches: impl Fn(&Identity) -> bool,
-    ) -> Parted {
-        let mut parted = Parted::default();
+    ) -> DisownResults {
+        let mut parted = DisownResults::default();
         for entry in tracked(record).into_iter().filter(|e| matches(&e.identity)) {
             let (identity, uid) = (&entry.identity, entry.uid.as_deref());
-            match self.part_from(identity, uid, &release.id).await {
+            match self.disown_object(identity, uid, &release.id).await {
                 Ok(()) => _ = parted.done.insert(identity.clone()),
                 Err(error) => match error.kind {
                     ErrorKind::Stopped(stopped) => {
@@ -102,7 +103,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                              {error}"
                         ));
                     }
-                    _ => parted.failed.push(Outcome {
+                    _ => parted.failed.push(ObjectOutcome {
                         action: Action::Failed,
                         reason: Some(format!("its labels could not be removed: {error}")),
                         ..outcome(entry)
@@ -116,10 +117,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
 
 /// What became of the labels.
 #[derive(Default)]
-struct Parted {
+struct DisownResults {
     /// What may be struck off the record.
     done: HashSet<Identity>,
-    failed: Vec<Outcome>,
+    failed: Vec<ObjectOutcome>,
     warnings: Vec<String>,
     /// Set when it was cut short.
     stopped: Option<Stopped>,
@@ -144,8 +145,8 @@ fn tracked(record: &Record) -> Vec<&Entry> {
     inventory.chain(pending).chain(kept).collect()
 }
 
-fn outcome(entry: &Entry) -> Outcome {
-    Outcome {
+fn outcome(entry: &Entry) -> ObjectOutcome {
+    ObjectOutcome {
         identity: entry.identity.clone(),
         version: entry.version.clone(),
         component: entry.component.clone(),
