@@ -16,7 +16,7 @@ pub use cluster::{
 };
 pub use frontend::{Answer, Events, Frontend, Prompt, Question};
 pub use gate::{Gate, Stopped};
-pub use renderer::{RenderRequest, Renderer};
+pub use renderer::{RenderFailure, RenderRequest, Renderer};
 pub use secrets::{
     RemoveOutcome, SecretContent, SecretStore, SecretVersion, StoredSecret, WriteOutcome,
 };

@@ -123,13 +123,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             Some(values) if !unread => values,
             _ => return Err(failure),
         };
-        let rendering = RenderRequest {
-            module: &change.module,
-            values: &values.0,
-            release: &release.name,
-            namespace: &release.namespace,
+        let request = RenderRequest {
+            module: change.module.clone(),
+            values: values.0.clone(),
+            release: release.name.clone(),
+            namespace: release.namespace.clone(),
         };
-        match rollback.renderer.render(&rendering) {
+        let cancel = tokio_util::sync::CancellationToken::new();
+        match rollback.renderer.render(&request, &cancel).await {
             Ok(rendered) => Ok(RestoredChange {
                 change: change.clone(),
                 rendered,

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use futures::future::BoxFuture;
 use opm_core::rendered::Rendered;
-use opm_engine::ports::{RenderRequest, Renderer};
+use opm_engine::ports::{RenderFailure, RenderRequest, Renderer};
 use opm_engine::request::RollbackRequest;
 use opm_render::{CueSettings, Inputs, ModuleRef, Values, load};
+use tokio_util::sync::CancellationToken;
 
 use super::deploy_args::DeployArgs;
 use super::release_arg::ReleaseArg;
@@ -65,7 +67,21 @@ struct RollbackRenderer<'a> {
 }
 
 impl Renderer for RollbackRenderer<'_> {
-    fn render(&self, what: &RenderRequest<'_>) -> Result<Rendered, String> {
+    fn render<'a>(
+        &'a self,
+        request: &'a RenderRequest,
+        _cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<Rendered, RenderFailure>> {
+        let rendered = self.render_now(request).map_err(|message| RenderFailure {
+            message,
+            hints: Vec::new(),
+        });
+        Box::pin(async move { rendered })
+    }
+}
+
+impl RollbackRenderer<'_> {
+    fn render_now(&self, what: &RenderRequest) -> Result<Rendered, String> {
         let module = self.source(what)?;
         // A module without values takes none, not even an empty set.
         let values = match what.values.trim() {
@@ -84,7 +100,7 @@ impl Renderer for RollbackRenderer<'_> {
 }
 
 impl RollbackRenderer<'_> {
-    fn source(&self, what: &RenderRequest<'_>) -> Result<ModuleRef, String> {
+    fn source(&self, what: &RenderRequest) -> Result<ModuleRef, String> {
         if let Some(directory) = &self.directory {
             return Ok(ModuleRef::Directory(directory.clone()));
         }
