@@ -5,7 +5,7 @@
 //! with its uid.
 
 use opm_engine::ports::{
-    ApiError, ApplyObject, ApplyResponse, Detail, ErrorKind, Gate, Precondition,
+    ApiError, ApplyObject, ApplyResponse, Detail, ApiErrorKind, Gate, Precondition,
 };
 use serde_json::{Map, Value, json};
 
@@ -72,7 +72,7 @@ impl ClusterClient {
             });
         }
         Err(ApiError {
-            kind: ErrorKind::AlreadyExists,
+            kind: ApiErrorKind::AlreadyExists,
             ..error
         })
     }
@@ -88,7 +88,7 @@ impl ClusterClient {
         let call = place.get(&request.identity.name, Detail::Metadata)?;
         let answer = match self.read(&call).await {
             Ok(answer) => answer,
-            Err(error) if error.kind == ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind == ApiErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
         let live = read_object(&answer, request)?;
@@ -122,7 +122,7 @@ impl ClusterClient {
 /// No resourceVersion was sent, so this conflict is one between the server's own read and
 /// write; it gave up after a few tries.
 fn lost_a_race(error: &ApiError) -> bool {
-    error.kind == ErrorKind::Stale
+    error.kind == ApiErrorKind::Stale
         && error.status == Some(409)
         && error.message.contains("the object has been modified")
 }

@@ -1,7 +1,7 @@
 //! One delete, guarded by uid, with everything in its body.
 
 use opm_engine::ports::{
-    ApiError, DeleteObject, DeleteOutcome, ErrorKind, Gate, Propagation, RemoveOutcome,
+    ApiError, DeleteObject, DeleteOutcome, ApiErrorKind, Gate, Propagation, RemoveOutcome,
 };
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ impl ClusterClient {
         let place = place(kind, &served, request.identity.namespace.as_deref());
         let call = place.delete(&request.identity.name, &body(request))?;
         let done = self.exchange(&call, SendOptions::writing(self, gate)).await;
-        if matches!(&done.result, Err(error) if error.kind == ErrorKind::KindNotServed) {
+        if matches!(&done.result, Err(error) if error.kind == ApiErrorKind::KindNotServed) {
             return self.deleted_with_its_kind(request).await;
         }
         outcome(done)
@@ -57,7 +57,7 @@ impl ClusterClient {
         let call: Call = secrets(Some(namespace)).delete(name, &options)?;
         let done = self.exchange(&call, SendOptions::writing(self, gate)).await;
         match &done.result {
-            Err(error) if error.kind == ErrorKind::Stale => Ok(RemoveOutcome::Lost),
+            Err(error) if error.kind == ApiErrorKind::Stale => Ok(RemoveOutcome::Lost),
             _ => outcome(done).map(|_| RemoveOutcome::Gone),
         }
     }
@@ -71,10 +71,10 @@ fn outcome(done: Exchange) -> Result<DeleteOutcome, ApiError> {
     };
     match error.kind {
         // After an attempt that was not answered, it is that one which succeeded.
-        ErrorKind::NotFound if done.in_doubt => Ok(DeleteOutcome::Gone),
-        ErrorKind::NotFound | ErrorKind::NamespaceMissing => Ok(DeleteOutcome::WasGone),
-        ErrorKind::Stale if another_uid(&error) => Ok(DeleteOutcome::WasGone),
-        ErrorKind::Stale if already_terminating(&error) => Ok(DeleteOutcome::Accepted),
+        ApiErrorKind::NotFound if done.in_doubt => Ok(DeleteOutcome::Gone),
+        ApiErrorKind::NotFound | ApiErrorKind::NamespaceMissing => Ok(DeleteOutcome::WasGone),
+        ApiErrorKind::Stale if another_uid(&error) => Ok(DeleteOutcome::WasGone),
+        ApiErrorKind::Stale if already_terminating(&error) => Ok(DeleteOutcome::Accepted),
         _ => Err(error),
     }
 }
@@ -222,20 +222,20 @@ mod tests {
         let uid = "the UID in the precondition (A) does not match the UID in record (B)";
         let version = "the ResourceVersion in the precondition (1) does not match";
         assert_eq!(
-            outcome(says(ErrorKind::NotFound, "", false)).unwrap(),
+            outcome(says(ApiErrorKind::NotFound, "", false)).unwrap(),
             DeleteOutcome::WasGone
         );
         assert_eq!(
-            outcome(says(ErrorKind::NotFound, "", true)).unwrap(),
+            outcome(says(ApiErrorKind::NotFound, "", true)).unwrap(),
             DeleteOutcome::Gone
         );
         assert_eq!(
-            outcome(says(ErrorKind::Stale, uid, false)).unwrap(),
+            outcome(says(ApiErrorKind::Stale, uid, false)).unwrap(),
             DeleteOutcome::WasGone
         );
-        assert!(outcome(says(ErrorKind::Stale, version, false)).is_err());
-        assert!(outcome(says(ErrorKind::KindNotServed, "", false)).is_err());
-        assert!(outcome(says(ErrorKind::Forbidden, "", true)).is_err());
+        assert!(outcome(says(ApiErrorKind::Stale, version, false)).is_err());
+        assert!(outcome(says(ApiErrorKind::KindNotServed, "", false)).is_err());
+        assert!(outcome(says(ApiErrorKind::Forbidden, "", true)).is_err());
     }
 
     #[test]

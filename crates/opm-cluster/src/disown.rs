@@ -1,7 +1,7 @@
 //! Taking labels and field managers off one object: a merge patch that names the uid and the
 //! version it was made for.
 
-use opm_engine::ports::{ApiError, DisownObject, ErrorKind, Gate};
+use opm_engine::ports::{ApiError, DisownObject, ApiErrorKind, Gate};
 use serde_json::{Map, Value, json};
 
 use crate::client::ClusterClient;
@@ -22,8 +22,8 @@ impl ClusterClient {
         match done.result {
             Ok(_) => Ok(()),
             // What is gone has moved on, too.
-            Err(error) if error.kind == ErrorKind::NotFound => Err(ApiError {
-                kind: ErrorKind::Stale,
+            Err(error) if error.kind == ApiErrorKind::NotFound => Err(ApiError {
+                kind: ApiErrorKind::Stale,
                 ..error
             }),
             Err(error) => Err(error),

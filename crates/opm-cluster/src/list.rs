@@ -4,7 +4,7 @@
 //! apiVersion and kind that they have when read alone, which lists leave out.
 
 use opm_core::identity::GroupKind;
-use opm_engine::ports::{ApiError, Detail, ErrorKind, ServedKind, Timestamp};
+use opm_engine::ports::{ApiError, Detail, ApiErrorKind, ServedKind, Timestamp};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -182,7 +182,7 @@ pub(crate) fn unreadable(what: &str, error: &serde_json::Error) -> ApiError {
     // The parser's own words may quote the text it stumbled over.
     let place = format!("line {}, column {}", error.line(), error.column());
     local_error(
-        ErrorKind::Rejected,
+        ApiErrorKind::Rejected,
         format!("failed to read the server's answer about {what} ({place})"),
     )
 }

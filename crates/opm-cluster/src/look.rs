@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::future::join_all;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::scope::Scope;
-use opm_engine::ports::{ApiError, Detail, ErrorKind, Found, ServedKinds};
+use opm_engine::ports::{ApiError, Detail, ApiErrorKind, Found, ServedKinds};
 use tokio::sync::Semaphore;
 
 use crate::client::ClusterClient;
@@ -169,7 +169,7 @@ impl ClusterClient {
         let found = match answer.and_then(|answer| present(&answer, kind, id)) {
             Ok(object) => Found::Present(object),
             Err(error) => match error.kind {
-                ErrorKind::NotFound | ErrorKind::NamespaceMissing => Found::Absent,
+                ApiErrorKind::NotFound | ApiErrorKind::NamespaceMissing => Found::Absent,
                 _ => Found::Failed(error),
             },
         };
@@ -179,7 +179,7 @@ impl ClusterClient {
     /// A kind that discovery knew and the server then did not: asked once more, so that the
     /// objects of a definition that was just removed are absent, and others are not.
     async fn settle_unserved(&self, looks: &mut Looks) {
-        let unserved = |found: &Found| matches!(found, Found::Failed(error) if error.kind == ErrorKind::KindNotServed);
+        let unserved = |found: &Found| matches!(found, Found::Failed(error) if error.kind == ApiErrorKind::KindNotServed);
         if !looks.values().any(unserved) {
             return;
         }
@@ -196,7 +196,7 @@ impl ClusterClient {
 
 /// A list that may not be made, or not in full, says nothing about single objects.
 fn may_be_read_one_by_one(error: &ApiError) -> bool {
-    matches!(error.kind, ErrorKind::Forbidden | ErrorKind::TooLarge)
+    matches!(error.kind, ApiErrorKind::Forbidden | ApiErrorKind::TooLarge)
         || matches!(error.status, Some(405 | 410))
 }
 
@@ -257,7 +257,7 @@ fn wrong_scope(id: &Identity, scope: Scope) -> ApiError {
         Scope::Cluster => "outside of namespaces",
     };
     local_error(
-        ErrorKind::Rejected,
+        ApiErrorKind::Rejected,
         format!("{id}: objects of this kind live {lives}"),
     )
 }

@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 use http::Method;
-use opm_engine::ports::{ApiError, Detail, ErrorKind};
+use opm_engine::ports::{ApiError, Detail, ApiErrorKind};
 use serde_json::{Value, json};
 
 const JSON: &str = "application/json";
@@ -277,7 +277,7 @@ impl Query {
 fn segment(text: &str) -> Result<String, ApiError> {
     if text.is_empty() || text == "." || text == ".." || text.contains(['/', '%']) {
         return Err(ApiError {
-            kind: ErrorKind::Rejected,
+            kind: ApiErrorKind::Rejected,
             status: None,
             reason: String::new(),
             message: format!("{text:?} cannot be part of a request's path"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use opm_engine::ports::{
-    ApiError, ErrorKind, SecretContent, SecretVersion, StoredSecret, Timestamp,
+    ApiError, ApiErrorKind, SecretContent, SecretVersion, StoredSecret, Timestamp,
 };
 use serde_json::{Map, Value, json};
 
@@ -161,7 +161,7 @@ fn data(object: &Object) -> Result<BTreeMap<String, Vec<u8>>, ApiError> {
             let decoded = STANDARD.decode(value.as_str().unwrap_or_default());
             let bytes = decoded.map_err(|_| {
                 let message = format!("the server sent a Secret whose `data.{key}` is not base64");
-                local_error(ErrorKind::Rejected, message)
+                local_error(ApiErrorKind::Rejected, message)
             })?;
             Ok((key.clone(), bytes))
         })

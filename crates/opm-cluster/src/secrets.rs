@@ -2,7 +2,7 @@
 //! looked up rather than guessed.
 
 use opm_engine::ports::{
-    ApiError, Detail, ErrorKind, Gate, RemoveOutcome, SecretContent, SecretStore, SecretVersion,
+    ApiError, Detail, ApiErrorKind, Gate, RemoveOutcome, SecretContent, SecretStore, SecretVersion,
     StoredSecret, Timestamp, WriteOutcome,
 };
 
@@ -192,7 +192,7 @@ impl ClusterClient {
 fn is_gone(error: &ApiError) -> bool {
     matches!(
         error.kind,
-        ErrorKind::NotFound | ErrorKind::NamespaceMissing
+        ApiErrorKind::NotFound | ApiErrorKind::NamespaceMissing
     )
 }
 
@@ -200,10 +200,10 @@ fn is_gone(error: &ApiError) -> bool {
 fn is_lost(error: &ApiError) -> bool {
     matches!(
         error.kind,
-        ErrorKind::Stale
-            | ErrorKind::AlreadyExists
-            | ErrorKind::FieldConflict
-            | ErrorKind::NotFound
+        ApiErrorKind::Stale
+            | ApiErrorKind::AlreadyExists
+            | ApiErrorKind::FieldConflict
+            | ApiErrorKind::NotFound
     )
 }
 

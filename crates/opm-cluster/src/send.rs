@@ -10,7 +10,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, DATE, RETRY_AFTER};
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use kube::client::Body;
-use opm_engine::ports::{ApiError, ErrorKind, Gate, Stopped, Timestamp};
+use opm_engine::ports::{ApiError, ApiErrorKind, Gate, Stopped, Timestamp};
 
 use crate::client::ClusterClient;
 use crate::errors::{RequestedResource, StatusBody, classify};
@@ -239,7 +239,7 @@ pub(crate) fn to_http(call: &Call) -> Result<Request<Body>, http::Error> {
 fn http_request(call: &Call) -> Result<Request<Body>, FailedAttempt> {
     to_http(call).map_err(|error| FailedAttempt {
         failure: AttemptFailure::Permanent,
-        error: local_error(ErrorKind::Rejected, format!("no such request: {error}")),
+        error: local_error(ApiErrorKind::Rejected, format!("no such request: {error}")),
     })
 }
 
@@ -260,12 +260,12 @@ fn broken_body(error: &(dyn StdError + Send + Sync + 'static)) -> FailedAttempt 
         let message = "the server's answer is too large to be read".to_owned();
         return FailedAttempt {
             failure: AttemptFailure::Permanent,
-            error: local_error(ErrorKind::TooLarge, message),
+            error: local_error(ApiErrorKind::TooLarge, message),
         };
     }
     FailedAttempt {
         failure: AttemptFailure::NoAnswer,
-        error: local_error(ErrorKind::Unreachable, chain(error)),
+        error: local_error(ApiErrorKind::Unreachable, chain(error)),
     }
 }
 
@@ -273,17 +273,17 @@ fn timed_out(after: Duration) -> FailedAttempt {
     let message = format!("no answer within {} s", after.as_secs_f32());
     FailedAttempt {
         failure: AttemptFailure::NoAnswer,
-        error: local_error(ErrorKind::Unreachable, message),
+        error: local_error(ApiErrorKind::Unreachable, message),
     }
 }
 
 /// What kept a request from being answered.
 pub(crate) fn unreachable_error(error: &kube::Error) -> ApiError {
-    local_error(ErrorKind::Unreachable, network_message(error))
+    local_error(ApiErrorKind::Unreachable, network_message(error))
 }
 
 /// An error that is not an answer of the server.
-pub(crate) fn local_error(kind: ErrorKind, message: String) -> ApiError {
+pub(crate) fn local_error(kind: ApiErrorKind, message: String) -> ApiError {
     ApiError {
         kind,
         status: None,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::future::try_join_all;
 use opm_core::identity::{GroupKind, Identity};
-use opm_engine::ports::{ApiError, Detail, ErrorKind, Found, ServedKind, WatchEvent};
+use opm_engine::ports::{ApiError, Detail, ApiErrorKind, Found, ServedKind, WatchEvent};
 use tokio::sync::mpsc::{Sender, channel};
 
 use crate::client::ClusterClient;
@@ -138,10 +138,10 @@ impl ClusterClient {
             };
             match self.list_and_watch(group, &served, events).await {
                 Ok(()) => {}
-                Err(error) if error.kind == ErrorKind::Forbidden => {
+                Err(error) if error.kind == ApiErrorKind::Forbidden => {
                     return self.poll(group, events).await;
                 }
-                Err(error) if error.kind == ErrorKind::KindNotServed => {
+                Err(error) if error.kind == ApiErrorKind::KindNotServed => {
                     self.discover().await?;
                 }
                 Err(error) => return Err(error),
@@ -284,7 +284,7 @@ fn wanted(group: &WatchGroup, object: &Object) -> Option<Identity> {
 
 /// Worth another try.
 fn is_passing(error: &ApiError) -> bool {
-    error.kind == ErrorKind::Unreachable || error.status.is_some_and(|status| status >= 500)
+    error.kind == ApiErrorKind::Unreachable || error.status.is_some_and(|status| status >= 500)
 }
 
 #[cfg(test)]

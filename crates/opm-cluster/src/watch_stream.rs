@@ -6,7 +6,7 @@ use http::HeaderValue;
 use http::header::ACCEPT_ENCODING;
 use http_body_util::BodyExt as _;
 use kube::client::Body;
-use opm_engine::ports::{ApiError, ErrorKind};
+use opm_engine::ports::{ApiError, ApiErrorKind};
 use serde::Deserialize;
 
 use crate::client::ClusterClient;
@@ -107,7 +107,7 @@ impl ClusterClient {
 
     async fn open_body(&self, call: &Call) -> Result<Body, StreamEnd> {
         let mut request = to_http(call).map_err(|error| {
-            StreamEnd::Failed(local_error(ErrorKind::Rejected, error.to_string()))
+            StreamEnd::Failed(local_error(ApiErrorKind::Rejected, error.to_string()))
         })?;
         // A compressed stream holds lines back.
         request
@@ -120,7 +120,7 @@ impl ClusterClient {
             Err(_) => {
                 let message = "no answer to a watch".to_owned();
                 return Err(StreamEnd::Failed(local_error(
-                    ErrorKind::Unreachable,
+                    ApiErrorKind::Unreachable,
                     message,
                 )));
             }

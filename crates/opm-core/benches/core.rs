@@ -11,7 +11,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use opm_core::candidate::{Candidate, Selection};
-use opm_core::check::{self, Adopt, CheckContext, LiveObject, Observed, Seen};
+use opm_core::check::{self, Adopt, CheckContext, LiveObject, Observed};
+use opm_core::observation::Observation;
 use opm_core::diff::diff;
 use opm_core::digest::ManifestDigest;
 use opm_core::entry::Entry;
@@ -287,14 +288,14 @@ fn observed(plan: &Plan, candidate: &Candidate) -> Observed {
             "managedFields": [{"manager": "opm", "operation": "Apply"}],
         }});
         let object = object.as_object().cloned().unwrap_or_default();
-        Seen::Present(Box::new(LiveObject::read(&object, &candidate.owner.id)))
+        Observation::Present(LiveObject::read(&object, &candidate.owner.id))
     };
     let applied = plan.applies().map(|planned| {
         let entry = &planned.object.entry;
         let seen = planned
             .recorded_uid
             .as_deref()
-            .map_or(Seen::Absent, |uid| live(entry, uid));
+            .map_or(Observation::Absent, |uid| live(entry, uid));
         (entry.identity.clone(), seen)
     });
     let stale = plan.stale.iter().map(|stale| {

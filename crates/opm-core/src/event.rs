@@ -3,6 +3,8 @@
 //! A terminal, JSON lines and later interfaces consume the same events. They tell what happened;
 //! the result of a run is its report, never something that has to be put together from here.
 
+use std::fmt;
+
 use crate::identity::Identity;
 
 /// What happened to one object. A dry run says what would happen.
@@ -103,6 +105,30 @@ pub enum Wait {
     Rest(std::time::Duration),
 }
 
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lock(holder) => write!(f, "waiting for the lock of {holder}"),
+            Self::Ready(objects) => write!(f, "waiting until ready: {}", some_of(objects)),
+            Self::Gone(objects) => write!(f, "waiting until gone: {}", some_of(objects)),
+            Self::Rest(rest) => write!(
+                f,
+                "waiting {} s: a request of an earlier run may still land",
+                rest.as_secs()
+            ),
+        }
+    }
+}
+
+/// The first few, and how many more.
+fn some_of(objects: &[Identity]) -> String {
+    let first: Vec<String> = objects.iter().take(3).map(ToString::to_string).collect();
+    match objects.len().saturating_sub(first.len()) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -148,6 +174,4 @@ pub enum Event {
         /// The change that is current now; none when the release is gone.
         change: Option<String>,
     },
-    /// Something that the user should know.
-    Warning(String),
 }

@@ -7,5 +7,5 @@
 mod refusal;
 mod table;
 
-pub use refusal::{Cause, Rejection, immutable_fields};
+pub use refusal::immutable_fields;
 pub use table::changed_immutable_fields;

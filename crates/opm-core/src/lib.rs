@@ -6,6 +6,7 @@
 
 #![deny(missing_docs)]
 
+pub mod api_error;
 pub mod autoscale;
 pub mod candidate;
 pub mod canonical;
@@ -15,6 +16,7 @@ pub mod digest;
 pub mod drift;
 pub mod entry;
 pub mod event;
+pub mod failure;
 pub mod feature;
 pub mod health;
 pub mod history;
@@ -25,6 +27,7 @@ pub mod labels;
 pub mod manifest;
 pub mod name;
 pub mod nearest;
+pub mod observation;
 pub mod plan;
 pub mod protocol;
 pub mod reach;

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 use crate::candidate::Candidate;
+use crate::failure::Remedy;
 use crate::identity::GroupKind;
 use crate::manifest::Manifest;
 use crate::name::NamespaceName;
@@ -216,21 +217,21 @@ pub fn defined_by(manifest: &Manifest) -> Vec<(GroupKind, String)> {
 }
 
 impl MissingRequirement {
-    /// What to do next.
-    pub fn hint(&self, own: &NamespaceName) -> Option<String> {
+    /// What to do next, for a release in the namespace `own`.
+    pub fn remedy(&self, own: &NamespaceName) -> Option<Remedy> {
         match self {
             Self::NoNamespace(namespace) if namespace == own.as_str() => {
-                Some(format!("--create-namespace creates namespace {namespace}"))
+                Some(Remedy::CreateNamespace(namespace.clone()))
             }
             Self::NoNamespace(namespace) => {
-                Some(format!("create namespace {namespace}, or render it"))
+                Some(format!("create namespace {namespace}, or render it").into())
             }
             Self::TerminatingNamespace(_) => {
-                Some("wait until the namespace is gone, and apply again".to_owned())
+                Some("wait until the namespace is gone, and apply again".into())
             }
-            Self::UnknownKind(_) => Some(
-                "install what defines the kind, or add its definition to the module".to_owned(),
-            ),
+            Self::UnknownKind(_) => {
+                Some("install what defines the kind, or add its definition to the module".into())
+            }
             Self::UnknownVersion { .. }
             | Self::SilentGroup { .. }
             | Self::NamespaceUnknown { .. } => None,

@@ -3,9 +3,8 @@
 //! How it is found out is `apply/rehearse`'s business. Values of Secrets are not in here: what
 //! the core masks, it does not keep.
 
-use opm_core::check::LabelledRelease as OtherRelease;
+use opm_core::check::TransferredObject;
 use opm_core::diff::FieldChange;
-use opm_core::entry::Entry;
 use opm_core::ids::ChangeId;
 
 use crate::failure::Failure;
@@ -28,17 +27,8 @@ impl Difference {
     }
 }
 
-/// An object that another release has by now.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LetGo {
-    /// Which object.
-    pub entry: Entry,
-    /// Whose it is.
-    pub to: OtherRelease,
-}
-
 /// What an apply would do.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct DiffReport {
     /// The release.
     pub release: Release,
@@ -51,7 +41,7 @@ pub struct DiffReport {
     /// Every object that the plan names, in the order of the plan.
     pub objects: Vec<Difference>,
     /// Objects that the release would let go of, because they are another's by now.
-    pub transferred: Vec<LetGo>,
+    pub transferred: Vec<TransferredObject>,
     /// Objects that would still have to be cleaned up.
     pub pending: Vec<TrackedObject>,
     /// Objects that would be left standing on purpose.

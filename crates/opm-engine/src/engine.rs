@@ -1,13 +1,30 @@
-//! The engine: the ports, and what holds for every use case of one run.
+//! The engine: every use case, over one backend, for any number of callers at a time.
 //!
-//! Every use case is one method, in a file or directory of its own beside this one.
+//! Nothing of one call is kept here: each becomes a [`Run`], which has its own copy of the
+//! backend, its own cancellation and its own lock. The use cases themselves are in the files and
+//! directories of their names.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 pub use opm_core::protocol::Timing;
+use opm_core::record::size::MAX_RECORD_BYTES;
+use tracing::Instrument as _;
 
-use crate::ports::Gate;
+use crate::diff::DiffReport;
+use crate::failure::Failure;
+use crate::history::{Comparison, History, ShownManifests, ShownValues};
+use crate::list::Listing;
+use crate::ports::{Backend, Caller, Renderer};
+use crate::repair::RepairReport;
+use crate::report::Report;
+use crate::request::{
+    ApplyRequest, CompareRequest, DeleteRequest, ForgetRequest, HistoryRequest, ListRequest,
+    PruneRequest, RepairRequest, RollbackRequest, ShowRequest, StatusRequest, UnlockRequest,
+};
+use crate::run::Run;
+use crate::status::{Status, StatusObserver};
 
 /// Who acts, and from where. Goes into the lock and the log.
 #[derive(Debug, Clone)]
@@ -16,7 +33,7 @@ pub struct Actor {
     pub who: String,
     /// The name of this machine.
     pub host: String,
-    /// The pipeline that this run is a part of, in words, if it is one's.
+    /// The pipeline that this process is a part of, in words, if it is one's.
     pub pipeline: Option<String>,
     /// The id of this process.
     pub pid: u64,
@@ -24,14 +41,31 @@ pub struct Actor {
     pub boot: Option<String>,
     /// Which pid namespace the pid belongs to, if the machine says so.
     pub pid_namespace: Option<String>,
-    /// The version of `opm`.
+    /// The version of the program.
     pub version: String,
     /// Whether a process of this machine is alive. Asked only of pids that belong to the same
     /// machine, boot and pid namespace.
     pub is_alive: fn(u64) -> bool,
 }
 
-/// What holds for every use case of one run.
+impl Actor {
+    /// An actor of whom nothing is known but a name: its locks expire, and are never taken over
+    /// because their holder is seen to be dead.
+    pub fn named(who: impl Into<String>) -> Self {
+        Self {
+            who: who.into(),
+            host: "unknown".to_owned(),
+            pipeline: None,
+            pid: u64::from(std::process::id()),
+            boot: None,
+            pid_namespace: None,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            is_alive: |_| true,
+        }
+    }
+}
+
+/// What holds for every use case.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Who acts.
@@ -44,34 +78,201 @@ pub struct Settings {
     pub features: BTreeMap<String, bool>,
 }
 
-/// The use cases, over a cluster, a store for records and a clock.
-#[derive(Debug)]
-pub struct Engine<C, S, K> {
-    pub(crate) cluster: C,
-    pub(crate) secrets: S,
-    pub(crate) clock: K,
-    pub(crate) gate: Arc<Gate>,
-    pub(crate) settings: Settings,
+impl Settings {
+    /// The settings of an actor, with everything else as it is when nobody says otherwise.
+    pub fn of(actor: Actor) -> Self {
+        let features = opm_core::feature::Defaults::shipped();
+        let features = opm_core::feature::FeatureSet::new(features, Default::default());
+        Self {
+            actor,
+            timing: Timing::default(),
+            record_limit: MAX_RECORD_BYTES,
+            features: features.states(),
+        }
+    }
 }
 
-impl<C, S, K> Engine<C, S, K> {
-    /// Whether a feature is on in this run.
-    pub(crate) fn has(&self, feature: &str) -> bool {
-        self.settings
-            .features
-            .get(feature)
-            .copied()
-            .unwrap_or(false)
+/// The use cases, over a cluster, its records and the clocks.
+///
+/// One engine serves any number of releases and callers at a time; every future it returns is
+/// [`Send`].
+#[derive(Debug)]
+pub struct Engine<B> {
+    backend: B,
+    settings: Settings,
+    /// How many runs there have been: tells those apart that begin at the same moment.
+    runs: AtomicU64,
+}
+
+/// One use case: a run of its own, in a span of its own.
+macro_rules! run {
+    ($self:ident, $caller:ident, $name:literal, |$run:ident| $work:expr) => {{
+        let number = $self.runs.fetch_add(1, Ordering::Relaxed);
+        let $run = Run::new(&$self.backend, &$self.settings, number, $caller);
+        let span = tracing::info_span!("run", command = $name);
+        async { $work.await }.instrument(span).await
+    }};
+}
+
+impl<B: Backend> Engine<B> {
+    /// An engine over a backend.
+    pub fn new(backend: B, settings: Settings) -> Self {
+        Self {
+            backend,
+            settings,
+            runs: AtomicU64::new(0),
+        }
     }
 
-    /// An engine over these ports. The gate is shared with whoever handles interrupts.
-    pub fn new(cluster: C, secrets: S, clock: K, gate: Arc<Gate>, settings: Settings) -> Self {
-        Self {
-            cluster,
-            secrets,
-            clock,
-            gate,
-            settings,
-        }
+    /// Applies a rendered module: makes the release what is rendered, removes what became stale,
+    /// and records it.
+    pub async fn apply(
+        &self,
+        request: &ApplyRequest,
+        caller: &Caller<'_>,
+    ) -> Result<Report, Failure> {
+        run!(self, caller, "apply", |run| run.apply(request))
+    }
+
+    /// What applying a rendered module would do. Nothing is written, and no lock is taken.
+    pub async fn diff(
+        &self,
+        request: &ApplyRequest,
+        caller: &Caller<'_>,
+    ) -> Result<DiffReport, Failure> {
+        run!(self, caller, "diff", |run| run
+            .unless_cancelled(run.diff(request)))
+    }
+
+    /// Applies a change of the history again. `renderer` renders its module once more where the
+    /// change's manifests are not kept.
+    pub async fn rollback(
+        &self,
+        request: &RollbackRequest,
+        renderer: &dyn Renderer,
+        caller: &Caller<'_>,
+    ) -> Result<Report, Failure> {
+        run!(self, caller, "rollback", |run| run
+            .rollback(request, renderer))
+    }
+
+    /// Deletes a release, or one of its components.
+    pub async fn delete(
+        &self,
+        request: &DeleteRequest,
+        caller: &Caller<'_>,
+    ) -> Result<Report, Failure> {
+        run!(self, caller, "delete", |run| run.delete(request))
+    }
+
+    /// Deletes kept objects by name.
+    pub async fn prune(
+        &self,
+        request: &PruneRequest,
+        caller: &Caller<'_>,
+    ) -> Result<Report, Failure> {
+        run!(self, caller, "prune", |run| run.prune(request))
+    }
+
+    /// Stops tracking objects, and deletes nothing.
+    pub async fn forget(
+        &self,
+        request: &ForgetRequest,
+        caller: &Caller<'_>,
+    ) -> Result<Report, Failure> {
+        run!(self, caller, "forget", |run| run.forget(request))
+    }
+
+    /// Removes the lock of a dead holder, after showing it. A lock that is still renewed is not
+    /// touched.
+    pub async fn unlock(
+        &self,
+        request: &UnlockRequest,
+        caller: &Caller<'_>,
+    ) -> Result<Report, Failure> {
+        run!(self, caller, "unlock", |run| run.unlock(request))
+    }
+
+    /// Rebuilds a release's record, after showing what it found.
+    pub async fn repair(
+        &self,
+        request: &RepairRequest,
+        caller: &Caller<'_>,
+    ) -> Result<RepairReport, Failure> {
+        run!(self, caller, "repair", |run| run.repair(request))
+    }
+
+    /// How a release stands.
+    pub async fn status(
+        &self,
+        request: &StatusRequest,
+        caller: &Caller<'_>,
+    ) -> Result<Status, Failure> {
+        run!(self, caller, "status", |run| run
+            .unless_cancelled(run.status(request)))
+    }
+
+    /// Tells how a release stands, now and whenever that changes, until the time is over or the
+    /// caller cancels. Answers with the last status.
+    pub async fn watch_status(
+        &self,
+        request: &StatusRequest,
+        timeout: Option<Duration>,
+        observer: &mut dyn StatusObserver,
+        caller: &Caller<'_>,
+    ) -> Result<Status, Failure> {
+        run!(self, caller, "status", |run| run.unless_cancelled(
+            run.watch_status(request, timeout, observer)
+        ))
+    }
+
+    /// Lists releases.
+    pub async fn list(
+        &self,
+        request: &ListRequest,
+        caller: &Caller<'_>,
+    ) -> Result<Listing, Failure> {
+        run!(self, caller, "list", |run| run
+            .unless_cancelled(run.list(request)))
+    }
+
+    /// The changes and the deployments of a release.
+    pub async fn history(
+        &self,
+        request: &HistoryRequest,
+        caller: &Caller<'_>,
+    ) -> Result<History, Failure> {
+        run!(self, caller, "history", |run| run
+            .unless_cancelled(run.history(request)))
+    }
+
+    /// What a change changed against the one before it, or how any two differ.
+    pub async fn compare(
+        &self,
+        request: &CompareRequest,
+        caller: &Caller<'_>,
+    ) -> Result<Comparison, Failure> {
+        run!(self, caller, "compare", |run| run
+            .unless_cancelled(run.compare(request)))
+    }
+
+    /// The recorded values of a change.
+    pub async fn show_values(
+        &self,
+        request: &ShowRequest,
+        caller: &Caller<'_>,
+    ) -> Result<ShownValues, Failure> {
+        run!(self, caller, "show", |run| run
+            .unless_cancelled(run.show_values(request)))
+    }
+
+    /// The recorded manifests of a change.
+    pub async fn show_manifests(
+        &self,
+        request: &ShowRequest,
+        caller: &Caller<'_>,
+    ) -> Result<ShownManifests, Failure> {
+        run!(self, caller, "show", |run| run
+            .unless_cancelled(run.show_manifests(request)))
     }
 }

@@ -1,68 +1,18 @@
-//! How a use case fails: what kind of failure it is, in words and with hints, and what had been
-//! done by then.
+//! How a use case fails: what kind of failure it is, in words, what to do next, what caused it,
+//! and what had been done by then.
 
+use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
-use opm_core::check::{Refusal, RefusalKind, Refusals};
+use opm_core::check::{Refusal, Refusals};
+pub use opm_core::failure::{FailureKind, Remedy};
 use opm_core::identity::Identity;
 use opm_core::name::ReleaseName;
 
-use crate::ports::{ApiError, ErrorKind, Stopped};
-use crate::report::Report;
-
-/// The closed set of ways in which a use case does not end well. Each has one exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FailureKind {
-    /// The user asked to stop.
-    Interrupted,
-    /// Somebody else holds the lock.
-    Locked,
-    /// The lock was lost, or somebody else wrote the record first.
-    LockLost,
-    /// Nothing was written: the cluster did not permit it.
-    NotPermitted,
-    /// Nothing was written: the cluster could not be reached.
-    Unreachable,
-    /// Nothing was written: there is no such release, or no such object in it.
-    NotFound,
-    /// Nothing was written: a check refused, the input is not valid, or a prompt was declined.
-    Refused,
-    /// Something failed on the way; nothing was recorded.
-    Failed,
-    /// Recorded, but not everything could be pruned, or not everything became ready in time.
-    Incomplete,
-}
-
-impl FailureKind {
-    /// The exit code of the command.
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Self::Interrupted => 130,
-            Self::Locked | Self::LockLost => 7,
-            Self::NotPermitted => 4,
-            Self::Unreachable => 3,
-            Self::NotFound => 5,
-            Self::Refused => 2,
-            Self::Failed => 1,
-            Self::Incomplete => 8,
-        }
-    }
-
-    /// The word that scripts see.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Interrupted => "interrupted",
-            Self::Locked => "locked",
-            Self::LockLost => "lock-lost",
-            Self::NotPermitted => "not-permitted",
-            Self::Unreachable => "unreachable",
-            Self::NotFound => "not-found",
-            Self::Refused => "refused",
-            Self::Failed => "failed",
-            Self::Incomplete => "incomplete",
-        }
-    }
-}
+use crate::ports::{ApiError, Stopped};
+use crate::record::WriteError;
+use crate::report::{Release, Report};
 
 /// One object that has to do with a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,18 +24,19 @@ pub struct FailedObject {
 }
 
 /// A use case that did not end well.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Failure {
     /// What kind of failure it is.
     pub kind: FailureKind,
     /// What happened.
     pub message: String,
     /// What to do next.
-    pub hints: Vec<String>,
+    pub remedies: Vec<Remedy>,
     /// The objects it is about.
     pub objects: Vec<FailedObject>,
     /// What had been done by then.
     pub report: Box<Report>,
+    cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl Failure {
@@ -94,63 +45,77 @@ impl Failure {
         Self {
             kind,
             message: message.into(),
-            hints: Vec::new(),
+            remedies: Vec::new(),
             objects: Vec::new(),
             report: Box::default(),
+            cause: None,
         }
     }
 
+    /// A check refused, the input is not valid, or a prompt was declined.
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Refused, message)
+    }
+
     /// A request failed before anything was written.
-    pub fn before_writing(what: &str, error: &ApiError) -> Self {
-        let kind = match error.kind {
-            ErrorKind::Unreachable => FailureKind::Unreachable,
-            ErrorKind::Forbidden => FailureKind::NotPermitted,
-            ErrorKind::Stopped(Stopped::Interrupted) => FailureKind::Interrupted,
-            ErrorKind::Stopped(Stopped::LockUncertain) => FailureKind::LockLost,
-            _ => FailureKind::Refused,
-        };
-        Self::new(kind, format!("{what}: {error}"))
+    pub(crate) fn before_writing(what: &str, error: &ApiError) -> Self {
+        let kind = FailureKind::before_writing(error.kind);
+        Self::new(kind, format!("{what}: {error}")).because(error.clone())
+    }
+
+    /// The run was stopped before anything was written.
+    pub(crate) fn stopped(what: &str, stopped: Stopped) -> Self {
+        Self::before_writing(what, &ApiError::stopped(stopped))
+    }
+
+    /// There is no such release.
+    pub(crate) fn no_release(name: &impl fmt::Display, namespace: &impl fmt::Display) -> Self {
+        let message = format!("there is no release {name} in namespace {namespace}");
+        Self::new(FailureKind::NotFound, message).remedy(Remedy::ListReleases)
+    }
+
+    /// The same, for a release that something names.
+    pub(crate) fn gone(release: &Release) -> Self {
+        Self::no_release(&release.name, &release.namespace)
     }
 
     /// Somebody else wrote the record first, time and again.
     pub(crate) fn overtaken(release: &ReleaseName) -> Self {
         let message = format!("somebody else keeps writing the record of release {release}");
-        Self::new(FailureKind::LockLost, message).hint("try again when the other run is done")
+        Self::new(FailureKind::LockLost, message).remedy("try again when the other run is done")
     }
 
-    /// A check refused, with every reason at once.
-    pub fn refused(refusals: &Refusals) -> Self {
-        let kind = match refusals.kind() {
-            RefusalKind::Forbidden => FailureKind::NotPermitted,
-            RefusalKind::Unreachable => FailureKind::Unreachable,
-            RefusalKind::Refused => FailureKind::Refused,
-        };
+    /// Checks refused, with every reason at once.
+    pub(crate) fn of_refusals(refusals: Refusals) -> Self {
         let reasons: Vec<String> = refusals.0.iter().map(Refusal::message).collect();
-        let mut failure = Self::new(kind, reasons.join("\n"));
+        let mut failure = Self::new(refusals.kind(), reasons.join("\n"));
         for refusal in &refusals.0 {
-            let hint = refusal.hint();
-            if !failure.hints.contains(&hint) {
-                failure.hints.push(hint);
-            }
+            failure = failure.remedy(refusal.remedy());
             if let Some(identity) = &refusal.object {
-                failure.objects.push(FailedObject {
-                    identity: identity.clone(),
-                    reason: refusal.message(),
-                });
+                failure = failure.object(identity.clone(), refusal.message());
             }
         }
-        failure
+        failure.because(refusals)
     }
 
-    /// Two refusals at once. What both are, it is; else it is just refused.
+    /// The record could not be written while the run held its lock.
+    pub(crate) fn unwritten(error: WriteError, what: &str) -> Self {
+        match error {
+            WriteError::Lost => Self::new(FailureKind::LockLost, "the release's lock was lost"),
+            WriteError::Api(error) => {
+                Self::new(FailureKind::Failed, format!("{what}: {error}")).because(error)
+            }
+        }
+    }
+
+    /// Two refusals at once.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
-        if self.kind != other.kind {
-            self.kind = FailureKind::Refused;
-        }
+        self.kind = self.kind.and(other.kind);
         self.message = format!("{}\n{}", self.message, other.message);
-        self.hints.extend(other.hints);
+        self.remedies.extend(other.remedies);
         self.objects.extend(other.objects);
+        self.cause = self.cause.or(other.cause);
         self
     }
 
@@ -162,10 +127,13 @@ impl Failure {
         }
     }
 
-    /// The same, with one more hint.
+    /// The same, with one more thing to do next; each is said once.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
+    pub fn remedy(mut self, remedy: impl Into<Remedy>) -> Self {
+        let remedy = remedy.into();
+        if !self.remedies.contains(&remedy) {
+            self.remedies.push(remedy);
+        }
         self
     }
 
@@ -176,6 +144,22 @@ impl Failure {
             identity,
             reason: reason.into(),
         });
+        self
+    }
+
+    /// The same, about every object of a report that did not work.
+    #[must_use]
+    pub(crate) fn about_failed(self, report: &Report) -> Self {
+        report.failed().fold(self, |failure, object| {
+            let reason = object.reason.clone().unwrap_or_default();
+            failure.object(object.identity.clone(), reason)
+        })
+    }
+
+    /// The same, with what caused it.
+    #[must_use]
+    pub(crate) fn because(mut self, cause: impl Error + Send + Sync + 'static) -> Self {
+        self.cause = Some(Arc::new(cause));
         self
     }
 
@@ -193,4 +177,11 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl Error for Failure {
+    /// The typed cause: an [`ApiError`], [`Refusals`], or why a change or a record cannot be
+    /// read.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        let cause = self.cause.as_deref()?;
+        Some(cause)
+    }
+}

@@ -7,8 +7,10 @@
 #![deny(missing_docs)]
 
 mod apply;
+mod concurrently;
 mod delete;
 pub mod diff;
+mod document;
 pub mod engine;
 pub mod failure;
 mod history;
@@ -26,8 +28,9 @@ mod run;
 pub mod status;
 mod wait;
 
+pub use document::EventDocument;
 pub use engine::{Actor, Engine, Settings, Timing};
-pub use failure::{FailedObject, Failure, FailureKind};
+pub use failure::{FailedObject, Failure, FailureKind, Remedy};
 pub use history::{Comparison, History, HistoryEntry, ShownManifests, ShownObject, ShownValues};
 pub use record::ManifestsError;
 pub use report::{Action, ObjectOutcome, Release, Report, TrackedObject};

@@ -9,20 +9,20 @@ mod health;
 
 use std::collections::BTreeMap;
 
-use futures::stream::{self, StreamExt};
+use futures::StreamExt as _;
+use opm_core::failure::Remedy;
 use opm_core::health::HealthState;
 use opm_core::identity::GroupKind;
 use opm_core::labels;
 use opm_core::record::{SUMMARY_ANNOTATION, Summary};
 use serde_json::{Map, Value};
 
-use crate::engine::Engine;
+use crate::concurrently::concurrently;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::metadata;
-use crate::ports::{
-    ApiError, Clock, Cluster, Detail, ErrorKind, SecretStore, StoredSecret, Timestamp,
-};
+use crate::ports::{ApiError, ApiErrorKind, Backend, Detail, StoredSecret, Timestamp};
 use crate::request::ListRequest;
+use crate::run::Run;
 
 /// How many namespaces are asked at a time.
 const CONCURRENT_NAMESPACES: usize = 16;
@@ -68,9 +68,9 @@ pub struct Listing {
     pub now: Timestamp,
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Lists releases.
-    pub async fn list(&self, request: &ListRequest) -> Result<Listing, Failure> {
+    pub(crate) async fn list(&self, request: &ListRequest) -> Result<Listing, Failure> {
         let (secrets, unseen) = match &request.namespace {
             Some(namespace) => {
                 let found = self.inventories(Some(namespace.as_str()), request.health);
@@ -103,13 +103,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     ) -> Result<(Vec<ReleaseSecret>, Vec<UnreadableNamespace>), Failure> {
         let refused = match self.inventories(None, request.health).await {
             Ok(found) => return Ok((found, Vec::new())),
-            Err(error) if error.kind == ErrorKind::Forbidden => error,
+            Err(error) if error.kind == ApiErrorKind::Forbidden => error,
             Err(error) => return Err(unlisted(&error)),
         };
         let mut unseen = Vec::new();
         let namespaces = match self.namespaces().await {
             Ok(names) => names,
-            Err(error) if error.kind == ErrorKind::Forbidden => {
+            Err(error) if error.kind == ApiErrorKind::Forbidden => {
                 unseen.push(UnreadableNamespace {
                     namespace: None,
                     reason: error.to_string(),
@@ -119,11 +119,12 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             Err(error) => return Err(unlisted(&error)),
         };
         let asked = namespaces.len();
-        let lists: Vec<_> = stream::iter(namespaces)
-            .map(|name| async move { (self.inventories(Some(&name), request.health).await, name) })
-            .buffer_unordered(CONCURRENT_NAMESPACES)
-            .collect()
-            .await;
+        let names = &namespaces;
+        let lists = concurrently(CONCURRENT_NAMESPACES, asked, |at| async move {
+            let name = names[at].as_str();
+            (self.inventories(Some(name), request.health).await, name)
+        });
+        let lists: Vec<_> = lists.collect().await;
         let (mut found, mut seen) = (Vec::new(), 0);
         for (list, name) in lists {
             match list {
@@ -131,9 +132,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                     found.extend(secrets);
                     seen += 1;
                 }
-                Err(error) if error.kind == ErrorKind::Unreachable => return Err(unlisted(&error)),
+                Err(error) if error.kind == ApiErrorKind::Unreachable => {
+                    return Err(unlisted(&error));
+                }
                 Err(error) => unseen.push(UnreadableNamespace {
-                    namespace: Some(name),
+                    namespace: Some(name.to_owned()),
                     reason: error.to_string(),
                 }),
             }
@@ -152,12 +155,12 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     ) -> Result<Vec<ReleaseSecret>, ApiError> {
         let label = (labels::COMPONENT, labels::COMPONENT_INVENTORY);
         if whole {
-            let found = self.secrets.list(namespace, &[label]).await?;
+            let found = self.backend.list_secrets(namespace, &[label]).await?;
             return Ok(found.into_iter().map(ReleaseSecret::of_secret).collect());
         }
         let secrets = GroupKind::new("", "Secret");
         let found = self
-            .cluster
+            .backend
             .list(&secrets, namespace, Some(label), Detail::Metadata)
             .await?;
         Ok(found
@@ -169,7 +172,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     async fn namespaces(&self) -> Result<Vec<String>, ApiError> {
         let kind = GroupKind::new("", "Namespace");
         let found = self
-            .cluster
+            .backend
             .list(&kind, None, None, Detail::Metadata)
             .await?;
         let names = found.iter().filter_map(|object| metadata(object, "name"));
@@ -247,6 +250,5 @@ fn nothing_seen(asked: usize, error: &ApiError) -> Failure {
             format!("not permitted to look for releases in any of {asked} namespaces: {error}")
         }
     };
-    Failure::new(FailureKind::NotPermitted, message)
-        .hint("the right to list Secrets in a namespace shows the releases there; name it with -n")
+    Failure::new(FailureKind::NotPermitted, message).remedy(Remedy::NameNamespace)
 }

@@ -3,7 +3,10 @@
 //! Every delete names the uid that was looked at. An accepted delete counts as gone: nobody
 //! waits for finalizers here. What could not be removed is reported, and stays known.
 
-use futures::stream::{self, StreamExt};
+use std::collections::{BTreeMap, HashMap};
+use std::pin::pin;
+
+use futures::StreamExt as _;
 use opm_core::check::{LiveObject, PruneMethod, PruneStep, SharedDecision, decide_shared, disown};
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
@@ -11,12 +14,13 @@ use opm_core::protocol::PruneOutcome;
 use opm_core::weight::weight;
 use serde_json::{Map, Value, json};
 
-use crate::engine::Engine;
+use crate::concurrently::concurrently;
 use crate::ports::{
-    ApiError, Cluster, DeleteObject, DeleteOutcome, Detail, DisownObject, ErrorKind, Found,
-    Propagation, Stopped,
+    ApiError, ApiErrorKind, Backend, DeleteObject, DeleteOutcome, Detail, DisownObject,
+    Observation, Permit, Propagation, Stopped,
 };
 use crate::report::{Action, ObjectOutcome};
+use crate::run::Run;
 
 /// How often a shared object that moved on is looked at again.
 const LOOKS: usize = 5;
@@ -33,7 +37,7 @@ pub(crate) enum RemovalOutcome {
     NotMine(String),
     /// It could not be removed.
     Failed(String),
-    /// It was not tried: the gate is closed.
+    /// It was not tried: the run was stopped.
     Stopped(Stopped),
 }
 
@@ -60,14 +64,7 @@ impl RemovalOutcome {
             }
             Self::Stopped(stopped) => return Err(*stopped),
         };
-        let outcome = ObjectOutcome {
-            identity: step.entry.identity.clone(),
-            version: step.entry.version.clone(),
-            component: step.entry.component.clone(),
-            action,
-            reason,
-        };
-        Ok((outcome, result))
+        Ok((ObjectOutcome::of(&step.entry, action, reason), result))
     }
 }
 
@@ -77,6 +74,46 @@ pub(crate) struct RemovalOptions<'a> {
     pub(crate) release: &'a ReleaseId,
     pub(crate) concurrency: usize,
     pub(crate) dry_run: bool,
+    /// What success is called.
+    pub(crate) done: Action,
+    pub(crate) permit: Permit<'a>,
+}
+
+/// What became of objects that were to go.
+#[derive(Debug, Default)]
+pub(crate) struct RemovalResults {
+    /// In the order of the plan.
+    pub(crate) outcomes: Vec<ObjectOutcome>,
+    pub(crate) results: HashMap<Identity, PruneOutcome>,
+    /// Objects whose deletion the server has accepted, and that are still there.
+    pub(crate) lingering: BTreeMap<Identity, String>,
+    /// Set when it was cut short.
+    pub(crate) stopped: Option<Stopped>,
+}
+
+impl RemovalResults {
+    /// Takes one in, and answers with what is told of it.
+    pub(crate) fn take(
+        &mut self,
+        step: &PruneStep,
+        removed: &RemovalOutcome,
+        done: Action,
+    ) -> Option<ObjectOutcome> {
+        if let RemovalOutcome::Gone { lingering: true } = removed {
+            let identity = step.entry.identity.clone();
+            self.lingering.insert(identity, step.uid.clone());
+        }
+        match removed.told(step, done) {
+            Ok((outcome, result)) => {
+                self.results.insert(outcome.identity.clone(), result);
+                Some(outcome)
+            }
+            Err(stopped) => {
+                self.stopped = Some(stopped);
+                None
+            }
+        }
+    }
 }
 
 /// The steps that may go at the same time: neighbours of one weight.
@@ -86,38 +123,61 @@ pub(crate) fn groups(steps: &[PruneStep]) -> impl Iterator<Item = &[PruneStep]> 
     })
 }
 
-impl<C: Cluster, S, K> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
+    /// Removes all of these objects, in order.
+    pub(crate) async fn remove_all(
+        &self,
+        steps: &[PruneStep],
+        options: RemovalOptions<'_>,
+    ) -> RemovalResults {
+        let mut results = RemovalResults::default();
+        for group in groups(steps) {
+            if results.stopped.is_none() {
+                self.remove_group(group, options, &mut results).await;
+            }
+        }
+        results
+    }
+
     /// Removes one group of objects at the same time, telling each as it goes.
     pub(crate) async fn remove_group(
         &self,
         group: &[PruneStep],
-        removing: RemovalOptions<'_>,
-        mut tell: impl FnMut(&PruneStep, &RemovalOutcome),
-    ) -> Vec<RemovalOutcome> {
-        let mut results: Vec<Option<RemovalOutcome>> = vec![None; group.len()];
-        let mut running = stream::iter(group.iter().enumerate())
-            .map(|(at, step)| async move { (at, self.remove_one(step, removing).await) })
-            .buffer_unordered(removing.concurrency.max(1));
-        while let Some((at, removed)) = running.next().await {
-            tell(&group[at], &removed);
-            results[at] = Some(removed);
+        options: RemovalOptions<'_>,
+        results: &mut RemovalResults,
+    ) {
+        let mut removals = pin!(concurrently(
+            options.concurrency,
+            group.len(),
+            |at| async move { (at, self.remove_one(&group[at], options).await) }
+        ));
+        let mut outcomes = BTreeMap::new();
+        while let Some((at, removed)) = removals.next().await {
+            if let Some(outcome) = results.take(&group[at], &removed, options.done) {
+                self.emit(outcome.event());
+                outcomes.insert(at, outcome);
+            }
         }
-        results.into_iter().flatten().collect()
+        results.outcomes.extend(outcomes.into_values());
     }
 
-    async fn remove_one(&self, step: &PruneStep, removing: RemovalOptions<'_>) -> RemovalOutcome {
+    pub(crate) async fn remove_one(
+        &self,
+        step: &PruneStep,
+        options: RemovalOptions<'_>,
+    ) -> RemovalOutcome {
         // A version was asked for where another release could join or leave meanwhile.
         let removed = match step.resource_version {
-            Some(_) => self.remove_shared(step, removing).await,
-            None => self.delete_one(step, None, removing).await,
+            Some(_) => self.remove_shared(step, options).await,
+            None => self.delete_one(step, None, options).await,
         };
         match removed {
             Ok(removed) => removed,
             Err(error) => match error.kind {
-                ErrorKind::Stopped(stopped) => RemovalOutcome::Stopped(stopped),
-                ErrorKind::NotFound | ErrorKind::NamespaceMissing | ErrorKind::KindNotServed => {
-                    RemovalOutcome::Gone { lingering: false }
-                }
+                ApiErrorKind::Stopped(stopped) => RemovalOutcome::Stopped(stopped),
+                ApiErrorKind::NotFound
+                | ApiErrorKind::NamespaceMissing
+                | ApiErrorKind::KindNotServed => RemovalOutcome::Gone { lingering: false },
                 _ => RemovalOutcome::Failed(error.to_string()),
             },
         }
@@ -127,16 +187,16 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
         &self,
         step: &PruneStep,
         resource_version: Option<&str>,
-        removing: RemovalOptions<'_>,
+        options: RemovalOptions<'_>,
     ) -> Result<RemovalOutcome, ApiError> {
         let request = DeleteObject {
             identity: &step.entry.identity,
             uid: &step.uid,
             resource_version,
             propagation: Propagation::Background,
-            dry_run: removing.dry_run,
+            dry_run: options.dry_run,
         };
-        let deleted = self.cluster.delete(request, &self.gate).await?;
+        let deleted = self.backend.delete(request, options.permit).await?;
         Ok(RemovalOutcome::Gone {
             lingering: deleted == DeleteOutcome::Accepted,
         })
@@ -147,14 +207,14 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
     async fn remove_shared(
         &self,
         step: &PruneStep,
-        removing: RemovalOptions<'_>,
+        options: RemovalOptions<'_>,
     ) -> Result<RemovalOutcome, ApiError> {
         for _ in 0..LOOKS {
             let Some(object) = self.look_once(&step.entry.identity).await? else {
                 return Ok(RemovalOutcome::Gone { lingering: false });
             };
-            let live = LiveObject::read(&object, removing.release);
-            let done = match decide_shared(&live, step, removing.release) {
+            let live = LiveObject::read(&object, options.release);
+            let done = match decide_shared(&live, step, options.release) {
                 SharedDecision::LetGo => return Ok(RemovalOutcome::Gone { lingering: false }),
                 SharedDecision::NotMine => {
                     let reason = "it carries no label of this release any more";
@@ -167,16 +227,16 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
                 }
                 SharedDecision::Delete => {
                     let version = Some(live.resource_version.as_str());
-                    self.delete_one(step, version, removing).await
+                    self.delete_one(step, version, options).await
                 }
                 SharedDecision::Leave => {
                     let uid = step.entry.uid.as_deref();
-                    self.disown_observed(&step.entry.identity, uid, &object, removing)
+                    self.disown_observed(&step.entry.identity, uid, &object, options)
                         .await
                 }
             };
             match done {
-                Err(error) if error.kind == ErrorKind::Stale => {}
+                Err(error) if error.kind == ApiErrorKind::Stale => {}
                 done => return done,
             }
         }
@@ -189,15 +249,15 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
         identity: &Identity,
         recorded_uid: Option<&str>,
         object: &Map<String, Value>,
-        removing: RemovalOptions<'_>,
+        options: RemovalOptions<'_>,
     ) -> Result<RemovalOutcome, ApiError> {
-        if let Some(disown) = disown(object, recorded_uid, removing.release) {
+        if let Some(disown) = disown(object, recorded_uid, options.release) {
             let request = DisownObject {
                 identity,
                 disown: &disown,
-                dry_run: removing.dry_run,
+                dry_run: options.dry_run,
             };
-            self.cluster.part(request, &self.gate).await?;
+            self.backend.disown(request, options.permit).await?;
         }
         Ok(RemovalOutcome::Gone { lingering: false })
     }
@@ -208,37 +268,37 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
         &self,
         identity: &Identity,
         recorded_uid: Option<&str>,
-        release: &ReleaseId,
+        options: RemovalOptions<'_>,
     ) -> Result<(), ApiError> {
-        let removing = RemovalOptions {
-            release,
-            concurrency: 1,
-            dry_run: false,
-        };
         let mut last = None;
         for _ in 0..LOOKS {
             let Some(object) = self.look_once(identity).await? else {
                 return Ok(());
             };
             match self
-                .disown_observed(identity, recorded_uid, &object, removing)
+                .disown_observed(identity, recorded_uid, &object, options)
                 .await
             {
-                Err(error) if error.kind == ErrorKind::Stale => last = Some(error),
+                Err(error) if error.kind == ApiErrorKind::Stale => last = Some(error),
                 done => return done.map(drop),
             }
         }
         last.map_or(Ok(()), Err)
     }
 
-    async fn look_once(&self, identity: &Identity) -> Result<Option<Map<String, Value>>, ApiError> {
-        let wanted = [identity.clone()];
-        let mut looks = self.cluster.look(&wanted, Detail::Metadata).await;
-        match looks.remove(identity) {
-            Some(Found::Present(object)) => Ok(Some(object)),
-            Some(Found::Failed(error)) => Err(error),
-            Some(Found::Absent) | None => Ok(None),
-        }
+    /// The metadata of one object; none if it is absent.
+    pub(crate) async fn look_once(
+        &self,
+        identity: &Identity,
+    ) -> Result<Option<Map<String, Value>>, ApiError> {
+        self.look_at(identity, Detail::Metadata).await.found()
+    }
+
+    /// What there is of one object.
+    pub(crate) async fn look_at(&self, identity: &Identity, detail: Detail) -> Observation {
+        let wanted = std::slice::from_ref(identity);
+        let mut looks = self.backend.look(wanted, detail).await;
+        looks.remove(identity).unwrap_or(Observation::Absent)
     }
 }
 

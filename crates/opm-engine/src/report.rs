@@ -1,12 +1,22 @@
 //! What became of a use case: the one value that output is made from, success or failure.
 //!
-//! How it is printed, and which JSON it becomes, is the caller's business.
+//! How it is shown to people is the caller's business; the document that scripts see is in
+//! [`document`](crate::document).
 
+use std::collections::BTreeMap;
+
+use opm_core::entry::Entry;
 pub use opm_core::event::Action;
 use opm_core::event::Event;
 use opm_core::identity::Identity;
 use opm_core::ids::{ChangeId, ReleaseId};
+use opm_core::labels::Owner;
 use opm_core::name::{NamespaceName, ReleaseName};
+use opm_core::record::{
+    Counts, Extra, KeptObject, KeptWhy, Metadata, PendingObject, PendingWhy, Record, release_labels,
+};
+
+use crate::failure::{Failure, FailureKind};
 
 /// A release, found or about to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +27,37 @@ pub struct Release {
     pub namespace: NamespaceName,
     /// Its id.
     pub id: ReleaseId,
+}
+
+impl Release {
+    /// The release that an object's owner is.
+    pub(crate) fn of(owner: &Owner) -> Self {
+        Self {
+            name: owner.release.clone(),
+            namespace: owner.namespace.clone(),
+            id: owner.id,
+        }
+    }
+
+    /// A record of which nothing is known but whose it is.
+    pub(crate) fn empty_record(&self) -> Record {
+        let metadata = Metadata {
+            name: self.name.to_string(),
+            namespace: self.namespace.to_string(),
+            release_id: self.id.to_string(),
+            last_transition_time: None,
+            extra: Extra::default(),
+        };
+        Record::new(metadata, BTreeMap::new())
+    }
+
+    /// The record of a release that has none yet.
+    pub(crate) fn new_record(owner: &Owner) -> Record {
+        Record {
+            labels: release_labels(owner),
+            ..Self::of(owner).empty_record()
+        }
+    }
 }
 
 /// One object of the report.
@@ -35,6 +76,17 @@ pub struct ObjectOutcome {
 }
 
 impl ObjectOutcome {
+    /// What happened to the object of an entry.
+    pub fn of(entry: &Entry, action: Action, reason: Option<String>) -> Self {
+        Self {
+            identity: entry.identity.clone(),
+            version: entry.version.clone(),
+            component: entry.component.clone(),
+            action,
+            reason,
+        }
+    }
+
     /// The same, as an event.
     pub fn event(&self) -> Event {
         Event::Object {
@@ -65,6 +117,76 @@ pub struct TrackedObject {
     pub reason: Option<String>,
 }
 
+impl TrackedObject {
+    /// An object that would be pending or kept, for this reason.
+    pub(crate) fn of(entry: &Entry, why: &'static str, change: &str, since: &str) -> Self {
+        Self {
+            identity: entry.identity.clone(),
+            version: entry.version.clone(),
+            component: entry.component.clone(),
+            why,
+            change: change.to_owned(),
+            since: since.to_owned(),
+            reason: None,
+        }
+    }
+
+    /// The same, with more about it.
+    pub(crate) fn because(self, reason: Option<String>) -> Self {
+        Self { reason, ..self }
+    }
+
+    /// Whether a guard keeps it.
+    pub fn is_guarded(&self) -> bool {
+        self.why == KeptWhy::Guard.word()
+    }
+
+    /// What is still to be cleaned up.
+    pub(crate) fn all_pending(record: &Record) -> Vec<Self> {
+        record.pending.counted().map(Self::from).collect()
+    }
+
+    /// What was left standing on purpose.
+    pub(crate) fn all_kept(record: &Record) -> Vec<Self> {
+        record.kept.objects.iter().map(Self::from).collect()
+    }
+
+    /// What should go and could not, if this run had been a real one.
+    pub(crate) fn unpruned(outcome: &ObjectOutcome, change: &str, since: &str) -> Self {
+        let entry = Entry::new(
+            outcome.identity.clone(),
+            &outcome.version,
+            &outcome.component,
+        );
+        let why = PendingWhy::PruneFailed.word();
+        Self::of(&entry, why, change, since).because(outcome.reason.clone())
+    }
+}
+
+impl From<&PendingObject> for TrackedObject {
+    fn from(object: &PendingObject) -> Self {
+        Self::of(
+            &object.entry,
+            object.why.word(),
+            &object.change,
+            &object.since,
+        )
+        .because(object.reason.clone())
+    }
+}
+
+impl From<&KeptObject> for TrackedObject {
+    fn from(object: &KeptObject) -> Self {
+        Self::of(
+            &object.entry,
+            object.why.word(),
+            &object.change,
+            &object.since,
+        )
+        .because(object.reason.clone())
+    }
+}
+
 /// What a use case did, or what it had done when it failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
@@ -86,4 +208,49 @@ pub struct Report {
     pub kept: Vec<TrackedObject>,
     /// What the user should know.
     pub warnings: Vec<String>,
+}
+
+impl Report {
+    /// A report on this release in which nothing has happened yet.
+    pub(crate) fn about(release: &Release) -> Self {
+        Self {
+            release: Some(release.clone()),
+            ..Self::default()
+        }
+    }
+
+    /// What the record tracks beside the inventory from now on.
+    pub(crate) fn take_tracked(&mut self, record: &Record) {
+        self.pending = TrackedObject::all_pending(record);
+        self.kept = TrackedObject::all_kept(record);
+    }
+
+    /// The objects that did not work.
+    pub(crate) fn failed(&self) -> impl Iterator<Item = &ObjectOutcome> {
+        let outcomes = self.resources.iter();
+        outcomes.filter(|outcome| outcome.action == Action::Failed)
+    }
+
+    /// How often each action happened.
+    pub(crate) fn counts(outcomes: &[ObjectOutcome]) -> Counts {
+        let mut counts = Counts::new();
+        for outcome in outcomes {
+            *counts.entry(outcome.action.word().to_owned()).or_default() += 1;
+        }
+        counts
+    }
+
+    /// The report, unless objects in it did not work: then a failure that names them.
+    pub(crate) fn unless_failed(
+        self,
+        kind: FailureKind,
+        message: impl FnOnce(usize) -> String,
+    ) -> Result<Self, Failure> {
+        match self.failed().count() {
+            0 => Ok(self),
+            count => Err(Failure::new(kind, message(count))
+                .about_failed(&self)
+                .after(self)),
+        }
+    }
 }

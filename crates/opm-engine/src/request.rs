@@ -1,7 +1,7 @@
 //! What a use case is asked to do: plain values, one struct per use case.
 //!
-//! Where they come from (flags, variables, files) and what their defaults are is the caller's
-//! business.
+//! Where they come from (flags, fields, files) is the caller's business; what holds when nobody
+//! says otherwise stands here, once.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use opm_core::identity::ObjectSelector;
 use opm_core::ids::ReleaseId;
 use opm_core::name::{ComponentName, ModulePath, NamespaceName, ReleaseName};
 pub use opm_core::plan::GuardFlags;
+pub use opm_core::record::history::DEFAULT_MAX_HISTORY;
 use opm_core::rendered::Rendered;
 
 /// A release, as a command names it.
@@ -52,6 +53,12 @@ impl fmt::Display for ReleaseRef {
     }
 }
 
+/// How many requests are sent at a time unless somebody says otherwise.
+pub const DEFAULT_CONCURRENCY: usize = 24;
+
+/// How long a wait takes at most unless somebody says otherwise.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
+
 /// How an apply goes about it: the same for a module and for a change of the history.
 #[derive(Debug, Clone)]
 pub struct ApplyOptions {
@@ -89,6 +96,29 @@ pub struct ApplyOptions {
     pub message: Option<String>,
 }
 
+impl Default for ApplyOptions {
+    fn default() -> Self {
+        Self {
+            dry_run: false,
+            no_prune: false,
+            max_history: DEFAULT_MAX_HISTORY,
+            adopt: Adopt::None,
+            take_ownership: false,
+            recreate: false,
+            allow_empty: false,
+            force_conflicts: false,
+            guards: GuardFlags::default(),
+            wait: false,
+            prune_after_ready: false,
+            timeout: DEFAULT_TIMEOUT,
+            wait_for_deletion: false,
+            lock_timeout: Duration::ZERO,
+            concurrency: DEFAULT_CONCURRENCY,
+            message: None,
+        }
+    }
+}
+
 /// Apply a rendered module.
 #[derive(Debug, Clone)]
 pub struct ApplyRequest {
@@ -108,6 +138,22 @@ pub struct ApplyRequest {
     pub record: bool,
     /// How to go about it.
     pub options: ApplyOptions,
+}
+
+impl ApplyRequest {
+    /// An apply of a rendered module, with everything as it is when nobody says otherwise.
+    pub fn new(rendered: Rendered, name: ReleaseName, namespace: NamespaceName) -> Self {
+        Self {
+            rendered,
+            name,
+            namespace,
+            selection: None,
+            create_namespace: false,
+            atomic: false,
+            record: true,
+            options: ApplyOptions::default(),
+        }
+    }
 }
 
 /// Remove a release, or one of its components.
@@ -137,6 +183,26 @@ pub struct DeleteRequest {
     pub concurrency: usize,
     /// What the log says about this deployment.
     pub message: Option<String>,
+}
+
+impl DeleteRequest {
+    /// A delete of a whole release, with everything as it is when nobody says otherwise.
+    pub fn new(release: ReleaseRef, namespace: NamespaceName) -> Self {
+        Self {
+            release,
+            namespace,
+            component: None,
+            dry_run: false,
+            guards: GuardFlags::default(),
+            wait: false,
+            timeout: DEFAULT_TIMEOUT,
+            lock_timeout: Duration::ZERO,
+            ignore_not_found: false,
+            max_history: DEFAULT_MAX_HISTORY,
+            concurrency: DEFAULT_CONCURRENCY,
+            message: None,
+        }
+    }
 }
 
 /// Which tracked objects a command is about.

@@ -1,38 +1,169 @@
-//! What every run that writes has in common: who it is, what time it is, and how it ends.
+//! One call of a use case: who it is, what time it is, what stops it, and how it ends.
 
-use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
 
+use futures::future::{Either, select};
+use futures::lock::Mutex;
 use opm_core::digest::ObjectHash;
-use opm_core::event::Action;
-use opm_core::labels::Owner;
+use opm_core::event::Event;
 use opm_core::protocol::{RunEnd, RunStart};
-use opm_core::record::{
-    Counts, Extra, KeptObject, Lock, LogResult, Metadata, PendingObject, Record, release_labels,
-};
+use opm_core::record::{Extra, Lock, LogResult};
 use opm_core::time::Timestamp;
+use tokio_util::sync::CancellationToken;
 
-use crate::engine::Engine;
-use crate::failure::{Failure, FailureKind};
-use crate::ports::{Clock, Cluster, SecretStore};
-use crate::report::{ObjectOutcome, Release, Report, TrackedObject};
+use crate::engine::Settings;
+use crate::failure::Failure;
+use crate::ports::{Answer, Backend, Caller, Doubt, Instant, Permit, Question, Stopped};
+use crate::record::LockGuard;
+use crate::report::{ObjectOutcome, Report};
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+/// Marks the number of a run that puts back what the run of that number began.
+const FALLBACK: u64 = 1 << 63;
+
+/// How often a wait under a lock looks up to see whether the lock is still certain.
+const LOOK_UP: Duration = Duration::from_millis(100);
+
+/// Everything that belongs to one call of a use case, and to no other.
+pub(crate) struct Run<'a, B> {
+    pub(crate) backend: B,
+    pub(crate) settings: &'a Settings,
+    pub(crate) caller: &'a Caller<'a>,
+    /// Tells the runs of one engine apart.
+    number: u64,
+    /// What stops it; none for a run that puts back what a cancelled one began.
+    cancel: Option<CancellationToken>,
+    doubt: Doubt,
+    /// One question at a time.
+    asking: Mutex<()>,
+}
+
+impl<'a, B: Backend> Run<'a, B> {
+    pub(crate) fn new(
+        backend: &B,
+        settings: &'a Settings,
+        number: u64,
+        caller: &'a Caller<'a>,
+    ) -> Self {
+        Self {
+            number,
+            backend: backend.for_run(caller.act_as.as_deref()),
+            settings,
+            caller,
+            cancel: Some(caller.cancel.clone()),
+            doubt: Doubt::default(),
+            asking: Mutex::new(()),
+        }
+    }
+
+    /// A run that cancelling does not stop: it puts back what this one began.
+    pub(crate) fn not_cancellable<'s>(&'s self, caller: &'s Caller<'s>) -> Run<'s, B> {
+        let number = self.number | FALLBACK;
+        Run {
+            cancel: None,
+            ..Run::new(&self.backend, self.settings, number, caller)
+        }
+    }
+
+    /// Whether a feature is on.
+    pub(crate) fn has(&self, feature: &str) -> bool {
+        let features = &self.settings.features;
+        features.get(feature).copied().unwrap_or(false)
+    }
+
+    /// Tells whoever watches.
+    pub(crate) fn emit(&self, event: Event) {
+        self.caller.frontend.events.emit(event);
+    }
+
+    /// Asks whoever answers, one question at a time.
+    pub(crate) async fn ask(&self, question: &Question) -> Answer {
+        let _turn = self.asking.lock().await;
+        self.caller.frontend.prompt.ask(question).await
+    }
+
+    /// For requests that need no lock.
+    pub(crate) fn permit(&self) -> Permit<'_> {
+        Permit {
+            cancel: self.cancel.as_ref(),
+            fence: None,
+            doubt: Some(&self.doubt),
+        }
+    }
+
+    /// For requests that this run may send only while it holds the lock.
+    pub(crate) fn permit_under<'s>(&'s self, guard: &'s LockGuard) -> Permit<'s> {
+        Permit {
+            fence: Some(&guard.fence),
+            ..self.permit()
+        }
+    }
+
+    /// Whether something that this run sent may still land although nobody waits for it.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.doubt.exists()
+    }
+
+    /// Both clocks, as a permit wants them.
+    pub(crate) fn now(&self) -> (Instant, Timestamp) {
+        (self.backend.monotonic(), self.backend.wall())
+    }
+
     /// The server's time, as well as it is known.
     pub(crate) fn server_now(&self) -> Timestamp {
-        self.secrets
-            .server_time()
-            .unwrap_or_else(|| self.clock.wall())
+        let server = self.backend.server_time();
+        server.unwrap_or_else(|| self.backend.wall())
+    }
+
+    /// Waits for something, unless the permit ends first.
+    pub(crate) async fn unless_stopped<T>(
+        &self,
+        permit: Permit<'_>,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Stopped> {
+        match select(pin!(work), pin!(self.stopped(permit))).await {
+            Either::Left((done, _)) => Ok(done),
+            Either::Right((stopped, _)) => Err(stopped),
+        }
+    }
+
+    async fn stopped(&self, permit: Permit<'_>) -> Stopped {
+        loop {
+            if let Err(stopped) = permit.check(self.now()) {
+                return stopped;
+            }
+            let pause = pin!(self.backend.sleep(LOOK_UP));
+            match (permit.cancel, permit.fence) {
+                (Some(cancel), None) => cancel.cancelled().await,
+                (Some(cancel), Some(_)) => {
+                    select(pin!(cancel.cancelled()), pause).await;
+                }
+                (None, _) => pause.await,
+            }
+        }
+    }
+
+    /// Reads, unless the caller cancels first: nothing is touched, so nothing has to be ended.
+    pub(crate) async fn unless_cancelled<T>(
+        &self,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        match self.unless_stopped(self.permit(), work).await {
+            Ok(done) => done,
+            Err(stopped) => Err(Failure::new(stopped.into(), "interrupted")),
+        }
     }
 
     /// This run, as the lock and the log name it.
-    pub(crate) async fn run(
+    pub(crate) async fn start(
         &self,
         command: &str,
         message: Option<String>,
         change: Option<String>,
     ) -> RunStart {
         let actor = &self.settings.actor;
-        let who = self.cluster.user().await;
+        let who = self.backend.user().await;
         let who = who.unwrap_or_else(|| actor.who.clone());
         let lock = Lock {
             id: self.unique_id(),
@@ -57,18 +188,19 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         }
     }
 
-    /// Where and when this is, in short: no other run has the same.
+    /// Where, when and which run of this process this is, in short: no other run has the same.
     fn unique_id(&self) -> String {
         let actor = &self.settings.actor;
         let (monotonic, wall) = self.now();
         let text = format!(
-            "{} {:?} {:?} {} {} {}",
+            "{} {:?} {:?} {} {} {} {}",
             actor.host,
             actor.boot,
             actor.pid_namespace,
             actor.pid,
             monotonic.0.as_nanos(),
-            wall.0.as_nanos()
+            wall.0.as_nanos(),
+            self.number
         );
         ObjectHash::of_bytes(text.as_bytes()).as_str().to_owned()
     }
@@ -83,101 +215,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         RunEnd {
             result,
             reason,
-            counts: counts(outcomes),
+            counts: Report::counts(outcomes),
             now: self.server_now(),
         }
     }
-}
-
-/// How often each action happened.
-pub(crate) fn counts(outcomes: &[ObjectOutcome]) -> Counts {
-    let mut counts = Counts::new();
-    for outcome in outcomes {
-        *counts.entry(outcome.action.word().to_owned()).or_default() += 1;
-    }
-    counts
-}
-
-/// The record of a release that has none yet.
-pub(crate) fn new_record(owner: &Owner) -> Record {
-    let metadata = Metadata {
-        name: owner.release.to_string(),
-        namespace: owner.namespace.to_string(),
-        release_id: owner.id.to_string(),
-        last_transition_time: None,
-        extra: Extra::default(),
-    };
-    Record::new(metadata, release_labels(owner))
-}
-
-/// A record of which nothing is known but whose it is.
-pub(crate) fn empty_record(release: &Release) -> Record {
-    let metadata = Metadata {
-        name: release.name.to_string(),
-        namespace: release.namespace.to_string(),
-        release_id: release.id.to_string(),
-        last_transition_time: None,
-        extra: Extra::default(),
-    };
-    Record::new(metadata, BTreeMap::new())
-}
-
-/// What is still to be cleaned up, as a report names it.
-pub(crate) fn pending(record: &Record) -> Vec<TrackedObject> {
-    record.pending.counted().map(tracked_pending).collect()
-}
-
-/// One pending object, as a report names it.
-pub(crate) fn tracked_pending(object: &PendingObject) -> TrackedObject {
-    TrackedObject {
-        identity: object.entry.identity.clone(),
-        version: object.entry.version.clone(),
-        component: object.entry.component.clone(),
-        why: object.why.word(),
-        change: object.change.clone(),
-        since: object.since.clone(),
-        reason: object.reason.clone(),
-    }
-}
-
-/// What was left standing on purpose, as a report names it.
-pub(crate) fn kept(record: &Record) -> Vec<TrackedObject> {
-    record.kept.objects.iter().map(tracked_kept).collect()
-}
-
-/// One kept object, as a report names it.
-pub(crate) fn tracked_kept(object: &KeptObject) -> TrackedObject {
-    TrackedObject {
-        identity: object.entry.identity.clone(),
-        version: object.entry.version.clone(),
-        component: object.entry.component.clone(),
-        why: object.why.word(),
-        change: object.change.clone(),
-        since: object.since.clone(),
-        reason: object.reason.clone(),
-    }
-}
-
-/// The objects of a report that did not work.
-pub(crate) fn failed(outcomes: &[ObjectOutcome]) -> impl Iterator<Item = &ObjectOutcome> {
-    outcomes
-        .iter()
-        .filter(|outcome| outcome.action == Action::Failed)
-}
-
-/// The report, unless objects in it did not work: then a failure that names them.
-pub(crate) fn unless_failed(
-    report: Report,
-    kind: FailureKind,
-    message: impl FnOnce(usize) -> String,
-) -> Result<Report, Failure> {
-    let objects: Vec<ObjectOutcome> = failed(&report.resources).cloned().collect();
-    if objects.is_empty() {
-        return Ok(report);
-    }
-    let mut failure = Failure::new(kind, message(objects.len()));
-    for object in objects {
-        failure = failure.object(object.identity, object.reason.unwrap_or_default());
-    }
-    Err(failure.after(report))
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use opm_core::identity::GroupKind;
 use opm_core::scope::Scope;
-use opm_engine::ports::{ApiError, ErrorKind, ServedKind, ServedKinds};
+use opm_engine::ports::{ApiError, ApiErrorKind, ServedKind, ServedKinds};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -45,11 +45,11 @@ pub(crate) fn resolve(served: &ServedKinds, kind: &GroupKind) -> ResolvedKind {
 pub(crate) fn not_reachable(kind: &GroupKind, resolved: &ResolvedKind) -> ApiError {
     match resolved {
         ResolvedKind::Silent(cause) => local_error(
-            ErrorKind::Unreachable,
+            ApiErrorKind::Unreachable,
             format!("the API group {} does not answer: {cause}", kind.group),
         ),
         _ => local_error(
-            ErrorKind::KindNotServed,
+            ApiErrorKind::KindNotServed,
             format!("the server does not serve the kind {kind}"),
         ),
     }
@@ -159,7 +159,7 @@ enum Document {
 fn document(body: &[u8]) -> Result<Document, ApiError> {
     let unreadable = |error: serde_json::Error| {
         local_error(
-            ErrorKind::Rejected,
+            ApiErrorKind::Rejected,
             format!("failed to read what the server serves: {error}"),
         )
     };

@@ -48,7 +48,7 @@ fn a_group_whose_server_is_down_is_silent_not_empty() {
     assert!(matches!(resolved, ResolvedKind::Silent(_)));
     assert_eq!(
         not_reachable(&metrics, &resolved).kind,
-        ErrorKind::Unreachable
+        ApiErrorKind::Unreachable
     );
     let other = GroupKind::new("example.org", "Thing");
     assert_eq!(resolve(&found, &other), ResolvedKind::NotServed);

@@ -1,7 +1,7 @@
 //! From an HTTP answer to an [`ApiError`]: what went wrong, told apart as far as a decision
 //! depends on it, in words that quote no Secret.
 
-use opm_engine::ports::{ApiError, Cause, ErrorKind};
+use opm_engine::ports::{ApiError, Cause, ApiErrorKind};
 use serde::Deserialize;
 
 use crate::redact::{KnownValues, rule_words};
@@ -95,43 +95,43 @@ pub(crate) fn classify(
     }
 }
 
-fn kind_of(status: u16, answer: Option<&StatusBody>, plural: &str) -> ErrorKind {
+fn kind_of(status: u16, answer: Option<&StatusBody>, plural: &str) -> ApiErrorKind {
     let message = answer.map_or("", |answer| answer.message.as_str());
     if is_admission(message) {
-        return ErrorKind::Denied;
+        return ApiErrorKind::Denied;
     }
     match (status, answer) {
         (403, Some(answer)) if answer.has_cause("NamespaceTerminating") => {
-            ErrorKind::NamespaceTerminating
+            ApiErrorKind::NamespaceTerminating
         }
-        (401 | 403, _) => ErrorKind::Forbidden,
+        (401 | 403, _) => ApiErrorKind::Forbidden,
         (404, Some(answer)) => match answer.details.kind.as_str() {
             // The object is named by its kind; nothing is named when no such kind is served.
-            "" => ErrorKind::KindNotServed,
-            "namespaces" if plural != "namespaces" => ErrorKind::NamespaceMissing,
-            _ => ErrorKind::NotFound,
+            "" => ApiErrorKind::KindNotServed,
+            "namespaces" if plural != "namespaces" => ApiErrorKind::NamespaceMissing,
+            _ => ApiErrorKind::NotFound,
         },
-        (404, None) => ErrorKind::KindNotServed,
-        (409, Some(answer)) if answer.has_cause("FieldManagerConflict") => ErrorKind::FieldConflict,
+        (404, None) => ApiErrorKind::KindNotServed,
+        (409, Some(answer)) if answer.has_cause("FieldManagerConflict") => ApiErrorKind::FieldConflict,
         (409, Some(answer)) if answer.message.starts_with("Apply failed with ") => {
-            ErrorKind::FieldConflict
+            ApiErrorKind::FieldConflict
         }
-        (409, Some(answer)) if answer.reason == "AlreadyExists" => ErrorKind::AlreadyExists,
-        (409, _) => ErrorKind::Stale,
-        (413, _) => ErrorKind::TooLarge,
+        (409, Some(answer)) if answer.reason == "AlreadyExists" => ApiErrorKind::AlreadyExists,
+        (409, _) => ApiErrorKind::Stale,
+        (413, _) => ApiErrorKind::TooLarge,
         (422, Some(answer)) => invalid_kind(answer),
-        (429 | 502 | 503 | 504, _) => ErrorKind::Unreachable,
+        (429 | 502 | 503 | 504, _) => ApiErrorKind::Unreachable,
         (500, Some(answer)) if matches!(answer.reason.as_str(), "ServerTimeout" | "Timeout") => {
-            ErrorKind::Unreachable
+            ApiErrorKind::Unreachable
         }
-        (_, Some(answer)) if answer.message.contains("request is too large") => ErrorKind::TooLarge,
-        _ => ErrorKind::Rejected,
+        (_, Some(answer)) if answer.message.contains("request is too large") => ApiErrorKind::TooLarge,
+        _ => ApiErrorKind::Rejected,
     }
 }
 
 /// A 422 says many things: that the object is another one by now, that it is too large, that
 /// it is not valid.
-fn invalid_kind(answer: &StatusBody) -> ErrorKind {
+fn invalid_kind(answer: &StatusBody) -> ApiErrorKind {
     let causes = &answer.details.causes;
     let of_another_life = |cause: &CauseBody| {
         cause.field == "metadata.uid" && cause.message.contains("field is immutable")
@@ -145,11 +145,11 @@ fn invalid_kind(answer: &StatusBody) -> ErrorKind {
             )
     };
     if causes.iter().any(of_another_life) {
-        ErrorKind::Stale
+        ApiErrorKind::Stale
     } else if causes.iter().any(of_its_size) || answer.message.contains("request is too large") {
-        ErrorKind::TooLarge
+        ApiErrorKind::TooLarge
     } else {
-        ErrorKind::Invalid
+        ApiErrorKind::Invalid
     }
 }
 
@@ -215,16 +215,16 @@ fn conflicts_in(message: &str) -> Vec<Cause> {
 }
 
 /// Whether a message about a Secret may quote its values. The texts of the others are fixed.
-fn may_quote(kind: ErrorKind, message: &str) -> bool {
+fn may_quote(kind: ApiErrorKind, message: &str) -> bool {
     match kind {
-        ErrorKind::NotFound
-        | ErrorKind::NamespaceMissing
-        | ErrorKind::NamespaceTerminating
-        | ErrorKind::KindNotServed
-        | ErrorKind::AlreadyExists
-        | ErrorKind::Stale
-        | ErrorKind::FieldConflict => false,
-        ErrorKind::Forbidden => !message.contains(" cannot ") && message != "Unauthorized",
+        ApiErrorKind::NotFound
+        | ApiErrorKind::NamespaceMissing
+        | ApiErrorKind::NamespaceTerminating
+        | ApiErrorKind::KindNotServed
+        | ApiErrorKind::AlreadyExists
+        | ApiErrorKind::Stale
+        | ApiErrorKind::FieldConflict => false,
+        ApiErrorKind::Forbidden => !message.contains(" cannot ") && message != "Unauthorized",
         _ => true,
     }
 }

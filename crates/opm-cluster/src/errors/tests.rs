@@ -33,11 +33,11 @@ pub(super) fn cause(reason: &str, field: &str, message: &str) -> Value {
 #[test]
 fn each_answer_is_told_apart() {
     let plain = |code: u16, text: &str| (code, text.as_bytes().to_vec());
-    let table: Vec<(&str, Said, ErrorKind)> = vec![
+    let table: Vec<(&str, Said, ApiErrorKind)> = vec![
         (
             "configmaps",
             plain(404, "404 page not found\n"),
-            ErrorKind::KindNotServed,
+            ApiErrorKind::KindNotServed,
         ),
         (
             "nonsenses",
@@ -47,7 +47,7 @@ fn each_answer_is_told_apart() {
                 "the server could not find the requested resource",
                 json!({}),
             ),
-            ErrorKind::KindNotServed,
+            ApiErrorKind::KindNotServed,
         ),
         (
             "configmaps",
@@ -57,7 +57,7 @@ fn each_answer_is_told_apart() {
                 r#"configmaps "x" not found"#,
                 json!({"name": "x", "kind": "configmaps"}),
             ),
-            ErrorKind::NotFound,
+            ApiErrorKind::NotFound,
         ),
         (
             "configmaps",
@@ -67,7 +67,7 @@ fn each_answer_is_told_apart() {
                 r#"namespaces "x" not found"#,
                 json!({"name": "x", "kind": "namespaces"}),
             ),
-            ErrorKind::NamespaceMissing,
+            ApiErrorKind::NamespaceMissing,
         ),
         (
             "namespaces",
@@ -77,7 +77,7 @@ fn each_answer_is_told_apart() {
                 r#"namespaces "x" not found"#,
                 json!({"name": "x", "kind": "namespaces"}),
             ),
-            ErrorKind::NotFound,
+            ApiErrorKind::NotFound,
         ),
         (
             "configmaps",
@@ -91,7 +91,7 @@ fn each_answer_is_told_apart() {
                     "namespace n is being terminated",
                 ),
             ),
-            ErrorKind::NamespaceTerminating,
+            ApiErrorKind::NamespaceTerminating,
         ),
         (
             "things",
@@ -101,7 +101,7 @@ fn each_answer_is_told_apart() {
                 "create not allowed while custom resource definition is terminating",
                 json!({}),
             ),
-            ErrorKind::Denied,
+            ApiErrorKind::Denied,
         ),
         (
             "configmaps",
@@ -111,7 +111,7 @@ fn each_answer_is_told_apart() {
                 r#"configmaps "x" is forbidden: User "eve" cannot patch resource "configmaps" in API group "" in the namespace "n""#,
                 json!({"name": "x", "kind": "configmaps"}),
             ),
-            ErrorKind::Forbidden,
+            ApiErrorKind::Forbidden,
         ),
         (
             "clusterroles",
@@ -121,12 +121,12 @@ fn each_answer_is_told_apart() {
                 r#"clusterroles.rbac.authorization.k8s.io "x" is forbidden: user "eve" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held"#,
                 json!({}),
             ),
-            ErrorKind::Forbidden,
+            ApiErrorKind::Forbidden,
         ),
         (
             "configmaps",
             status(401, "Unauthorized", "Unauthorized", json!({})),
-            ErrorKind::Forbidden,
+            ApiErrorKind::Forbidden,
         ),
         (
             "pods",
@@ -136,7 +136,7 @@ fn each_answer_is_told_apart() {
                 r#"pods "x" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1"#,
                 json!({}),
             ),
-            ErrorKind::Denied,
+            ApiErrorKind::Denied,
         ),
         (
             "pods",
@@ -146,7 +146,7 @@ fn each_answer_is_told_apart() {
                 r#"pods "x" is forbidden: violates PodSecurity "restricted:latest": privileged"#,
                 json!({}),
             ),
-            ErrorKind::Denied,
+            ApiErrorKind::Denied,
         ),
         (
             "pods",
@@ -156,7 +156,7 @@ fn each_answer_is_told_apart() {
                 r#"pods "x" is forbidden: maximum cpu usage per Container is 1, but limit is 2"#,
                 json!({}),
             ),
-            ErrorKind::Denied,
+            ApiErrorKind::Denied,
         ),
         (
             "configmaps",
@@ -166,7 +166,7 @@ fn each_answer_is_told_apart() {
                 r#"admission webhook "x.example.org" denied the request: no"#,
                 json!({}),
             ),
-            ErrorKind::Denied,
+            ApiErrorKind::Denied,
         ),
         (
             "configmaps",
@@ -176,7 +176,7 @@ fn each_answer_is_told_apart() {
                 r#"admission webhook "x.example.org" denied the request: no"#,
                 json!({}),
             ),
-            ErrorKind::Denied,
+            ApiErrorKind::Denied,
         ),
         (
             "configmaps",
@@ -186,7 +186,7 @@ fn each_answer_is_told_apart() {
                 r#"configmaps "x" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"#,
                 json!({}),
             ),
-            ErrorKind::Denied,
+            ApiErrorKind::Denied,
         ),
         (
             "configmaps",
@@ -196,7 +196,7 @@ fn each_answer_is_told_apart() {
                 r#"Operation cannot be fulfilled on configmaps "x": the object has been modified; please apply your changes to the latest version and try again"#,
                 json!({"name": "x", "kind": "configmaps"}),
             ),
-            ErrorKind::Stale,
+            ApiErrorKind::Stale,
         ),
         (
             "configmaps",
@@ -206,7 +206,7 @@ fn each_answer_is_told_apart() {
                 r#"configmaps "x" already exists"#,
                 json!({}),
             ),
-            ErrorKind::AlreadyExists,
+            ApiErrorKind::AlreadyExists,
         ),
         (
             "configmaps",
@@ -216,7 +216,7 @@ fn each_answer_is_told_apart() {
                 r#"Apply failed with 1 conflict: conflict with "opm": .data.x"#,
                 cause("FieldManagerConflict", ".data.x", r#"conflict with "opm""#),
             ),
-            ErrorKind::FieldConflict,
+            ApiErrorKind::FieldConflict,
         ),
         (
             "configmaps",
@@ -230,7 +230,7 @@ fn each_answer_is_told_apart() {
                     r#"Invalid value: "a": field is immutable"#,
                 ),
             ),
-            ErrorKind::Stale,
+            ApiErrorKind::Stale,
         ),
         (
             "deployments",
@@ -244,7 +244,7 @@ fn each_answer_is_told_apart() {
                     "Invalid value: {}: field is immutable",
                 ),
             ),
-            ErrorKind::Invalid,
+            ApiErrorKind::Invalid,
         ),
         (
             "configmaps",
@@ -254,7 +254,7 @@ fn each_answer_is_told_apart() {
                 "Request entity too large: limit is 3145728",
                 json!({}),
             ),
-            ErrorKind::TooLarge,
+            ApiErrorKind::TooLarge,
         ),
         (
             "configmaps",
@@ -268,7 +268,7 @@ fn each_answer_is_told_apart() {
                     "Too long: may not be more than 1048576 bytes",
                 ),
             ),
-            ErrorKind::TooLarge,
+            ApiErrorKind::TooLarge,
         ),
         (
             "configmaps",
@@ -282,12 +282,12 @@ fn each_answer_is_told_apart() {
                     "Too long: may not be more than 63 bytes",
                 ),
             ),
-            ErrorKind::Invalid,
+            ApiErrorKind::Invalid,
         ),
         (
             "configmaps",
             status(500, "", "etcdserver: request is too large", json!({})),
-            ErrorKind::TooLarge,
+            ApiErrorKind::TooLarge,
         ),
         (
             "deployments",
@@ -297,7 +297,7 @@ fn each_answer_is_told_apart() {
                 "failed to create typed patch object (ns/name; apps/v1, Kind=Deployment): .foo: field not declared in schema",
                 json!({}),
             ),
-            ErrorKind::Rejected,
+            ApiErrorKind::Rejected,
         ),
         (
             "configmaps",
@@ -307,7 +307,7 @@ fn each_answer_is_told_apart() {
                 r#"Internal error occurred: failed calling webhook "x": connection refused"#,
                 json!({}),
             ),
-            ErrorKind::Rejected,
+            ApiErrorKind::Rejected,
         ),
         (
             "configmaps",
@@ -317,7 +317,7 @@ fn each_answer_is_told_apart() {
                 "Timeout: request did not complete within requested timeout",
                 json!({}),
             ),
-            ErrorKind::Unreachable,
+            ApiErrorKind::Unreachable,
         ),
         (
             "configmaps",
@@ -327,17 +327,17 @@ fn each_answer_is_told_apart() {
                 "The operation could not be completed",
                 json!({}),
             ),
-            ErrorKind::Unreachable,
+            ApiErrorKind::Unreachable,
         ),
         (
             "configmaps",
             status(429, "TooManyRequests", "too many requests", json!({})),
-            ErrorKind::Unreachable,
+            ApiErrorKind::Unreachable,
         ),
         (
             "configmaps",
             plain(502, "<html>bad gateway</html>"),
-            ErrorKind::Unreachable,
+            ApiErrorKind::Unreachable,
         ),
         (
             "configmaps",
@@ -347,7 +347,7 @@ fn each_answer_is_told_apart() {
                 "the body of the request was in an unknown format",
                 json!({}),
             ),
-            ErrorKind::Rejected,
+            ApiErrorKind::Rejected,
         ),
     ];
     for (plural, answer, expected) in &table {
@@ -368,7 +368,7 @@ fn a_conflict_names_fields_and_managers() {
     ]});
     for details in [listed, json!({})] {
         let error = read(&status(409, "Conflict", message, details), "configmaps");
-        assert_eq!(error.kind, ErrorKind::FieldConflict);
+        assert_eq!(error.kind, ApiErrorKind::FieldConflict);
         let found: Vec<_> = error
             .causes
             .iter()

@@ -1,6 +1,6 @@
 //! Create-only and update: what each does to what is there.
 
-use opm_engine::ports::{ApplyObject, Cluster as _, ErrorKind, Gate, Precondition, Stopped};
+use opm_engine::ports::{ApplyObject, Cluster as _, ApiErrorKind, Gate, Precondition, Stopped};
 use serde_json::json;
 
 use crate::{identity_of, object, on_a_server, uid, version};
@@ -23,7 +23,7 @@ async fn create_only_creates_and_never_merges() {
     // Another's object with other fields: an apply alone would merge.
     let foreign = test.map("x", json!({"b": "2"}));
     let error = test.create(&foreign).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::AlreadyExists, "{error:?}");
+    assert_eq!(error.kind, ApiErrorKind::AlreadyExists, "{error:?}");
     // The same again changes nothing either, nor does a conflicting one without force.
     let error = crate::apply(
         &test.client,
@@ -33,7 +33,7 @@ async fn create_only_creates_and_never_merges() {
     )
     .await
     .unwrap_err();
-    assert_eq!(error.kind, ErrorKind::AlreadyExists, "{error:?}");
+    assert_eq!(error.kind, ApiErrorKind::AlreadyExists, "{error:?}");
     let live = test.live_map("x").await.unwrap();
     assert_eq!(live["data"], json!({"a": "1"}));
     assert_eq!(
@@ -61,14 +61,14 @@ async fn update_needs_the_very_object() {
     let error = test.apply(&changed, update(other)).await.unwrap_err();
     assert_eq!(
         (error.kind, error.status),
-        (ErrorKind::Stale, Some(422)),
+        (ApiErrorKind::Stale, Some(422)),
         "{error:?}"
     );
     let gone = test.map("gone", json!({"a": "2"}));
     let error = test.apply(&gone, update(other)).await.unwrap_err();
     assert_eq!(
         (error.kind, error.status),
-        (ErrorKind::Stale, Some(409)),
+        (ApiErrorKind::Stale, Some(409)),
         "{error:?}"
     );
     assert!(test.live_map("gone").await.is_none(), "nothing was created");
@@ -110,7 +110,7 @@ async fn a_closed_gate_lets_nothing_through() {
         dry_run: false,
     };
     let error = test.client.apply(request, &gate).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Stopped(Stopped::Interrupted));
+    assert_eq!(error.kind, ApiErrorKind::Stopped(Stopped::Interrupted));
     assert!(test.live_map("x").await.is_none());
 }
 
@@ -131,7 +131,7 @@ async fn a_conflict_names_field_and_manager() {
     let error = crate::apply(&test.client, &mine, update(&uid), false)
         .await
         .unwrap_err();
-    assert_eq!(error.kind, ErrorKind::FieldConflict, "{error:?}");
+    assert_eq!(error.kind, ApiErrorKind::FieldConflict, "{error:?}");
     let named: Vec<_> = error
         .causes
         .iter()
@@ -159,7 +159,7 @@ async fn twenty_racers_one_wins() {
     let won = results.iter().filter(|result| result.is_ok()).count();
     assert_eq!(won, 1);
     for error in results.into_iter().filter_map(Result::err) {
-        assert_eq!(error.kind, ErrorKind::AlreadyExists);
+        assert_eq!(error.kind, ApiErrorKind::AlreadyExists);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Deletes: gone, accepted, was gone.
 
-use opm_engine::ports::{Cluster as _, DeleteOutcome, ErrorKind, Gate, Propagation};
+use opm_engine::ports::{Cluster as _, DeleteOutcome, ApiErrorKind, Gate, Propagation};
 use serde_json::json;
 
 use crate::{deletion, id, object, on_a_server, uid, version};
@@ -56,7 +56,7 @@ async fn a_version_that_moved_on_is_stale() {
         .delete(request, &Gate::default())
         .await
         .unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Stale, "{error:?}");
+    assert_eq!(error.kind, ApiErrorKind::Stale, "{error:?}");
     assert!(test.live_map("x").await.is_some());
 }
 

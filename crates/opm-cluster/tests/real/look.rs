@@ -2,7 +2,7 @@
 
 use opm_cluster::ClusterClient;
 use opm_core::identity::Identity;
-use opm_engine::ports::{Cluster as _, Detail, ErrorKind, Found};
+use opm_engine::ports::{Cluster as _, Detail, ApiErrorKind, Found};
 use opm_testkit::Rights;
 use serde_json::json;
 
@@ -122,7 +122,7 @@ async fn forbidden_is_never_absent() {
     let found = nobody.look(&wanted, Detail::Metadata).await;
     assert!(
         found.values().all(
-            |found| matches!(found, Found::Failed(error) if error.kind == ErrorKind::Forbidden)
+            |found| matches!(found, Found::Failed(error) if error.kind == ApiErrorKind::Forbidden)
         )
     );
 }

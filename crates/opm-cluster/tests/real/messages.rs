@@ -3,7 +3,7 @@
 use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
-use opm_engine::ports::{ApiError, Cluster as _, ErrorKind, Gate, Precondition};
+use opm_engine::ports::{ApiError, Cluster as _, ApiErrorKind, Gate, Precondition};
 use opm_testkit::{Leftover, Rights};
 use serde_json::{Value, json};
 
@@ -28,31 +28,31 @@ async fn refusals_are_told_apart() {
     let big = "x".repeat(1_100_000);
     let huge = "x".repeat(4_000_000);
     for (value, kind, status) in [
-        (map(elsewhere), ErrorKind::NamespaceMissing, 404),
-        (map(json!({"data": {"k": big}})), ErrorKind::TooLarge, 422),
-        (map(json!({"data": {"k": huge}})), ErrorKind::TooLarge, 413),
+        (map(elsewhere), ApiErrorKind::NamespaceMissing, 404),
+        (map(json!({"data": {"k": big}})), ApiErrorKind::TooLarge, 422),
+        (map(json!({"data": {"k": huge}})), ApiErrorKind::TooLarge, 413),
         (
             map(json!({"data": {"bad key": "v"}})),
-            ErrorKind::Invalid,
+            ApiErrorKind::Invalid,
             422,
         ),
-        (map(json!({"data": {"k": 7}})), ErrorKind::Rejected, 500),
-        (map(json!({"nonsense": {}})), ErrorKind::Rejected, 500),
+        (map(json!({"data": {"k": 7}})), ApiErrorKind::Rejected, 500),
+        (map(json!({"nonsense": {}})), ApiErrorKind::Rejected, 500),
         (
             map(json!({"apiVersion": "v9"})),
-            ErrorKind::KindNotServed,
+            ApiErrorKind::KindNotServed,
             404,
         ),
         (
             map(json!({"metadata": {"name": "x", "namespace": test.ns(), "managedFields": [{}]}})),
-            ErrorKind::Rejected,
+            ApiErrorKind::Rejected,
             400,
         ),
         (
             map(
                 json!({"metadata": {"name": "x", "namespace": test.ns(), "labels": {"l": "x".repeat(64)}}}),
             ),
-            ErrorKind::Invalid,
+            ApiErrorKind::Invalid,
             422,
         ),
     ] {
@@ -82,7 +82,7 @@ async fn an_immutable_field_is_named() {
         uid: uid(&sent.object),
     };
     let error = test.apply(&deployment("b"), mode).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Invalid);
+    assert_eq!(error.kind, ApiErrorKind::Invalid);
     let cause = error
         .causes
         .iter()
@@ -111,7 +111,7 @@ async fn a_terminating_namespace_takes_nothing_new() {
     let new = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "new", "namespace": name}});
     let error = refusal(&test, new).await;
-    assert_eq!(error.kind, ErrorKind::NamespaceTerminating, "{error:?}");
+    assert_eq!(error.kind, ApiErrorKind::NamespaceTerminating, "{error:?}");
     let again = test
         .client
         .delete(deletion(&identity, &uid), &Gate::default())
@@ -137,7 +137,7 @@ async fn quota_is_a_denial_and_rights_are_not() {
     for _ in 0..100 {
         match test.create(&map).await {
             Err(error)
-                if error.kind == ErrorKind::Denied && error.message.contains("exceeded quota") =>
+                if error.kind == ApiErrorKind::Denied && error.message.contains("exceeded quota") =>
             {
                 last = Some(error);
                 break;
@@ -166,7 +166,7 @@ async fn quota_is_a_denial_and_rights_are_not() {
         .unwrap_err();
     assert_eq!(
         (error.kind, error.status),
-        (ErrorKind::Forbidden, Some(403))
+        (ApiErrorKind::Forbidden, Some(403))
     );
     assert!(error.message.contains("cannot patch resource"), "{error}");
 }
@@ -217,7 +217,7 @@ async fn no_refusal_quotes_a_secret() {
         uid: uid(&sent.object),
     };
     let error = test.apply(&fixed(CANARY), mode).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Invalid);
+    assert_eq!(error.kind, ApiErrorKind::Invalid);
     assert!(error.message.contains("field is immutable"), "{error}");
     assert_eq!(error.causes[0].field, "data");
     assert!(!format!("{error:?}").contains("canary"));
@@ -258,7 +258,7 @@ async fn a_policy_that_quotes_is_not_repeated() {
     let mut denied = None;
     for _ in 0..150 {
         match test.create(&map).await {
-            Err(error) if error.kind == ErrorKind::Denied => {
+            Err(error) if error.kind == ApiErrorKind::Denied => {
                 denied = Some(error);
                 break;
             }
@@ -280,7 +280,7 @@ async fn a_policy_that_quotes_is_not_repeated() {
     );
     let secret = secret(&test, json!({"stringData": {"bad": CANARY}}));
     let error = test.create(&secret).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Denied, "{error:?}");
+    assert_eq!(error.kind, ApiErrorKind::Denied, "{error:?}");
     assert!(error.message.contains(&name), "{error}");
     assert!(!format!("{error:?}").contains("c4n4ry"), "{error:?}");
     // The same value in another kind, once it is known to be a Secret's.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use opm_cluster::{ClusterClient, ConnectOptions, Connection, RetryPolicy, Settings, connect};
 use opm_engine::ports::{
-    Cluster as _, DeleteOutcome, Detail, ErrorKind, Found, Gate, Precondition, SecretStore as _,
+    Cluster as _, DeleteOutcome, Detail, ApiErrorKind, Found, Gate, Precondition, SecretStore as _,
     WatchEvent,
 };
 use opm_testkit::relay::{Fault, Moment, Relay, TcpRelay, When};
@@ -277,7 +277,7 @@ async fn a_request_says_which_program_sends_it() {
     std::fs::write(&path, config.to_string()).unwrap();
     let client = client_of(&path).await;
     let error = client.get("n", "x").await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Forbidden);
+    assert_eq!(error.kind, ApiErrorKind::Forbidden);
     let head = server.await.unwrap();
     assert!(
         head.starts_with("get /api/v1/namespaces/n/secrets/x http/1.1"),

@@ -1,7 +1,7 @@
 //! Taking labels and field managers off an object.
 
 use opm_core::check::Disown;
-use opm_engine::ports::{Cluster as _, DisownObject, ErrorKind, Gate, Precondition};
+use opm_engine::ports::{Cluster as _, DisownObject, ApiErrorKind, Gate, Precondition};
 use serde_json::json;
 
 use crate::{on_a_server, uid, version};
@@ -39,7 +39,7 @@ async fn labels_and_managers_go_and_the_content_stays() {
         ..disown.clone()
     };
     let error = part(other_life, false).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Stale, "{error:?}");
+    assert_eq!(error.kind, ApiErrorKind::Stale, "{error:?}");
     part(disown.clone(), false).await.unwrap();
     let after = test.live_map("x").await.unwrap();
     assert_eq!(after["data"], json!({"a": "1"}));
@@ -51,7 +51,7 @@ async fn labels_and_managers_go_and_the_content_stays() {
         "{after}"
     );
     let error = part(disown.clone(), false).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Stale, "its version has moved on");
+    assert_eq!(error.kind, ApiErrorKind::Stale, "its version has moved on");
     disown.resource_version = "1".to_owned();
     let gone = DisownObject {
         identity: &test.map_id("nothing"),
@@ -59,7 +59,7 @@ async fn labels_and_managers_go_and_the_content_stays() {
         dry_run: false,
     };
     let error = test.client.part(gone, &Gate::default()).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Stale, "{error:?}");
+    assert_eq!(error.kind, ApiErrorKind::Stale, "{error:?}");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::Method;
 use opm_engine::ports::{
-    ErrorKind, Gate, RemoveOutcome, SecretContent, SecretStore, StoredSecret, WriteOutcome,
+    ApiErrorKind, Gate, RemoveOutcome, SecretContent, SecretStore, StoredSecret, WriteOutcome,
 };
 use opm_testkit::Rights;
 use serde_json::json;
@@ -70,7 +70,7 @@ async fn created_once_and_read_back() {
         ..record(&test, "r", &[])
     };
     let error = test.client.create(&missing, &gate).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::NamespaceMissing);
+    assert_eq!(error.kind, ApiErrorKind::NamespaceMissing);
 }
 
 #[tokio::test]
@@ -352,7 +352,7 @@ async fn rights_can_be_narrowed_to_a_name() {
             .await
             .unwrap_err(),
     ] {
-        assert_eq!(error.kind, ErrorKind::Forbidden, "{error:?}");
+        assert_eq!(error.kind, ApiErrorKind::Forbidden, "{error:?}");
     }
 }
 

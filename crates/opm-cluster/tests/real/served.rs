@@ -6,7 +6,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use opm_core::identity::GroupKind;
 use opm_core::scope::Scope;
-use opm_engine::ports::{Cluster as _, Detail, ErrorKind, Found, Gate};
+use opm_engine::ports::{Cluster as _, Detail, ApiErrorKind, Found, Gate};
 use opm_testkit::Leftover;
 use serde_json::{Value, json};
 
@@ -116,7 +116,7 @@ async fn a_kind_that_comes_and_goes() {
     let thing = object(json!({"apiVersion": format!("{group}/v1"), "kind": "Thing",
         "metadata": {"name": "x", "namespace": test.ns()}}));
     let error = test.create(&thing).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::KindNotServed);
+    assert_eq!(error.kind, ApiErrorKind::KindNotServed);
     let definition = define(&test, &group).await;
     until("serving the kind", async || {
         test.client
@@ -194,14 +194,14 @@ async fn a_group_whose_server_is_down_is_silent() {
     let Found::Failed(error) = &looks[&there] else {
         panic!("{looks:?}");
     };
-    assert_eq!(error.kind, ErrorKind::Unreachable, "never absent");
+    assert_eq!(error.kind, ApiErrorKind::Unreachable, "never absent");
     let error = test
         .client
         .delete(deletion(&there, "u"), &Gate::default())
         .await;
     assert_eq!(
         error.unwrap_err().kind,
-        ErrorKind::Unreachable,
+        ApiErrorKind::Unreachable,
         "never gone"
     );
     let real = test.namespace.client();

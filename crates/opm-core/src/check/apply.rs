@@ -2,8 +2,10 @@
 
 use super::{
     ApplyMethod, ApplyStep, CheckContext, CheckedPhase, Intent, LabelledRelease, LiveObject,
-    Observed, Ownership, Refusal, RefusalReason, Seen,
+    Observed, Ownership, Refusal, RefusalReason,
 };
+use crate::api_error::ApiErrorKind;
+use crate::observation::Observation;
 use crate::plan::{Plan, PlannedObject, TrackedAs};
 use crate::record::PendingWhy;
 
@@ -58,10 +60,10 @@ pub(super) fn phases(
 /// The other releases that share an object already.
 fn sharing(
     planned: &PlannedObject,
-    seen: Option<&Seen>,
+    seen: Option<&Observation<LiveObject>>,
     checking: &CheckContext<'_>,
 ) -> Vec<LabelledRelease> {
-    let Some(Seen::Present(live)) = seen else {
+    let Some(Observation::Present(live)) = seen else {
         return Vec::new();
     };
     match Ownership::of(live, planned.recorded_uid.as_deref(), &checking.release) {
@@ -72,16 +74,18 @@ fn sharing(
 
 fn decide(
     planned: &PlannedObject,
-    seen: Option<&Seen>,
+    seen: Option<&Observation<LiveObject>>,
     checking: &CheckContext<'_>,
 ) -> Result<ApplyMethod, RefusalReason> {
     match seen {
-        Some(Seen::Absent) if completed(planned) => Ok(ApplyMethod::Completed),
-        Some(Seen::Absent) => Ok(ApplyMethod::Create),
-        Some(Seen::Present(live)) if live.terminating => Err(RefusalReason::Terminating),
-        Some(Seen::Present(live)) => existing(planned, live, checking),
-        Some(Seen::Forbidden(cause)) => Err(RefusalReason::Forbidden(cause.clone())),
-        Some(Seen::Unreachable(cause)) => Err(RefusalReason::Unreachable(cause.clone())),
+        Some(Observation::Absent) if completed(planned) => Ok(ApplyMethod::Completed),
+        Some(Observation::Absent) => Ok(ApplyMethod::Create),
+        Some(Observation::Present(live)) if live.terminating => Err(RefusalReason::Terminating),
+        Some(Observation::Present(live)) => existing(planned, live, checking),
+        Some(Observation::Failed(error)) => Err(match error.kind {
+            ApiErrorKind::Forbidden => RefusalReason::Forbidden(error.to_string()),
+            _ => RefusalReason::Unreachable(error.to_string()),
+        }),
         None => Err(RefusalReason::Unreachable("nobody has looked".to_owned())),
     }
 }

@@ -6,26 +6,14 @@ use serde_json::{Map, Value};
 
 use crate::identity::Identity;
 use crate::ids::ReleaseId;
+use crate::observation::Observation;
 use crate::labels::{
     COMPONENT, COMPONENT_INVENTORY, COMPONENT_RECORD, FIELD_MANAGER, OwnerLabels, PRUNE,
     shared_field_manager,
 };
 
-/// What a look at one object found. A look that failed is never absence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Seen {
-    /// The server said, for this very object, that it is not there.
-    Absent,
-    /// It is there.
-    Present(Box<LiveObject>),
-    /// The server did not permit the look; its words.
-    Forbidden(String),
-    /// The server could not be asked; the cause.
-    Unreachable(String),
-}
-
 /// What was found for each object of a plan.
-pub type Observed = HashMap<Identity, Seen>;
+pub type Observed = HashMap<Identity, Observation<LiveObject>>;
 
 /// What decides whose a live object is and what may be done to it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -14,15 +14,15 @@ mod unchanged;
 use std::collections::HashMap;
 
 pub use disown::{Disown, SharedDecision, decide_shared, disown, former_manager};
-pub use live::{LiveObject, Observed, Seen};
+pub use live::{LiveObject, Observed};
 pub use ownership::{LabelledRelease, Ownership, counts_as_discovered};
-pub use refusal::{Refusal, RefusalKind, RefusalReason, Refusals, against_recreating};
+pub use refusal::{Refusal, RefusalReason, Refusals, against_recreating};
 pub use unchanged::{is_unchanged, would_be_unchanged};
 
 use crate::entry::Entry;
 use crate::identity::{Identity, ObjectSelector};
 use crate::ids::ReleaseId;
-use crate::plan::{Occupants, Plan, PlanOptions, Purpose, Rename, StaleOrigin};
+use crate::plan::{Occupants, Plan, PlanOptions, Purpose, StaleOrigin};
 use crate::record::{KeptObject, KeptWhy, PendingWhy, RecordedEntry};
 
 /// Which existing objects that no release tracks may be taken over.
@@ -220,7 +220,7 @@ pub struct StaleDecisions {
     pub transferred: Vec<TransferredObject>,
 }
 
-/// A plan against which nothing speaks. Only [`check`] makes one.
+/// A plan that passed all checks. Only [`check`] makes one.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CheckedPlan {
@@ -238,8 +238,6 @@ pub struct CheckedPlan {
     pub remaining: Vec<RecordedEntry>,
     /// What has to be written down before anything is sent.
     pub intents: Vec<Intent>,
-    /// Objects that moved between components.
-    pub renames: Vec<Rename>,
 }
 
 impl CheckedPlan {
@@ -287,7 +285,6 @@ pub fn check(
         purpose,
         options,
         remaining,
-        renames,
         ..
     } = plan;
     let checked = CheckedPlan {
@@ -298,7 +295,6 @@ pub fn check(
         carried: preview.carried,
         remaining,
         intents,
-        renames,
     };
     Ok(checked)
 }

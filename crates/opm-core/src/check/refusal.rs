@@ -1,8 +1,9 @@
-//! Why a run is refused before anything is touched, in words and with the flag that helps.
+//! Why a run is refused before anything is touched, in words and with what would lift it.
 
 use std::fmt;
 
 use super::LabelledRelease;
+use crate::failure::{FailureKind, Remedy};
 use crate::identity::Identity;
 use crate::plan::{Guard, GuardFlags};
 
@@ -26,9 +27,19 @@ pub enum RefusalReason {
     /// The server could not be asked about it.
     Unreachable(String),
     /// A Namespace or CustomResourceDefinition that should go holds objects that should not.
-    Occupied(Vec<Identity>),
+    Occupied {
+        /// Which guard was lifted.
+        guard: Guard,
+        /// What stays inside.
+        objects: Vec<Identity>,
+    },
     /// What a Namespace or CustomResourceDefinition holds could not be found out.
-    OccupantsUnknown(String),
+    OccupantsUnknown {
+        /// Which guard was lifted.
+        guard: Guard,
+        /// Why it could not be found out.
+        cause: String,
+    },
     /// Recreating it would delete an object of a guarded kind.
     Guarded(Guard),
     /// Nothing is rendered, and this many objects would go.
@@ -44,33 +55,19 @@ pub struct Refusal {
     pub why: RefusalReason,
 }
 
-/// Which kind of refusal it is: each has an exit code of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RefusalKind {
-    /// The only cause is that the server does not permit it.
-    Forbidden,
-    /// The only cause is that the server cannot be reached.
-    Unreachable,
-    /// Any other cause.
-    Refused,
-}
-
 /// All reasons to refuse a plan. There is at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusals(pub Vec<Refusal>);
 
 impl Refusals {
-    /// Which kind of refusal they amount to.
-    pub fn kind(&self) -> RefusalKind {
-        let all =
-            |test: fn(&RefusalReason) -> bool| self.0.iter().all(|refusal| test(&refusal.why));
-        if all(|why| matches!(why, RefusalReason::Forbidden(_))) {
-            RefusalKind::Forbidden
-        } else if all(|why| matches!(why, RefusalReason::Unreachable(_))) {
-            RefusalKind::Unreachable
-        } else {
-            RefusalKind::Refused
-        }
+    /// Which kind of failure they amount to: what all of them are.
+    pub fn kind(&self) -> FailureKind {
+        let kinds = self.0.iter().map(|refusal| match &refusal.why {
+            RefusalReason::Forbidden(_) => FailureKind::NotPermitted,
+            RefusalReason::Unreachable(_) => FailureKind::Unreachable,
+            _ => FailureKind::Refused,
+        });
+        kinds.reduce(FailureKind::and).unwrap_or(FailureKind::Refused)
     }
 }
 
@@ -89,7 +86,7 @@ impl fmt::Display for Refusals {
 impl std::error::Error for Refusals {}
 
 impl Refusal {
-    /// What is the matter, without the hint.
+    /// What is the matter.
     pub fn message(&self) -> String {
         let resource = self
             .object
@@ -113,13 +110,13 @@ impl Refusal {
             RefusalReason::Record => format!("{resource} is the record of a release"),
             RefusalReason::Forbidden(cause) => format!("{resource} may not be read: {cause}"),
             RefusalReason::Unreachable(cause) => format!("{resource} could not be read: {cause}"),
-            RefusalReason::Occupied(objects) => {
+            RefusalReason::Occupied { objects, .. } => {
                 format!(
                     "{resource} still holds objects that would go with it: {}",
                     list(objects)
                 )
             }
-            RefusalReason::OccupantsUnknown(cause) => {
+            RefusalReason::OccupantsUnknown { cause, .. } => {
                 format!("what {resource} holds could not be found out: {cause}")
             }
             RefusalReason::Guarded(_) => {
@@ -131,57 +128,27 @@ impl Refusal {
         }
     }
 
-    /// What to do next.
-    pub fn hint(&self) -> String {
+    /// What would lift it, or what to do next.
+    pub fn remedy(&self) -> Remedy {
         match &self.why {
-            RefusalReason::Terminating => {
-                "Wait for deletion to complete before applying, or use --wait-for-deletion".into()
-            }
-            RefusalReason::Untracked => {
-                "Delete it manually or use --adopt to take ownership".into()
-            }
-            RefusalReason::HelmOwned(_) => {
-                format!("Use --adopt={} to take it from Helm", self.named())
-            }
-            RefusalReason::OtherRelease(_) => {
-                "Use --take-ownership to transfer it to this release".into()
-            }
+            RefusalReason::Terminating => Remedy::WaitForDeletion,
+            RefusalReason::Untracked => Remedy::Adopt,
+            RefusalReason::HelmOwned(_) => match &self.object {
+                Some(identity) => Remedy::AdoptNamed(identity.clone()),
+                None => Remedy::Adopt,
+            },
+            RefusalReason::OtherRelease(_) => Remedy::TakeOwnership,
             RefusalReason::SharedByOthers(_) => {
                 "Annotate it with opmodel.dev/shared: \"true\" to share it".into()
             }
             RefusalReason::Record => "Give the rendered object another name".into(),
             RefusalReason::Forbidden(_) => "Ask for the right to get and list it".into(),
             RefusalReason::Unreachable(_) => "Try again when the API server answers for it".into(),
-            RefusalReason::Occupied(_) => {
-                format!("Remove them first, or go on without {}", self.flag())
-            }
-            RefusalReason::OccupantsUnknown(_) => {
-                format!(
-                    "Ask for the right to list it, or go on without {}",
-                    self.flag()
-                )
-            }
-            RefusalReason::Guarded(guard) => format!("Use {} as well", guard.flag()),
-            RefusalReason::EmptyRender(_) => {
-                "Use --allow-empty if that is meant, or `opm mod delete` to remove the release"
-                    .into()
-            }
+            RefusalReason::Occupied { guard, .. } => Remedy::EmptyOrKeepGuard(*guard),
+            RefusalReason::OccupantsUnknown { guard, .. } => Remedy::ListOrKeepGuard(*guard),
+            RefusalReason::Guarded(guard) => Remedy::LiftGuard(*guard),
+            RefusalReason::EmptyRender(_) => Remedy::AllowEmpty,
         }
-    }
-
-    fn named(&self) -> String {
-        self.object
-            .as_ref()
-            .map(|o| format!("{}/{}", o.kind(), o.name))
-            .unwrap_or_default()
-    }
-
-    fn flag(&self) -> &'static str {
-        let guard = self
-            .object
-            .as_ref()
-            .and_then(|object| Guard::of(&object.group_kind));
-        guard.map_or("the guard flag", Guard::flag)
     }
 }
 
@@ -195,7 +162,7 @@ fn list<T: fmt::Display>(items: &[T]) -> String {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}. {}.", self.message(), self.hint())
+        f.write_str(&self.message())
     }
 }
 

@@ -4,11 +4,13 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::{
     CheckContext, GoneObject, KeepDecision, LabelledRelease, LiveObject, Observed, Ownership,
-    PruneMethod, PruneStep, Refusal, RefusalReason, Seen, StaleDecisions, TransferredObject,
+    PruneMethod, PruneStep, Refusal, RefusalReason, StaleDecisions, TransferredObject,
     Undetermined,
 };
+use crate::api_error::ApiErrorKind;
 use crate::entry::Entry;
 use crate::identity::Identity;
+use crate::observation::Observation;
 use crate::plan::{
     Guard, Occupant, Occupants, Plan, Purpose, StaleObject, StaleOrigin, ignored_in_namespace,
     lives_in,
@@ -39,16 +41,20 @@ pub(super) fn decide(
 fn one(
     stale: &StaleObject,
     plan: &Plan,
-    seen: Option<&Seen>,
+    seen: Option<&Observation<LiveObject>>,
     checking: &CheckContext<'_>,
     decisions: &mut StaleDecisions,
 ) {
     let StaleObject { entry, origin } = stale.clone();
     let reason = match seen {
-        Some(Seen::Present(live)) => return present(stale, plan, live, checking, decisions),
-        Some(Seen::Absent) => return decisions.gone.push(GoneObject { entry, origin }),
-        Some(Seen::Forbidden(cause)) => format!("not permitted to read it: {cause}"),
-        Some(Seen::Unreachable(cause)) => format!("could not be read: {cause}"),
+        Some(Observation::Present(live)) => {
+            return present(stale, plan, live, checking, decisions);
+        }
+        Some(Observation::Absent) => return decisions.gone.push(GoneObject { entry, origin }),
+        Some(Observation::Failed(error)) if error.kind == ApiErrorKind::Forbidden => {
+            format!("not permitted to read it: {error}")
+        }
+        Some(Observation::Failed(error)) => format!("could not be read: {error}"),
         None => "nobody has looked".to_owned(),
     };
     decisions.undetermined.push(Undetermined {
@@ -130,23 +136,13 @@ fn stands(
         return Some((KeptWhy::OptOut, reason.to_owned()));
     }
     if plan.options.no_prune {
-        return Some((KeptWhy::NoPrune, "--no-prune was given".to_owned()));
+        return Some((KeptWhy::NoPrune, "pruning was switched off".to_owned()));
     }
     let identity = &stale.entry.identity;
     // Taking a label off a shared object deletes nothing, so no guard is needed for it.
-    let guard = plan
-        .options
-        .guards
-        .in_the_way(identity)
-        .filter(|_| !shared)?;
-    Some((
-        KeptWhy::Guard,
-        format!(
-            "{} is guarded; {} lifts that",
-            identity.kind(),
-            guard.flag()
-        ),
-    ))
+    let guard = plan.options.guards.in_the_way(identity);
+    guard.filter(|_| !shared)?;
+    Some((KeptWhy::Guard, format!("{} is guarded", identity.kind())))
 }
 
 /// A Namespace or CustomResourceDefinition takes everything inside along, so everything inside
@@ -172,8 +168,14 @@ fn look_into(
             continue;
         };
         let why = match checking.occupants.get(holder) {
-            None => RefusalReason::OccupantsUnknown("nobody has looked".to_owned()),
-            Some(Occupants::Unknown(cause)) => RefusalReason::OccupantsUnknown(cause.clone()),
+            None => RefusalReason::OccupantsUnknown {
+                guard,
+                cause: "nobody has looked".to_owned(),
+            },
+            Some(Occupants::Unknown(cause)) => RefusalReason::OccupantsUnknown {
+                guard,
+                cause: cause.clone(),
+            },
             Some(Occupants::Known(occupants)) => {
                 let ignored = |occupant: &Occupant| {
                     guard == Guard::Namespace
@@ -187,7 +189,10 @@ fn look_into(
                     .filter(|identity| !going.contains(identity));
                 match stays.cloned().collect::<BTreeSet<_>>() {
                     stays if stays.is_empty() => continue,
-                    stays => RefusalReason::Occupied(stays.into_iter().collect()),
+                    stays => RefusalReason::Occupied {
+                        guard,
+                        objects: stays.into_iter().collect(),
+                    },
                 }
             }
         };
@@ -231,7 +236,7 @@ pub(super) fn carried(
     for kept in &plan.carried {
         let entry = &kept.entry;
         match observed.get(&entry.identity) {
-            Some(Seen::Absent) => {}
+            Some(Observation::Absent) => {}
             seen => match transferred_to(entry, seen, checking) {
                 Some(to) => let_go.push(TransferredObject {
                     entry: entry.clone(),
@@ -266,11 +271,11 @@ pub(super) fn remaining(
 /// Who has an object by now, if it is certain that it is somebody else.
 fn transferred_to(
     entry: &Entry,
-    seen: Option<&Seen>,
+    seen: Option<&Observation<LiveObject>>,
     checking: &CheckContext<'_>,
 ) -> Option<LabelledRelease> {
     match seen {
-        Some(Seen::Present(live)) => somebody_else(entry, live, checking),
+        Some(Observation::Present(live)) => somebody_else(entry, live, checking),
         _ => None,
     }
 }

@@ -7,38 +7,18 @@
 
 use serde_json::{Map, Value};
 
-/// One cause of a refusal, as the server's Status lists it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cause<'a> {
-    /// Such as `FieldValueInvalid`.
-    pub reason: &'a str,
-    /// The path of the field.
-    pub field: &'a str,
-    /// What is wrong with it. May quote values.
-    pub message: &'a str,
-}
-
-/// The server's answer to an apply that it refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rejection<'a> {
-    /// The HTTP status code.
-    pub code: u16,
-    /// The Status' reason.
-    pub reason: &'a str,
-    /// The Status' causes.
-    pub causes: &'a [Cause<'a>],
-}
+use crate::api_error::{ApiError, Cause};
 
 /// The immutable fields for which an apply was refused, or none if that was not the reason, or
 /// not the only one. `desired` is what was applied.
 pub fn immutable_fields(
-    rejection: &Rejection,
+    error: &ApiError,
     desired: &Map<String, Value>,
 ) -> Option<Vec<String>> {
-    if rejection.code != 422 || rejection.reason != "Invalid" {
+    if error.status != Some(422) || error.reason != "Invalid" {
         return None;
     }
-    let (immutable, others): (Vec<&Cause>, Vec<&Cause>) = rejection
+    let (immutable, others): (Vec<&Cause>, Vec<&Cause>) = error
         .causes
         .iter()
         .partition(|cause| is_immutable(cause));
@@ -48,7 +28,7 @@ pub fn immutable_fields(
     }
     let mut fields: Vec<String> = immutable
         .iter()
-        .map(|cause| cause.field.to_owned())
+        .map(|cause| cause.field.clone())
         .collect();
     fields.sort();
     fields.dedup();
@@ -59,7 +39,7 @@ fn is_immutable(cause: &Cause) -> bool {
     if cause.field.starts_with("metadata.") {
         return false;
     }
-    match cause.reason {
+    match cause.reason.as_str() {
         "FieldValueInvalid" => says_invalid(cause),
         "FieldValueForbidden" => says_forbidden(cause),
         _ => false,
@@ -72,7 +52,7 @@ fn says_invalid(Cause { field, message, .. }: &Cause) -> bool {
     message.ends_with(" is immutable")
         || message.ends_with("failed rule: self == oldSelf")
         || (message.ends_with(": may not change once set") && field.starts_with("spec."))
-        || (message.ends_with(": cannot change roleRef") && *field == "roleRef")
+        || (message.ends_with(": cannot change roleRef") && field == "roleRef")
 }
 
 /// `Forbidden: <detail>`: no value is quoted before the detail, so its beginning is looked at.
@@ -81,7 +61,7 @@ fn says_forbidden(Cause { field, message, .. }: &Cause) -> bool {
     if detail.starts_with("field is immutable") {
         return true;
     }
-    match *field {
+    match field.as_str() {
         "spec" => [
             "updates to statefulset spec for fields other than",
             "spec is immutable after creation",

@@ -62,7 +62,7 @@ fn removal(
         .partition(|kept| goes(&kept.entry.component));
     stale.extend(gone.into_iter().map(kept));
     order::sort(&mut stale, Some(stored), &HashMap::new());
-    let (phases, renames) = (Vec::new(), Vec::new());
+    let phases = Vec::new();
     Ok(Plan {
         purpose,
         options,
@@ -70,7 +70,6 @@ fn removal(
         stale,
         carried,
         remaining,
-        renames,
     })
 }
 
@@ -94,7 +93,6 @@ pub fn plan_prune_kept(
         stale,
         carried,
         remaining: stored.inventory().to_vec(),
-        renames: Vec::new(),
     })
 }
 

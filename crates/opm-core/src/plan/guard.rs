@@ -30,37 +30,27 @@ impl Guard {
         }
     }
 
-    /// The flag that lifts it.
-    pub fn flag(self) -> &'static str {
-        match self {
-            Self::Namespace => "--prune-namespaces",
-            Self::VolumeClaim => "--force-prune-pvcs",
-            Self::Volume => "--force-prune-pvs",
-            Self::Crd => "--prune-crds",
-        }
-    }
-
     /// Whether deleting an object of this kind deletes objects of others.
     pub fn holds_others(self) -> bool {
         matches!(self, Self::Namespace | Self::Crd)
     }
 }
 
-/// The guard flags that were given.
+/// Which guards are lifted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct GuardFlags {
-    /// `--prune-namespaces`
+    /// Namespaces may go.
     pub namespaces: bool,
-    /// `--force-prune-pvcs`
+    /// PersistentVolumeClaims may go.
     pub volume_claims: bool,
-    /// `--force-prune-pvs`
+    /// PersistentVolumes may go.
     pub volumes: bool,
-    /// `--prune-crds`
+    /// CustomResourceDefinitions may go.
     pub crds: bool,
 }
 
 impl GuardFlags {
-    /// Whether the flag for this guard was given.
+    /// Whether this guard is lifted.
     pub fn allow(self, guard: Guard) -> bool {
         match guard {
             Guard::Namespace => self.namespaces,

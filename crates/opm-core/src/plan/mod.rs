@@ -19,7 +19,6 @@ pub use claims::{Claim, ContestedClaim, claims, contested, runs_pods};
 pub use components::{ComponentOrder, stages};
 pub use delete::{plan_delete, plan_delete_component, plan_prune_kept};
 pub use guard::{Guard, GuardFlags, Occupant, Occupants, ignored_in_namespace, lives_in};
-pub use order::prune_order;
 
 use crate::entry::Entry;
 use crate::identity::Identity;
@@ -183,17 +182,6 @@ pub struct StaleObject {
     pub origin: StaleOrigin,
 }
 
-/// An object that moved from one component to another; nothing happens to it for that.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rename {
-    /// Which object.
-    pub identity: Identity,
-    /// The component it was recorded with.
-    pub from: String,
-    /// The component it is rendered by now.
-    pub to: String,
-}
-
 /// What a plan is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Purpose {
@@ -222,8 +210,6 @@ pub struct Plan {
     pub carried: Vec<KeptObject>,
     /// What stays in the inventory without being applied: all other components, when one goes.
     pub remaining: Vec<RecordedEntry>,
-    /// Objects that moved between components.
-    pub renames: Vec<Rename>,
 }
 
 impl Plan {
@@ -295,7 +281,6 @@ pub fn plan(
         stale,
         carried: stale::carried(stored, &current),
         remaining: Vec::new(),
-        renames: stale::renames(stored, &current),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Current, DesiredObject, PlannedObject, Rename, StaleObject, StaleOrigin, TrackedAs};
+use super::{Current, DesiredObject, PlannedObject, StaleObject, StaleOrigin, TrackedAs};
 use crate::entry::Entry;
 use crate::identity::Identity;
 use crate::record::{KeptObject, PendingObject, Record};
@@ -87,19 +87,4 @@ pub(super) fn carried(stored: Option<&Record>, current: &Current<'_>) -> Vec<Kep
     kept.filter(|object| !current.contains_key(&object.entry.identity))
         .cloned()
         .collect()
-}
-
-/// Objects that the inventory has under another component (step 5b).
-pub(super) fn renames(stored: Option<&Record>, current: &Current<'_>) -> Vec<Rename> {
-    let inventory = stored.into_iter().flat_map(Record::inventory);
-    let renames = inventory.filter_map(|recorded| {
-        let from = &recorded.entry.component;
-        let to = &current.get(&recorded.entry.identity)?.entry.component;
-        (from != to).then(|| Rename {
-            identity: recorded.entry.identity.clone(),
-            from: from.clone(),
-            to: to.clone(),
-        })
-    });
-    renames.collect()
 }

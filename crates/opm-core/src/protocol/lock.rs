@@ -133,11 +133,28 @@ impl LockState {
     }
 }
 
-/// Whether a holder must stop: too long ago it *sent* the renewal that was answered last. Elapsed
-/// time is the larger of both clocks: one stands still while the machine sleeps, the other may
-/// be set back.
-pub fn must_stop(monotonic: Duration, wall: Duration, timing: &Timing) -> bool {
-    monotonic.max(wall) >= timing.hold
+/// Until when a holder may act. It counts from when it *sent* the renewal that was answered last,
+/// and on both clocks: the monotonic one stands still while the machine sleeps, the wall clock
+/// may be set back. Whichever says "too late" first is right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadline {
+    monotonic: Duration,
+    wall: Duration,
+}
+
+impl Deadline {
+    /// The deadline of a renewal that was sent at these times.
+    pub fn after_renewal(monotonic: Duration, wall: Duration, timing: &Timing) -> Self {
+        Self {
+            monotonic: monotonic.saturating_add(timing.hold),
+            wall: wall.saturating_add(timing.hold),
+        }
+    }
+
+    /// Whether the holder must stop now.
+    pub fn has_passed(&self, monotonic: Duration, wall: Duration) -> bool {
+        monotonic >= self.monotonic || wall >= self.wall
+    }
 }
 
 /// The lock for the next renewal. The beat moves, because an identical write would move no time.

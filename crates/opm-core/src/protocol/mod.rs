@@ -1,7 +1,7 @@
 //! How a record is written so that no object is ever forgotten: the protocol, without the I/O.
 //!
 //! ```text
-//! load → plan → check ─▶ begin ─▶ Locked ─▶ finish ─▶ Applied ─▶ settle ─▶ Settled ─▶ record
+//! load → plan → check ─▶ begin ─▶ Locked ─▶ finish ─▶ Applied ─▶ reconcile ─▶ Reconciled ─▶ record
 //!                                               └───▶ Partial ─▶ release
 //! ```
 //!
@@ -14,14 +14,11 @@ mod begin;
 mod conclude;
 mod ledger;
 mod lock;
-mod outcome;
 mod reconcile;
 
 pub use begin::{BeginError, Locked, RunStart, begin};
 pub use conclude::{Conclusion, NewChange, Recorded, Resume, RunEnd};
 pub use lock::{
-    ExpiredLock, LockAcquisition, LockObservation, LockState, Timing, must_stop, renewed,
-    still_held,
+    Deadline, ExpiredLock, LockAcquisition, LockObservation, LockState, Timing, renewed, still_held,
 };
-pub use outcome::{Facts, Outcome};
 pub use reconcile::{Applied, Partial, PruneOutcome, Reconciled, SendOutcome};

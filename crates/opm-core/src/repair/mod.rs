@@ -78,6 +78,17 @@ pub enum FoundAs {
     Kept,
 }
 
+impl FoundAs {
+    /// The word that scripts see.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Inventory => "inventory",
+            Self::Pending => "pending",
+            Self::Kept => "kept",
+        }
+    }
+}
+
 /// An object that the record did not know, or not for certain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundObject {

@@ -2,29 +2,30 @@
 
 use serde_json::{Map, Value};
 
-use super::{ObjectEvidence, ObjectStatus, Presence, Sight};
+use super::{ObjectEvidence, ObjectStatus, Presence, ReadObject};
 use crate::check::{LiveObject, Ownership};
 use crate::drift::{self, FieldDrift};
 use crate::entry::Entry;
 use crate::health::{self, Health};
+use crate::observation::Observation;
 
 /// How an object stands, given everything that is known about it.
 pub fn judge(entry: Entry, evidence: ObjectEvidence<'_>) -> ObjectStatus {
-    let (object, whole) = match evidence.sight {
-        Some(Sight::Present { object, whole }) => (object, *whole),
-        Some(Sight::Absent) if evidence.applied.is_some_and(removes_itself) => {
+    let (object, whole) = match evidence.observation {
+        Some(Observation::Present(ReadObject { object, whole })) => (object, *whole),
+        Some(Observation::Absent) if evidence.applied.is_some_and(removes_itself) => {
             let health = Health::ready_with("it is complete, and has removed itself");
             return status(entry, Presence::Completed, health);
         }
-        Some(Sight::Absent) => {
+        Some(Observation::Absent) => {
             return status(
                 entry,
                 Presence::Missing,
                 Health::degraded("it does not exist"),
             );
         }
-        Some(Sight::Hidden(why)) => {
-            return status(entry, Presence::Hidden, Health::unknown(why.as_str()));
+        Some(Observation::Failed(error)) => {
+            return status(entry, Presence::Hidden, Health::unknown(error.to_string()));
         }
         None => {
             let health = Health::unknown("nobody looked at it");

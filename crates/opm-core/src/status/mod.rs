@@ -16,23 +16,17 @@ use crate::entry::Entry;
 use crate::health::{Health, HealthState};
 use crate::identity::Identity;
 use crate::ids::ReleaseId;
+use crate::observation::Observation;
 
 pub use judge::{is_suspect, judge};
 
-/// What a look at one object found.
+/// An object as far as it was read.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Sight {
-    /// The server said, for this very object, that it is not there.
-    Absent,
-    /// It is there.
-    Present {
-        /// The object, or its metadata.
-        object: Map<String, Value>,
-        /// Whether it is the whole object.
-        whole: bool,
-    },
-    /// The look failed; why.
-    Hidden(String),
+pub struct ReadObject {
+    /// The object, or its metadata.
+    pub object: Map<String, Value>,
+    /// Whether it is the whole object.
+    pub whole: bool,
 }
 
 /// Everything that is known about one object.
@@ -41,7 +35,7 @@ pub struct ObjectEvidence<'a> {
     /// Whose object it should be.
     pub release: &'a ReleaseId,
     /// What was found; none if nobody looked.
-    pub sight: Option<&'a Sight>,
+    pub observation: Option<&'a Observation<ReadObject>>,
     /// What was applied, if that was kept.
     pub applied: Option<&'a Map<String, Value>>,
     /// Its pods, if it is a workload that is not ready and they could be seen.

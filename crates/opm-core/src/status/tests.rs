@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::*;
+use crate::api_error::{ApiError, ApiErrorKind};
 use crate::identity::GroupKind;
 
 const ID: &str = "ba7ef080-f6d7-5049-9ee5-a5e34cd652de";
@@ -30,25 +31,25 @@ fn entry(kind: &str, name: &str) -> Entry {
     entry
 }
 
-fn map(uid: &str, labelled: &str, manager: &str) -> Sight {
+fn map(uid: &str, labelled: &str, manager: &str) -> Observation<ReadObject> {
     let object = object(json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "a", "uid": uid, "creationTimestamp": "2026-01-02T00:00:00Z",
             "labels": {"module-release.opmodel.dev/uuid": labelled},
             "managedFields": [{"manager": manager, "operation": "Apply", "apiVersion": "v1",
                 "time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:data": {"f:k": {}}}}]},
         "data": {"k": "1"}}));
-    Sight::Present {
+    Observation::Present(ReadObject {
         object,
         whole: true,
-    }
+    })
 }
 
-fn judged(entry: Entry, sight: Option<&Sight>, applied: Option<&Value>) -> ObjectStatus {
+fn judged(entry: Entry, observation: Option<&Observation<ReadObject>>, applied: Option<&Value>) -> ObjectStatus {
     let applied = applied.map(|value| object(value.clone()));
     let release = ID.parse().unwrap();
     let evidence = ObjectEvidence {
         release: &release,
-        sight,
+        observation,
         applied: applied.as_ref(),
         pods: None,
     };
@@ -58,10 +59,13 @@ fn judged(entry: Entry, sight: Option<&Sight>, applied: Option<&Value>) -> Objec
 #[test]
 fn a_look_decides_and_a_failed_one_is_unknown() {
     let applied = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"k": "1"}});
-    let hidden = Sight::Hidden("configmaps \"a\" is forbidden".to_owned());
+    let hidden = Observation::Failed(ApiError::local(
+        ApiErrorKind::Forbidden,
+        "configmaps \"a\" is forbidden",
+    ));
     for (sight, word, drifted) in [
         (Some(map("1", ID, "opm")), "Ready", false),
-        (Some(Sight::Absent), "Missing", false),
+        (Some(Observation::Absent), "Missing", false),
         (Some(hidden), "Unknown", false),
         (None, "Unknown", false),
         // Deleted and made again by somebody; by opm itself; and taken over.
@@ -99,10 +103,10 @@ fn a_job_that_removed_itself_is_complete() {
         (without, "Missing"),
         (foreign, "Missing"),
     ] {
-        let status = judged(entry("Job", "j"), Some(&Sight::Absent), Some(&applied));
+        let status = judged(entry("Job", "j"), Some(&Observation::Absent), Some(&applied));
         assert_eq!(status.word(), word, "{applied}");
     }
-    let unknown = judged(entry("Job", "j"), Some(&Sight::Absent), None);
+    let unknown = judged(entry("Job", "j"), Some(&Observation::Absent), None);
     assert_eq!(
         unknown.word(),
         "Missing",
@@ -112,16 +116,16 @@ fn a_job_that_removed_itself_is_complete() {
 
 #[test]
 fn metadata_alone_never_claims_drift() {
-    let Sight::Present { mut object, .. } = map("1", ID, "opm") else {
+    let Observation::Present(ReadObject { mut object, .. }) = map("1", ID, "opm") else {
         panic!("it is there");
     };
     object.remove("data");
     object["metadata"]["managedFields"][0]["fieldsV1"] = json!({});
     let applied = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"k": "1"}});
-    let sight = Sight::Present {
+    let sight = Observation::Present(ReadObject {
         object,
         whole: false,
-    };
+    });
     let status = judged(entry("ConfigMap", "a"), Some(&sight), Some(&applied));
     assert!(!status.is_drifted());
 }

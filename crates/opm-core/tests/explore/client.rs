@@ -5,15 +5,16 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use opm_core::check::{
-    Adopt, ApplyMethod, CheckContext, CheckedPlan, LiveObject, Observed, Seen, check,
+    Adopt, ApplyMethod, CheckContext, CheckedPlan, LiveObject, Observed, check,
 };
 use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::labels::OwnerLabels;
+use opm_core::observation::Observation;
 use opm_core::plan::{Plan, PlanOptions, plan, plan_delete};
-use opm_core::protocol::{
+use opm_core::protocol::{Deadline, 
     Applied, LockAcquisition, LockObservation, LockState, Locked, PruneOutcome, Resume, RunEnd,
-    RunStart, SendOutcome, begin, must_stop, renewed,
+    RunStart, SendOutcome, begin, renewed,
 };
 use opm_core::record::{LogResult, Record};
 use opm_core::time::Timestamp;
@@ -171,7 +172,8 @@ impl State {
     /// Whether a holder must stop: it checks that before every request.
     pub(crate) fn must_stop(&self, at: usize) -> bool {
         let elapsed = Duration::from_secs((self.now - self.clients[at].renewed) * TICK);
-        must_stop(elapsed, Duration::ZERO, &timing())
+        Deadline::after_renewal(Duration::ZERO, Duration::ZERO, &timing())
+            .has_passed(elapsed, Duration::ZERO)
     }
 
     pub(crate) fn plan(&self, task: Task, stored: Option<&Record>) -> Plan {
@@ -194,10 +196,10 @@ impl State {
         };
         let look = |entry: &Entry| {
             let seen = match self.objects.get(&entry.identity) {
-                None => Seen::Absent,
+                None => Observation::Absent,
                 Some(object) => {
                     let id = (!object.strangers).then(|| release().to_string());
-                    Seen::Present(Box::new(LiveObject {
+                    Observation::Present(LiveObject {
                         uid: object.uid.clone(),
                         owner: OwnerLabels {
                             id,
@@ -205,7 +207,7 @@ impl State {
                         },
                         applied_by_opm: !object.strangers,
                         ..LiveObject::default()
-                    }))
+                    })
                 }
             };
             (entry.identity.clone(), seen)

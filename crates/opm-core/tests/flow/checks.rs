@@ -2,13 +2,17 @@
 //! applying, pruning and deleting.
 
 use opm_core::check::{
-    Adopt, CheckContext, LiveObject, Ownership, RefusalKind, Seen, check, preview,
+    Adopt, CheckContext, LiveObject, Ownership, check, preview,
 };
+use opm_core::failure::FailureKind;
 use opm_core::labels::OwnerLabels;
+use opm_core::observation::Observation;
 use opm_core::plan::{PlanOptions, plan};
 use serde_json::json;
 
-use crate::world::{Flags, OTHER, Ran, World, desired, id, object, release};
+use crate::world::{
+    Flags, OTHER, Ran, World, desired, forbidden, id, object, release, unreachable,
+};
 
 fn no_prune() -> Flags {
     let plan = PlanOptions {
@@ -201,17 +205,17 @@ fn a_replaced_object_is_not_pruned() {
 #[test]
 fn refusals_have_a_kind() {
     let table = [
-        (vec![Seen::Forbidden("no".into())], RefusalKind::Forbidden),
+        (vec![forbidden("no")], FailureKind::NotPermitted),
         (
-            vec![Seen::Unreachable("down".into())],
-            RefusalKind::Unreachable,
+            vec![unreachable("down")],
+            FailureKind::Unreachable,
         ),
         (
             vec![
-                Seen::Forbidden("no".into()),
-                Seen::Unreachable("down".into()),
+                forbidden("no"),
+                unreachable("down"),
             ],
-            RefusalKind::Refused,
+            FailureKind::Refused,
         ),
     ];
     for (seen, kind) in table {
@@ -237,7 +241,7 @@ fn an_object_that_nobody_looked_at_is_never_taken_for_absent() {
         occupants: &Default::default(),
     };
     let refusals = check(planned, &Default::default(), &checking).unwrap_err();
-    assert_eq!(refusals.kind(), RefusalKind::Unreachable);
+    assert_eq!(refusals.kind(), FailureKind::Unreachable);
 }
 
 #[test]
@@ -419,8 +423,8 @@ fn a_preview_shows_what_is_not_refused() {
         .to_observe()
         .map(|entry| {
             let found = world.objects.get(&entry.identity);
-            let seen = found.map_or(Seen::Absent, |thing| {
-                Seen::Present(Box::new(thing.live.clone()))
+            let seen = found.map_or(Observation::Absent, |thing| {
+                Observation::Present(thing.live.clone())
             });
             (entry.identity.clone(), seen)
         })

@@ -1,5 +1,7 @@
 //! Guarded kinds: what needs a flag of its own, and what not even the flag allows.
 
+use opm_core::failure::Remedy;
+use opm_core::plan::Guard;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::plan::{GuardFlags, Occupant, Occupants, PlanOptions};
 
@@ -184,5 +186,5 @@ fn recreating_a_guarded_object_needs_its_flag() {
     assert!(against_recreating(&id("PVC/a"), flags).is_none());
     assert!(against_recreating(&id("SS/a"), GuardFlags::default()).is_none());
     let refusal = against_recreating(&id("PVC/a"), GuardFlags::default()).unwrap();
-    assert_eq!(refusal.hint(), "Use --force-prune-pvcs as well");
+    assert_eq!(refusal.remedy(), Remedy::LiftGuard(Guard::VolumeClaim));
 }

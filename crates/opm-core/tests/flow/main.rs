@@ -15,7 +15,6 @@ mod guards;
 mod history;
 mod late;
 mod lock;
-mod outcome;
 mod plans;
 mod properties;
 mod run;

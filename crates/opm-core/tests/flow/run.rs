@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use opm_core::observation::Observation;
 use opm_core::check::{
-    ApplyMethod, CheckContext, CheckedPlan, LiveObject, Observed, PruneMethod, Refusals, Seen,
+    ApplyMethod, CheckContext, CheckedPlan, LiveObject, Observed, PruneMethod, Refusals,
     check,
 };
 use opm_core::entry::Entry;
@@ -26,8 +27,8 @@ impl World {
             let identity = entry.identity.clone();
             let seen = match (self.hidden.get(&identity), self.objects.get(&identity)) {
                 (Some(seen), _) => seen.clone(),
-                (None, Some(thing)) => Seen::Present(Box::new(thing.live.clone())),
-                (None, None) => Seen::Absent,
+                (None, Some(thing)) => Observation::Present(thing.live.clone()),
+                (None, None) => Observation::Absent,
             };
             (identity, seen)
         };

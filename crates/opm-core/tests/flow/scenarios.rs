@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use opm_core::check::{Adopt, Seen};
+use opm_core::check::Adopt;
 use opm_core::digest::ManifestDigest;
 use opm_core::identity::Identity;
 use opm_core::ids::ChangeId;
@@ -179,11 +179,6 @@ fn j_a_component_rename_prunes_nothing() {
     ]);
     let planned = plan(&renamed, world.record().as_ref(), PlanOptions::default()).unwrap();
     assert!(planned.stale.is_empty());
-    assert_eq!(planned.renames.len(), 3);
-    assert_eq!(
-        (&*planned.renames[0].from, &*planned.renames[0].to),
-        ("app", "server")
-    );
     let ran = world.apply_with(&renamed, &Flags::default());
     assert!(ran.pruned().is_empty());
     let components: BTreeSet<String> = world
@@ -252,7 +247,7 @@ fn m_cross_namespace_migration_whose_prune_is_denied_stays_pending_and_is_retrie
     world.apply(&["SS/minecraft in games", "Svc/minecraft in games"]);
     let moved = ["SS/minecraft in production", "Svc/minecraft in production"];
     world.undeletable.insert(id("SS/minecraft in games"));
-    let denied = Seen::Forbidden("no".into());
+    let denied = crate::world::forbidden("no");
     world.hidden.insert(id("Svc/minecraft in games"), denied);
     let ran = world.apply(&moved);
     assert!(
@@ -386,10 +381,7 @@ fn p_an_empty_render_is_refused_unless_allowed() {
     world.apply(&all);
     assert_eq!(
         world.apply(&[]).refusals(),
-        [
-            "the module renders no objects, and 5 would be removed. Use --allow-empty if that is \
-          meant, or `opm mod delete` to remove the release."
-        ]
+        ["the module renders no objects, and 5 would be removed"]
     );
     assert_eq!(world.objects.len(), 5);
     let ran = world.apply_with(&desired(&[]), &allow_empty());

@@ -3,10 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use opm_core::check::{Adopt, LiveObject, Refusals, Seen};
+use opm_core::api_error::{ApiError, ApiErrorKind};
+use opm_core::check::{Adopt, LiveObject, Refusals};
 use opm_core::entry::Entry;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::ids::ReleaseId;
+use opm_core::observation::Observation;
 use opm_core::plan::{ComponentOrder, Desired, DesiredObject, Occupants, PlanOptions};
 use opm_core::protocol::NewChange;
 use opm_core::record::{
@@ -73,6 +75,16 @@ pub(crate) fn desired(objects: &[&str]) -> Desired {
     }
 }
 
+/// A look that the server did not permit.
+pub(crate) fn forbidden(message: &str) -> Observation<LiveObject> {
+    Observation::Failed(ApiError::local(ApiErrorKind::Forbidden, message))
+}
+
+/// A look that got no answer.
+pub(crate) fn unreachable(message: &str) -> Observation<LiveObject> {
+    Observation::Failed(ApiError::local(ApiErrorKind::Unreachable, message))
+}
+
 /// A live object.
 #[derive(Debug, Clone)]
 pub(crate) struct Thing {
@@ -129,7 +141,7 @@ pub(crate) struct World {
     /// Objects that may not be deleted.
     pub(crate) undeletable: BTreeSet<Identity>,
     /// What a look at these finds.
-    pub(crate) hidden: BTreeMap<Identity, Seen>,
+    pub(crate) hidden: BTreeMap<Identity, Observation<LiveObject>>,
     pub(crate) occupants: HashMap<Identity, Occupants>,
     pub(crate) max_history: usize,
     pub(crate) uid: u32,

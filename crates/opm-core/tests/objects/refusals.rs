@@ -1,20 +1,28 @@
 //! What the server's refusals mean: an immutable field, or anything else.
 
-use opm_core::immutable::{Cause, Rejection, immutable_fields};
+use opm_core::api_error::{ApiError, ApiErrorKind, Cause};
+use opm_core::immutable::immutable_fields;
 use serde_json::{Value, json};
 
 const INVALID: &str = "FieldValueInvalid";
 const FORBIDDEN: &str = "FieldValueForbidden";
 
+fn cause(reason: &str, field: &str, message: &str) -> Cause {
+    Cause {
+        reason: reason.to_owned(),
+        field: field.to_owned(),
+        message: message.to_owned(),
+    }
+}
+
 fn verdict(code: u16, reason: &str, causes: &[Cause], desired: &Value) -> Option<Vec<String>> {
-    immutable_fields(
-        &Rejection {
-            code,
-            reason,
-            causes,
-        },
-        desired.as_object().unwrap(),
-    )
+    let error = ApiError {
+        status: Some(code),
+        reason: reason.to_owned(),
+        causes: causes.to_vec(),
+        ..ApiError::local(ApiErrorKind::Invalid, "")
+    };
+    immutable_fields(&error, desired.as_object().unwrap())
 }
 
 #[test]
@@ -142,11 +150,7 @@ fn the_servers_ways_to_say_that_a_field_is_immutable() {
         ),
     ];
     for (reason, field, message) in table {
-        let causes = [Cause {
-            reason,
-            field,
-            message,
-        }];
+        let causes = [cause(reason, field, message)];
         assert_eq!(
             verdict(422, "Invalid", &causes, &json!({})),
             Some(vec![field.to_owned()]),
@@ -249,11 +253,7 @@ fn look_alikes_are_not_taken_for_it() {
         ),
     ];
     for (reason, field, message) in table {
-        let causes = [Cause {
-            reason,
-            field,
-            message,
-        }];
+        let causes = [cause(reason, field, message)];
         assert_eq!(
             verdict(422, "Invalid", &causes, &json!({})),
             None,
@@ -265,16 +265,8 @@ fn look_alikes_are_not_taken_for_it() {
 
 #[test]
 fn one_ordinary_cause_makes_the_refusal_ordinary() {
-    let immutable = Cause {
-        reason: INVALID,
-        field: "spec.selector",
-        message: "Invalid value: {}: field is immutable",
-    };
-    let ordinary = Cause {
-        reason: INVALID,
-        field: "spec.replicas",
-        message: "Invalid value: -1: must be greater than or equal to 0",
-    };
+    let immutable = cause(INVALID, "spec.selector", "Invalid value: {}: field is immutable");
+    let ordinary = cause(INVALID, "spec.replicas", "Invalid value: -1: must be greater than or equal to 0");
     assert_eq!(
         verdict(422, "Invalid", &[immutable, ordinary], &json!({})),
         None
@@ -284,16 +276,8 @@ fn one_ordinary_cause_makes_the_refusal_ordinary() {
 #[test]
 fn a_selector_mismatch_is_harmless_only_if_the_new_object_matches_itself() {
     let causes = [
-        Cause {
-            reason: INVALID,
-            field: "spec.template.metadata.labels",
-            message: "Invalid value: {\"app\":\"a\"}: `selector` does not match template `labels`",
-        },
-        Cause {
-            reason: INVALID,
-            field: "spec.selector",
-            message: "Invalid value: {}: field is immutable",
-        },
+        cause(INVALID, "spec.template.metadata.labels", "Invalid value: {\"app\":\"a\"}: `selector` does not match template `labels`"),
+        cause(INVALID, "spec.selector", "Invalid value: {}: field is immutable"),
     ];
     let workload = |selector: Value| json!({"spec": {"selector": selector, "template": {"metadata": {"labels": {"app": "b", "x": "y"}}}}});
     let fits = Some(vec!["spec.selector".to_owned()]);
@@ -364,11 +348,7 @@ fn the_answers_of_a_real_server() {
                      reason,
                      field,
                      message,
-                 }| Cause {
-                    reason,
-                    field,
-                    message,
-                },
+                 }| cause(reason, field, message),
             )
             .collect();
         let found = verdict(answer.code, &answer.reason, &causes, &answer.desired);

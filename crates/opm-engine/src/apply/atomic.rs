@@ -1,4 +1,4 @@
-//! `--atomic`: an apply that fails, or does not become ready in time, is made undone.
+//! Atomic applies: one that fails, or does not become ready in time, is rolled back.
 //!
 //! Nothing is recorded before everything is ready, so until then the change before is the
 //! current one, and what the apply created is pending. The way back is an ordinary apply of that
@@ -9,16 +9,18 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
+use opm_core::failure::Remedy;
 use opm_core::record::Record;
 
-use super::course::{ApplyMode, ApplyTask, Reapply};
-use super::{ApplyEnd, ApplySource, release_of};
-use crate::engine::Engine;
+use super::source::{ApplyMode, ApplySource, ApplyTask, Reapply};
+use super::{ApplyEnd, release_of};
 use crate::failure::{Failure, FailureKind};
 use crate::history::RestoredChange;
-use crate::ports::{Answer, Clock, Cluster, Frontend, Prompt, Question, SecretStore};
+use crate::ports::{Answer, Backend, Caller, Frontend, Prompt, Question};
 use crate::report::{Release, Report};
 use crate::request::{Adopt, ApplyOptions, ApplyRequest, DeleteRequest, GuardFlags, ReleaseRef};
+use crate::run::Run;
 
 /// How much longer than a lock is good for the way back waits for it: the failed run may not
 /// have been able to release its own.
@@ -36,53 +38,37 @@ pub(crate) enum Fallback {
 /// Going back after a run.
 pub(crate) struct FallbackRun<'a> {
     request: &'a ApplyRequest,
-    state: RestoredChange,
+    restored: RestoredChange,
     /// The run that failed.
-    run: String,
+    failed: String,
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Applies, and goes back if that fails.
-    pub(super) async fn apply_atomic(
-        &self,
-        request: &ApplyRequest,
-        frontend: Frontend<'_>,
-    ) -> Result<Report, Failure> {
+    pub(super) async fn apply_atomic(&self, request: &ApplyRequest) -> Result<Report, Failure> {
         let release = release_of(request);
         let source = ApplySource::Module(request);
+        let lock_timeout = request.options.lock_timeout;
         let ApplyEnd {
             result,
-            run,
-            course,
-        } = self
-            .apply_from(&release, &source, request.options.lock_timeout, frontend)
-            .await?;
+            lock_id,
+            mode,
+        } = self.apply_from(&release, &source, lock_timeout).await?;
         let failure = match result {
             Ok(report) => return Ok(report),
             Err(failure) => failure,
         };
         use FailureKind::{Failed, Interrupted, LockLost};
-        match (failure.kind, course.back) {
-            (Failed | Interrupted | LockLost, Some(back)) => {
-                Err(self.go_back(request, failure, back, run, frontend).await)
+        match (failure.kind, mode.fallback) {
+            (Failed | Interrupted | LockLost, Some(fallback)) => {
+                Err(self.go_back(request, failure, fallback, lock_id).await)
             }
             _ => Err(failure),
         }
     }
 
-    /// A dry run says too that there is no way back.
-    pub(super) async fn rehearse_way_back(&self, request: &ApplyRequest) -> Result<(), Failure> {
-        if !request.atomic {
-            return Ok(());
-        }
-        let release = release_of(request);
-        let (loaded, _) = self.load(&release).await?;
-        let record = loaded.as_ref().map(|loaded| &loaded.record);
-        self.way_back(&release, record).await.map(|_| ())
-    }
-
     /// The way back, which has to be known before anything is touched.
-    pub(super) async fn way_back(
+    pub(super) async fn fallback(
         &self,
         release: &Release,
         record: Option<&Record>,
@@ -90,47 +76,52 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         let Some(current) = record.and_then(Record::current) else {
             return Ok(Fallback::Nothing);
         };
-        match self.state_of(release, current).await {
-            Ok(state) => Ok(Fallback::To(Box::new(state))),
+        match self.restored(release, current).await {
+            Ok(restored) => Ok(Fallback::To(Box::new(restored))),
             Err(error) => {
                 let mut failure = error.failure(&current.id);
-                failure.message = format!("--atomic has no way back: {}", failure.message);
-                Err(failure.hint("apply once without --atomic: that keeps its manifests"))
+                failure.message = format!("an atomic apply has no way back: {}", failure.message);
+                Err(failure.remedy(Remedy::ApplyOnceNotAtomic))
             }
         }
     }
 
+    /// Whoever cancels wants the release as it was, so cancelling does not stop this.
     async fn go_back(
         &self,
         request: &ApplyRequest,
         failure: Failure,
-        back: Fallback,
-        run: String,
-        frontend: Frontend<'_>,
+        fallback: Fallback,
+        failed: String,
     ) -> Failure {
-        // Whoever interrupts wants the release as it was. A second time, nothing is waited for.
-        self.gate.go_back();
-        match back {
-            Fallback::To(state) => {
-                let id = state.change.id.clone();
-                let (state, release) = (*state, release_of(request));
-                let returning = FallbackRun {
+        let lock_timeout = self.settings.timing.ttl + PATIENCE;
+        let lock_timeout = lock_timeout.max(request.options.lock_timeout);
+        match fallback {
+            Fallback::To(restored) => {
+                let done = format!("went back to {}", restored.change.id);
+                let fallback = FallbackRun {
                     request,
-                    state,
-                    run,
+                    restored: *restored,
+                    failed,
                 };
-                let patience =
-                    (self.settings.timing.ttl + PATIENCE).max(request.options.lock_timeout);
-                let source = ApplySource::Fallback(&returning);
-                let result = match self.apply_from(&release, &source, patience, frontend).await {
-                    Ok(ending) => ending.result,
-                    Err(failure) => Err(failure),
-                };
-                returned(failure, result, &format!("went back to {id}"))
+                let (release, source) = (release_of(request), ApplySource::Fallback(&fallback));
+                let run = self.not_cancellable(self.caller);
+                let ended = run.apply_from(&release, &source, lock_timeout).await;
+                let result = ended.and_then(|ended| ended.result);
+                rolled_back(failure, result, &done)
             }
             Fallback::Nothing => {
-                let removed = self.remove_again(request, frontend).await;
-                returned(
+                let caller = Caller {
+                    frontend: Frontend {
+                        prompt: &AgreedPrompt,
+                        ..self.caller.frontend
+                    },
+                    ..self.caller.clone()
+                };
+                let delete = removing(request, lock_timeout);
+                let run = self.not_cancellable(&caller);
+                let removed = run.delete(&delete).await;
+                rolled_back(
                     failure,
                     removed,
                     "everything that it created was removed again",
@@ -138,35 +129,22 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             }
         }
     }
+}
 
-    async fn remove_again(
-        &self,
-        request: &ApplyRequest,
-        frontend: Frontend<'_>,
-    ) -> Result<Report, Failure> {
-        let delete = DeleteRequest {
-            release: ReleaseRef::Module {
-                path: request.rendered.module.path.clone(),
-                name: request.name.clone(),
-                namespace: request.namespace.clone(),
-            },
-            namespace: request.namespace.clone(),
-            component: None,
-            dry_run: false,
-            guards: GuardFlags::default(),
-            wait: false,
-            timeout: request.options.timeout,
-            lock_timeout: self.settings.timing.ttl + PATIENCE,
-            ignore_not_found: true,
-            max_history: request.options.max_history,
-            concurrency: request.options.concurrency,
-            message: None,
-        };
-        let frontend = Frontend {
-            prompt: &AgreedPrompt,
-            ..frontend
-        };
-        self.delete(&delete, frontend).await
+/// The delete that takes a first apply back.
+fn removing(request: &ApplyRequest, lock_timeout: Duration) -> DeleteRequest {
+    let release = ReleaseRef::Module {
+        path: request.rendered.module.path.clone(),
+        name: request.name.clone(),
+        namespace: request.namespace.clone(),
+    };
+    DeleteRequest {
+        timeout: request.options.timeout,
+        lock_timeout,
+        ignore_not_found: true,
+        max_history: request.options.max_history,
+        concurrency: request.options.concurrency,
+        ..DeleteRequest::new(release, request.namespace.clone())
     }
 }
 
@@ -175,11 +153,10 @@ impl FallbackRun<'_> {
     /// is theirs.
     pub(super) fn task(&self, record: Option<&Record>) -> Result<ApplyTask<'_>, Failure> {
         let last = record.and_then(|record| record.log.first());
-        if last.is_none_or(|entry| entry.id != self.run) {
+        if last.is_none_or(|entry| entry.id != self.failed) {
             let message = "somebody else has deployed the release meanwhile, and was left alone";
-            return Err(Failure::new(FailureKind::Refused, message));
+            return Err(Failure::refused(message));
         }
-        let change = &self.state.change;
         let options = ApplyOptions {
             no_prune: false,
             adopt: Adopt::None,
@@ -189,21 +166,21 @@ impl FallbackRun<'_> {
             wait: true,
             prune_after_ready: false,
             wait_for_deletion: true,
-            message: Some("--atomic went back".to_owned()),
+            message: Some("an atomic apply went back".to_owned()),
             ..self.request.options.clone()
         };
         let request = ApplyRequest {
-            rendered: self.state.rendered.clone(),
-            selection: Some(self.state.selection()),
+            rendered: self.restored.rendered.clone(),
+            selection: Some(self.restored.selection()),
             atomic: false,
             options,
             ..self.request.clone()
         };
         Ok(ApplyTask {
             request: Cow::Owned(request),
-            course: ApplyMode {
-                again: Some(Reapply::of(change)),
-                undoes: Some(self.run.clone()),
+            mode: ApplyMode {
+                reapply: Some(Reapply::of(&self.restored.change)),
+                rolls_back: Some(self.failed.clone()),
                 ..ApplyMode::default()
             },
             warnings: Vec::new(),
@@ -211,14 +188,11 @@ impl FallbackRun<'_> {
     }
 }
 
-/// Whoever asks for `--atomic` has agreed to what the way back removes.
+/// Whoever asks for an atomic apply has agreed to what the way back removes.
 struct AgreedPrompt;
 
 impl Prompt for AgreedPrompt {
-    fn ask<'a>(
-        &'a self,
-        question: &'a Question,
-    ) -> std::pin::Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
         let answer = match question {
             Question::Delete { .. } => Answer::Yes,
             _ => Answer::CannotAsk,
@@ -228,9 +202,9 @@ impl Prompt for AgreedPrompt {
 }
 
 /// What failed, and what became of the way back: both causes, if both failed.
-fn returned(mut failure: Failure, back: Result<Report, Failure>, done: &str) -> Failure {
+fn rolled_back(mut failure: Failure, back: Result<Report, Failure>, done: &str) -> Failure {
     let cause = failure.message.clone();
-    failure.hints.clear();
+    failure.remedies.clear();
     let report = match back {
         Ok(report) => {
             failure.message = format!("{cause}; {done}");
@@ -245,10 +219,8 @@ fn returned(mut failure: Failure, back: Result<Report, Failure>, done: &str) -> 
         Err(other) => {
             failure.message = format!("{cause}; and going back failed: {}", other.message);
             failure.objects.extend(other.objects);
-            failure.hints = other.hints;
-            failure.hints.push(
-                "nothing is forgotten: `opm mod rollback`, or another apply, ends clean".to_owned(),
-            );
+            failure.remedies = other.remedies;
+            failure.remedies.push(Remedy::RollbackOrApply);
             *other.report
         }
     };

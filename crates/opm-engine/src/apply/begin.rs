@@ -1,80 +1,49 @@
-//! The first writes: the release's own namespace if it is not there, then lock and intent in
-//! one. Nothing else is touched before.
+//! `begin`: the first writes. The release's own namespace if it is not there, then lock and
+//! intent in one. Nothing else is touched before.
 
 use opm_core::check::{ApplyMethod, CheckedPlan};
-use opm_core::event::Event;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::labels;
-use opm_core::protocol::{LockAcquisition, Locked, begin};
+use opm_core::protocol::LockAcquisition;
 use opm_core::reach::OwnNamespace;
 use serde_json::{Map, Value, json};
 
-use super::prepare::{ApplyContext, Prepared};
+use super::Apply;
+use super::check::{ApplyContext, CheckedApply};
 use super::send::{ObjectToSend, SendError};
-use super::{Apply, Release};
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApplyObject, Clock, Cluster, ErrorKind, Precondition, SecretStore};
-use crate::record::{LockGuard, holder};
+use crate::ports::{ApiErrorKind, ApplyObject, Backend, Precondition};
+use crate::record::{Beginning, LockedRun};
 
-/// What became of the attempt to begin.
-pub(super) enum Begun {
-    /// The lock is held, and the intent is written down.
-    Locked(Box<LockedRun>),
-    /// Somebody else wrote the record first.
-    Lost,
-}
-
-/// A run that may touch things.
-pub(super) struct LockedRun {
-    pub(super) locked: Locked,
-    pub(super) guard: LockGuard,
-    pub(super) context: ApplyContext,
-}
-
-impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
-    /// Takes the lock and writes the intent down, in one write.
+impl<B: Backend> Apply<'_, B> {
+    /// Takes the lock and writes the intent down. None if somebody else was faster.
     pub(super) async fn begin(
         &self,
-        prepared: Prepared,
+        checked: CheckedApply,
         acquisition: LockAcquisition,
-        release: &Release,
-    ) -> Result<Begun, Failure> {
-        let Prepared {
+    ) -> Result<Option<(LockedRun, ApplyContext)>, Failure> {
+        let CheckedApply {
             checked,
             mut context,
-            loaded,
             record,
-        } = prepared;
+            stored,
+        } = checked;
         self.own_namespace(&checked, &mut context).await?;
-        let took_over = match &acquisition {
-            LockAcquisition::TakeOver(expired) => Some(holder(&expired.lock)),
-            LockAcquisition::Free { .. } => None,
-        };
         let change = self.candidate.change.to_string();
         let message = self.request.options.message.clone();
-        let command = self.course.command();
-        let run = self.engine.run(command, message, Some(change)).await;
-        let Ok(locked) = begin(record, acquisition, checked, run) else {
-            return Ok(Begun::Lost);
+        let beginning = Beginning {
+            record,
+            stored,
+            acquisition,
+            checked,
+            start: self
+                .run
+                .start(self.mode.command(), message, Some(change))
+                .await,
+            records: self.run.records(self.request.record),
         };
-        let records = self.engine.records(self.request.record);
-        let taken = self
-            .engine
-            .take_lock(release, loaded.as_ref(), &locked, records);
-        match taken.await? {
-            None => Ok(Begun::Lost),
-            Some(guard) => {
-                if let Some(holder) = took_over {
-                    self.frontend.events.emit(Event::TookOver { holder });
-                }
-                self.frontend.events.emit(Event::Begun);
-                Ok(Begun::Locked(Box::new(LockedRun {
-                    locked,
-                    guard,
-                    context,
-                })))
-            }
-        }
+        let begun = self.run.begin(&self.release(), beginning).await?;
+        Ok(begun.map(|locked| (locked, context)))
     }
 
     /// The record lives in the release's namespace, so that comes first.
@@ -94,36 +63,34 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                     identity: &identity,
                     version: "v1",
                     object: &object,
-                    mode: Precondition::Absent,
+                    precondition: Precondition::Absent,
                     field_manager: labels::FIELD_MANAGER,
                     force: false,
                     dry_run: false,
                 };
-                let sent = self.engine.cluster.apply(request, &self.engine.gate).await;
-                match sent {
+                match self.run.backend.apply(request, self.run.permit()).await {
                     Ok(_) => Ok(()),
-                    Err(error) if error.kind == ErrorKind::AlreadyExists => Ok(()),
+                    Err(error) if error.kind == ApiErrorKind::AlreadyExists => Ok(()),
                     Err(error) => Err(self.refusal(Failure::before_writing(&what, &error))),
                 }
             }
             OwnNamespace::BroughtAlong => {
                 let mut applies = checked.applies();
-                let step = applies
-                    .find(|s| s.entry.identity == identity && s.method == ApplyMethod::Create);
-                let Some(step) = step else {
-                    return Ok(());
-                };
-                let Some(object) = context.object(&identity) else {
+                let step = applies.find(|step| {
+                    step.entry.identity == identity && step.method == ApplyMethod::Create
+                });
+                let (Some(step), Some(object)) = (step, context.object(&identity)) else {
                     return Ok(());
                 };
                 let item = ObjectToSend {
                     step,
                     object,
                     seen: None,
+                    permit: self.run.permit(),
                 };
-                let taken = self.send(item).await;
-                let taken = taken.map_err(|refused| self.refusal(first_failure(&what, refused)))?;
-                context.already.insert(identity, taken);
+                let applied = self.send(item).await;
+                let applied = applied.map_err(|error| self.refusal(first_failure(&what, error)))?;
+                context.already.insert(identity, applied);
                 Ok(())
             }
         }
@@ -139,15 +106,14 @@ fn bare_namespace(name: &str) -> Map<String, Value> {
     ])
 }
 
-fn first_failure(what: &str, refused: SendError) -> Failure {
-    let (kind, reason) = match refused {
-        SendError::Stopped(stopped) => {
-            return Failure::before_writing(what, &crate::ports::ApiError::stopped(stopped));
-        }
+fn first_failure(what: &str, error: SendError) -> Failure {
+    let (kind, reason) = match error {
+        SendError::Stopped(stopped) => return Failure::stopped(what, stopped),
         SendError::Unreachable(reason) => (FailureKind::Unreachable, reason),
         SendError::Failed {
             reason,
             forbidden: true,
+            ..
         } => (FailureKind::NotPermitted, reason),
         SendError::Failed { reason, .. } | SendError::Conflict(reason) => {
             (FailureKind::Refused, reason)

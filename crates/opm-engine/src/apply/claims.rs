@@ -1,4 +1,4 @@
-//! `--prune-after-ready` where an old and a new workload mount the same volume claim: neither
+//! Pruning only when the new objects are ready, where an old and a new workload mount the same volume claim: neither
 //! could ever go on, so it is refused before anything is touched.
 
 use std::collections::BTreeMap;
@@ -9,11 +9,11 @@ use opm_core::plan::{ContestedClaim, claims, contested, runs_pods};
 use serde_json::{Map, Value};
 
 use super::Apply;
-use super::prepare::ApplyContext;
-use crate::failure::{Failure, FailureKind};
-use crate::ports::{Clock, Cluster, Detail, Found, SecretStore};
+use super::check::ApplyContext;
+use crate::failure::{Failure, Remedy};
+use crate::ports::{Backend, Detail, Observation};
 
-impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
+impl<B: Backend> Apply<'_, B> {
     /// Refuses if what has to be ready first waits for a claim of what goes only then.
     pub(super) async fn without_contested_claims(
         &self,
@@ -69,11 +69,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         wanted: &[Identity],
     ) -> Result<BTreeMap<Identity, Map<String, Value>>, Failure> {
         let mut whole = BTreeMap::new();
-        for (identity, found) in self.engine.cluster.look(wanted, Detail::Whole).await {
+        for (identity, found) in self.run.backend.look(wanted, Detail::Whole).await {
             match found {
-                Found::Present(object) => _ = whole.insert(identity, object),
-                Found::Absent => {}
-                Found::Failed(error) => {
+                Observation::Present(object) => _ = whole.insert(identity, object),
+                Observation::Absent => {}
+                Observation::Failed(error) => {
                     let what = format!("cannot see which volume claims {identity} mounts");
                     return Err(Failure::before_writing(&what, &error));
                 }
@@ -91,8 +91,7 @@ fn refused(found: &[ContestedClaim]) -> Failure {
         )
     });
     let message = messages.collect::<Vec<_>>().join("\n");
-    let mut failure = Failure::new(FailureKind::Refused, message)
-        .hint("go on without --prune-after-ready: the old workload is then removed at once");
+    let mut failure = Failure::refused(message).remedy(Remedy::PruneAtOnce);
     for one in found {
         let reason = format!("{} mounts {} as well", one.old, one.claim);
         failure = failure.object(one.new.clone(), reason);

@@ -5,16 +5,18 @@
 //! half applied. So the server is asked to pretend first: one request for each such object, and
 //! none for all the others.
 
-use futures::stream::{self, StreamExt};
+use futures::StreamExt as _;
 use opm_core::check::{ApplyMethod, ApplyStep, CheckedPlan};
+use opm_core::failure::Remedy;
 
 use super::Apply;
-use super::prepare::ApplyContext;
+use super::check::ApplyContext;
 use super::send::{ObjectToSend, conflict};
-use crate::failure::{Failure, FailureKind};
-use crate::ports::{Clock, Cluster, ErrorKind, Precondition, SecretStore};
+use crate::concurrently::concurrently_in_order;
+use crate::failure::Failure;
+use crate::ports::{ApiErrorKind, Backend, Permit, Precondition};
 
-impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
+impl<B: Backend> Apply<'_, B> {
     /// Refuses if fields of objects that others have a part in are set to other values.
     pub(super) async fn without_conflicts(
         &self,
@@ -25,12 +27,16 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             return Ok(());
         }
         let unforced = checked.applies().filter(|step| !self.forces(step));
-        let conflicts: Vec<(&ApplyStep, String)> = stream::iter(unforced)
-            .map(|step| async move { Some((step, self.pretend(step, context).await?)) })
-            .buffered(self.request.options.concurrency.max(1))
-            .filter_map(|conflict| async { conflict })
-            .collect()
-            .await;
+        let unforced: &Vec<&ApplyStep> = &unforced.collect();
+        let permit = self.run.permit();
+        let limit = self.request.options.concurrency;
+        let pretended = concurrently_in_order(limit, unforced.len(), |at| async move {
+            let step = unforced[at];
+            let conflict = self.pretend(step, context, permit).await;
+            conflict.map(|conflict| (step, conflict))
+        });
+        let conflicts: Vec<_> = pretended.collect().await;
+        let conflicts: Vec<(&ApplyStep, String)> = conflicts.into_iter().flatten().collect();
         if conflicts.is_empty() {
             return Ok(());
         }
@@ -39,7 +45,12 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
 
     /// What the server says about fields of others, if it says anything. Whatever else is wrong
     /// with the object comes up when it is sent.
-    async fn pretend(&self, step: &ApplyStep, context: &ApplyContext) -> Option<String> {
+    async fn pretend(
+        &self,
+        step: &ApplyStep,
+        context: &ApplyContext,
+        permit: Permit<'_>,
+    ) -> Option<String> {
         let uid = match &step.method {
             ApplyMethod::Update { uid }
             | ApplyMethod::Adopt { uid }
@@ -52,12 +63,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             step,
             object: context.object(identity)?,
             seen: context.live.get(identity),
+            permit,
         };
         let sent = self
-            .send_once(item, Precondition::Update { uid }, true)
+            .send_once(item, Precondition::Exists { uid }, true)
             .await;
         let error = sent.err()?;
-        (error.kind == ErrorKind::FieldConflict).then(|| conflict(&error, step))
+        (error.kind == ApiErrorKind::FieldConflict).then(|| conflict(&error, step))
     }
 }
 
@@ -68,16 +80,11 @@ pub(super) fn refused(conflicts: &[(&ApplyStep, String)]) -> Failure {
         format!("Resource {identity} cannot be taken over as it is: {reason}")
     });
     let message = messages.collect::<Vec<_>>().join("\n");
-    let mut failure = Failure::new(FailureKind::Refused, message)
-        .hint("--force-conflicts makes these objects what is rendered");
+    let mut failure = Failure::refused(message).remedy(Remedy::ForceConflicts);
     for (step, reason) in conflicts {
         let identity = &step.entry.identity;
         if matches!(step.method, ApplyMethod::Adopt { .. }) {
-            failure = failure.hint(format!(
-                "--adopt={}/{} does so for this one alone",
-                identity.kind(),
-                identity.name
-            ));
+            failure = failure.remedy(Remedy::AdoptFieldsOf(identity.clone()));
         }
         failure = failure.object(identity.clone(), reason.clone());
     }

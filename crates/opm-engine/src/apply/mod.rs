@@ -1,104 +1,74 @@
 //! `apply`: RFC-0001's flow, from top to bottom.
 //!
-//! Rendering has happened already. Everything up to `begin` only reads; losing the race for the
-//! record there means starting over from the load. After it, either everything is applied and
-//! the way leads on to pruning and recording, or nothing more happens but letting go of the
-//! lock.
+//! Everything up to `begin` only reads; losing the race for the record there means starting over
+//! from the load. After it, either everything is applied and the way leads on to pruning and
+//! recording, or nothing more happens but letting go of the lock.
 
 mod atomic;
 mod begin;
+mod change_manifests;
+mod check;
 mod claims;
 mod conflicts;
-mod course;
-mod keep;
+mod diff_report;
+mod dry_run;
+mod observe;
 mod orphans;
-mod prepare;
+mod plan;
 mod probe;
 mod prune;
+mod readiness;
 mod record;
 mod recreate;
-mod rehearse;
-mod rehearsed;
 mod send;
+mod source;
 mod stages;
 pub(crate) mod tell;
 
-use std::borrow::Cow;
 use std::time::Duration;
 
-use futures::lock::Mutex;
 use opm_core::candidate::Candidate;
-use opm_core::check::CheckedPlan;
 use opm_core::ids::ReleaseId;
-use opm_core::record::Record;
 
-use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::ports::{Answer, Clock, Cluster, Frontend, Question, SecretStore, ServedKinds};
-use crate::record::WritableRecord;
+use crate::ports::{Backend, ServedKinds};
+use crate::record::{Attempt, LockedRun, RecordWriter, WritableRecord};
 use crate::report::{Release, Report};
 use crate::request::ApplyRequest;
-use crate::rollback::{Rollback, data};
+use crate::run::Run;
 
-use atomic::FallbackRun;
-use begin::Begun;
-use prepare::PrepareError;
+pub(crate) use source::{ApplyMode, ApplySource, ApplyTask, Reapply};
 
-pub(crate) use course::{ApplyMode, ApplyTask, Reapply};
-
-/// How often everything starts over because somebody else wrote the record first.
-const ATTEMPTS: usize = 5;
-
-/// Where what is applied comes from.
-pub(crate) enum ApplySource<'a> {
-    /// A module, rendered.
-    Module(&'a ApplyRequest),
-    /// A change of the history.
-    History(&'a Rollback<'a>),
-    /// The change that was current before an apply failed.
-    Fallback(&'a FallbackRun<'a>),
+/// One apply: what every step of it needs.
+struct Apply<'a, B> {
+    run: &'a Run<'a, B>,
+    request: &'a ApplyRequest,
+    mode: &'a ApplyMode,
+    served: &'a ServedKinds,
+    candidate: Candidate,
 }
 
 /// How an apply ended that had begun.
 pub(crate) struct ApplyEnd {
     pub(crate) result: Result<Report, Failure>,
     /// The run, as lock and log name it.
-    run: String,
-    course: ApplyMode,
+    lock_id: String,
+    mode: ApplyMode,
 }
 
-/// One apply: what every step of it needs.
-struct Apply<'a, C, S, K> {
-    engine: &'a Engine<C, S, K>,
-    request: &'a ApplyRequest,
-    course: &'a ApplyMode,
-    frontend: Frontend<'a>,
-    candidate: Candidate,
-    /// One question at a time.
-    asking: Mutex<()>,
-}
-
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
-    /// Applies a rendered module: makes the release what is rendered, removes what became
-    /// stale, and records it.
-    pub async fn apply(
-        &self,
-        request: &ApplyRequest,
-        frontend: Frontend<'_>,
-    ) -> Result<Report, Failure> {
+impl<B: Backend> Run<'_, B> {
+    /// Applies a rendered module.
+    pub(crate) async fn apply(&self, request: &ApplyRequest) -> Result<Report, Failure> {
         if request.options.dry_run {
-            self.rehearse_way_back(request).await?;
-            return self.diff(request, frontend).await?.into_report();
+            return self.diff(request).await?.into_report();
         }
         if request.atomic {
-            return self.apply_atomic(request, frontend).await;
+            return self.apply_atomic(request).await;
         }
         let (release, source) = (release_of(request), ApplySource::Module(request));
-        let patience = request.options.lock_timeout;
-        let ApplyEnd { result, .. } = self
-            .apply_from(&release, &source, patience, frontend)
-            .await?;
-        result
+        let lock_timeout = request.options.lock_timeout;
+        let ended = self.apply_from(&release, &source, lock_timeout).await?;
+        ended.result
     }
 
     /// The whole way, for whatever is applied. An error means that nothing was touched.
@@ -106,111 +76,64 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         &self,
         release: &Release,
         source: &ApplySource<'_>,
-        patience: Duration,
-        frontend: Frontend<'_>,
+        lock_timeout: Duration,
     ) -> Result<ApplyEnd, Failure> {
-        let mut served = self.discover().await?;
-        for _ in 0..ATTEMPTS {
-            let turn = self.turn(release, patience, frontend).await?;
-            let stored = turn.loaded.as_ref().map(|loaded| &loaded.record);
-            let task = self.task(source, release, stored).await?;
-            match self.attempt(task, turn, &served, frontend).await? {
-                Attempt::Ended(ending) => return Ok(*ending),
-                Attempt::Lost => {}
-                Attempt::Waited => served = self.discover().await?,
-            }
-        }
-        Err(Failure::overtaken(&release.name))
-    }
-
-    /// What to apply, decided from the record as it stands.
-    async fn task<'s>(
-        &self,
-        source: &'s ApplySource<'_>,
-        release: &Release,
-        record: Option<&Record>,
-    ) -> Result<ApplyTask<'s>, Failure> {
-        match source {
-            ApplySource::Module(request) => Ok(ApplyTask {
-                request: Cow::Borrowed(request),
-                course: ApplyMode {
-                    back: match request.atomic {
-                        true => Some(self.way_back(release, record).await?),
-                        false => None,
-                    },
-                    ..ApplyMode::default()
-                },
-                warnings: Vec::new(),
-            }),
-            ApplySource::History(rollback) => self.rollback_task(rollback, release, record).await,
-            ApplySource::Fallback(returning) => returning.task(record),
-        }
-    }
-
-    async fn attempt(
-        &self,
-        task: ApplyTask<'_>,
-        turn: WritableRecord,
-        served: &ServedKinds,
-        frontend: Frontend<'_>,
-    ) -> Result<Attempt, Failure> {
-        let request = task.request.as_ref();
-        let stored = turn.loaded.as_ref().map(|loaded| &loaded.record);
-        let candidate = match task.course.again {
-            None => self.candidate(request, stored, served)?,
-            Some(_) => self.candidate_again(request, stored, served)?,
+        let mut writer = ApplyWriter {
+            run: self,
+            release,
+            source,
+            served: self.discover().await?,
         };
-        let apply = Apply {
-            engine: self,
-            request,
-            course: &task.course,
-            frontend,
-            candidate,
-            asking: Mutex::new(()),
-        };
-        let refuse = |failure: Failure| apply.refusal(failure);
-        task.course.check(&apply.candidate).map_err(refuse)?;
-        let WritableRecord {
-            loaded,
-            acquisition,
-            mut warnings,
-        } = turn;
-        warnings.extend(task.warnings);
-        let prepared = match apply.prepare(loaded, warnings, served).await {
-            Ok(prepared) => prepared,
-            Err(PrepareError::Failure(failure)) => return Err(apply.refusal(failure)),
-            Err(PrepareError::Terminating(going, failure)) => {
-                apply.wait_for_deletion(&going, failure).await?;
-                return Ok(Attempt::Waited);
-            }
-        };
-        apply.announce(prepared.checked.applies(), &prepared.checked.stale);
-        task.course.check_plan(&prepared.checked).map_err(refuse)?;
-        apply.ask_about_data(&prepared.checked).await?;
-        let release = apply.release();
-        let begun = match apply.begin(prepared, acquisition, &release).await? {
-            Begun::Locked(begun) => *begun,
-            Begun::Lost => return Ok(Attempt::Lost),
-        };
-        let run = begun.locked.lock_id().to_owned();
-        let result = apply.carry_out(begun).await;
-        let course = task.course;
-        Ok(Attempt::Ended(Box::new(ApplyEnd {
-            result,
-            run,
-            course,
-        })))
+        self.write_release(release, lock_timeout, &mut writer).await
     }
 }
 
-/// What became of one attempt.
-enum Attempt {
-    /// It was carried out, well or not.
-    Ended(Box<ApplyEnd>),
-    /// Somebody else wrote the record first.
-    Lost,
-    /// Objects that were in the way are gone now.
-    Waited,
+/// An apply on its way to the record.
+struct ApplyWriter<'a, B> {
+    run: &'a Run<'a, B>,
+    release: &'a Release,
+    source: &'a ApplySource<'a>,
+    served: ServedKinds,
+}
+
+impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
+    type Output = ApplyEnd;
+
+    async fn attempt(&mut self, loaded: WritableRecord) -> Result<Attempt<ApplyEnd>, Failure> {
+        let run = self.run;
+        let task = self
+            .source
+            .render(run, self.release, loaded.record())
+            .await?;
+        let apply = Apply::candidate(run, &task, &self.served, loaded.record())?;
+        let warnings = [loaded.warnings, task.warnings.clone()].concat();
+        let planned = apply.plan(loaded.loaded, warnings).await?;
+        let observed = apply.observe(planned).await;
+        let Some(checked) = apply.check(observed).await? else {
+            self.served = run.discover().await?;
+            return Ok(Attempt::Again);
+        };
+        let Some((begun, context)) = apply.begin(checked, loaded.acquisition).await? else {
+            return Ok(Attempt::Again);
+        };
+        let LockedRun { locked, guard } = begun;
+        let lock_id = locked.lock_id().to_owned();
+        let targets = apply.targets(locked.plan().applies());
+        let result = run.while_renewing(&guard, async {
+            let applied = apply.apply_all(locked, &context, &guard).await?;
+            let pruned = apply.prune(applied, &targets, &guard).await?;
+            apply.record(pruned, &guard).await
+        });
+        let result = match result.await {
+            Ok(recorded) => apply.wait_until_ready(recorded, &targets).await,
+            Err(failure) => Err(failure),
+        };
+        Ok(Attempt::Done(ApplyEnd {
+            result,
+            lock_id,
+            mode: task.mode,
+        }))
+    }
 }
 
 /// The release that a request is about: it follows from the names alone.
@@ -228,43 +151,18 @@ fn release_of(request: &ApplyRequest) -> Release {
     }
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
-    /// Asks a person, one question at a time.
-    async fn ask(&self, question: &Question) -> Answer {
-        let _turn = self.asking.lock().await;
-        self.frontend.prompt.ask(question).await
-    }
-
-    /// Whoever goes back has to know what does not come back with it.
-    async fn ask_about_data(&self, checked: &CheckedPlan) -> Result<(), Failure> {
-        if !self.course.asks_about_data {
-            return Ok(());
-        }
-        let data = data::of_plan(checked);
-        let Some(question) = data.question() else {
-            return Ok(());
-        };
-        let answer = self.ask(&question).await;
-        data::agreed(answer, &data).map_err(|failure| self.refusal(failure))
-    }
-
+impl<B: Backend> Apply<'_, B> {
     fn release(&self) -> Release {
-        let owner = &self.candidate.owner;
-        Release {
-            name: owner.release.clone(),
-            namespace: owner.namespace.clone(),
-            id: owner.id,
-        }
+        Release::of(&self.candidate.owner)
     }
 
     /// What every report of this apply begins with.
     fn report(&self) -> Report {
         Report {
-            release: Some(self.release()),
             change_id: Some(self.candidate.change.clone()),
             manifest_digest: Some(self.candidate.digest.to_string()),
             dry_run: self.request.options.dry_run,
-            ..Report::default()
+            ..Report::about(&self.release())
         }
     }
 

@@ -20,28 +20,27 @@ use serde_json::{Map, Value};
 
 use super::Apply;
 use crate::failure::Failure;
-use crate::ports::{Clock, Cluster, Detail, ErrorKind, SecretStore, ServedKinds};
+use crate::ports::{ApiErrorKind, Backend, Detail};
 
 /// How many orphans a warning names.
 const NAMED: usize = 10;
 
-impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
+impl<B: Backend> Apply<'_, B> {
     /// Looks for the release's orphans where there is reason to, and adds them to what is
     /// pending in `record` if the feature is on. `unrecorded` says that there is no record.
     pub(super) async fn add_orphans(
         &self,
         record: &mut Record,
         unrecorded: bool,
-        served: &ServedKinds,
         warnings: &mut Vec<String>,
     ) -> Result<(), Failure> {
-        let prunes = self.engine.has(LABEL_ORPHAN_PRUNING.as_str());
-        let scans = prunes || (unrecorded && self.was_there_before(served).await);
+        let prunes = self.run.has(LABEL_ORPHAN_PRUNING.as_str());
+        let scans = prunes || (unrecorded && self.was_there_before().await);
         if !scans {
             return Ok(());
         }
-        let found = self.engine.labelled(&self.release(), served).await?;
-        let since = self.engine.server_now().to_string();
+        let found = self.run.labelled(&self.release(), self.served).await?;
+        let since = self.run.server_now().to_string();
         let known = self.known(record);
         let mut orphans = found.as_pending(&since);
         orphans.retain(|orphan| !known.contains(&orphan.entry.identity));
@@ -62,27 +61,31 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// release's own namespace, so that an ordinary first apply pays next to nothing. What may
     /// not be listed is no reason to stop, or even to warn; a list that failed otherwise is one to
     /// look closer.
-    async fn was_there_before(&self, served: &ServedKinds) -> bool {
+    async fn was_there_before(&self) -> bool {
         let owner = &self.candidate.owner;
         let id = owner.id.to_string();
         let rendered = self.candidate.objects.iter();
         let rendered = rendered.map(|object| object.manifest.identity().group_kind.clone());
         let kinds: BTreeSet<GroupKind> = rendered.chain([GroupKind::new("", "Secret")]).collect();
         let lists = kinds.iter().filter_map(|kind| {
-            let served = served.kinds.get(kind).filter(|served| served.listable)?;
+            let served = self
+                .served
+                .kinds
+                .get(kind)
+                .filter(|served| served.listable)?;
             let namespaced = served.scope == Scope::Namespaced;
             let namespace = namespaced.then_some(owner.namespace.as_str());
             let label = Some((labels::RELEASE_ID, id.as_str()));
             Some(
-                self.engine
-                    .cluster
+                self.run
+                    .backend
                     .list(kind, namespace, label, Detail::Metadata),
             )
         });
         join_all(lists).await.iter().any(|listed| match listed {
             Ok(found) => found.iter().any(|object| is_a_trace(object, &owner.id)),
             // The scan asks again, and says what it could not see.
-            Err(error) => error.kind != ErrorKind::Forbidden,
+            Err(error) => error.kind != ApiErrorKind::Forbidden,
         })
     }
 
@@ -134,8 +137,8 @@ fn left_behind(orphans: &[PendingObject]) -> String {
     }
     format!(
         "there is no record of this release, but these objects carry its labels, are not \
-         rendered, and are left as they are: {}. If its record was lost, `opm mod repair` takes \
-         them up, and the next apply removes them; with the feature {} every apply does",
+         rendered, and are left as they are: {}. If its record was lost, a repair takes them up, \
+         and the next apply removes them; with the feature {} every apply does",
         names.join(", "),
         LABEL_ORPHAN_PRUNING.as_str()
     )

@@ -9,9 +9,9 @@ use opm_core::labels;
 use opm_core::reach::{ClusterState, NamespaceState};
 
 use super::Apply;
-use crate::ports::{ApplyObject, Clock, Cluster, ErrorKind, Precondition, SecretStore};
+use crate::ports::{ApiErrorKind, ApplyObject, Backend, Precondition};
 
-impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
+impl<B: Backend> Apply<'_, B> {
     /// Replaces "hidden" by what the server says when something is sent there.
     pub(super) async fn probe(&self, cluster_state: &mut ClusterState) {
         let hidden: BTreeSet<String> = cluster_state
@@ -41,15 +41,16 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             identity: object.manifest.identity(),
             version: object.manifest.version(),
             object: object.manifest.object(),
-            mode: Precondition::Absent,
+            precondition: Precondition::Absent,
             field_manager: labels::FIELD_MANAGER,
             force: false,
             dry_run: true,
         };
-        let engine = self.engine;
-        match engine.cluster.apply(request, &engine.gate).await {
-            Err(error) if error.kind == ErrorKind::NamespaceMissing => Some(NamespaceState::Absent),
-            Err(error) if error.kind == ErrorKind::NamespaceTerminating => {
+        match self.run.backend.apply(request, self.run.permit()).await {
+            Err(error) if error.kind == ApiErrorKind::NamespaceMissing => {
+                Some(NamespaceState::Absent)
+            }
+            Err(error) if error.kind == ApiErrorKind::NamespaceTerminating => {
                 Some(NamespaceState::Terminating)
             }
             // Any other answer came from inside the namespace, or says nothing about it.

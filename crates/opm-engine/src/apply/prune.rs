@@ -1,82 +1,108 @@
-//! Pruning what became stale, once everything is applied.
+//! `prune`: removes what became stale, once everything is applied.
 
-use std::collections::HashMap;
-
-use opm_core::check::PruneStep;
-use opm_core::identity::Identity;
-use opm_core::protocol::{Applied, PruneOutcome};
+use opm_core::protocol::{Applied, Reconciled};
 
 use super::Apply;
-use crate::ports::{Clock, Cluster, SecretStore, Stopped};
-use crate::removal::{RemovalOptions, RemovalOutcome, groups};
-use crate::report::{Action, ObjectOutcome};
+use super::stages::{AppliedRun, stopped_failure};
+use super::tell::{transferred, without_request};
+use crate::failure::Failure;
+use crate::ports::{ApiErrorKind, Backend, Permit};
+use crate::record::LockGuard;
+use crate::removal::{RemovalOptions, RemovalOutcome, RemovalResults};
+use crate::report::{Action, Report};
+use crate::wait::WaitTarget;
 
-/// What pruning came to.
-pub(super) struct Pruned {
-    pub(super) outcomes: Vec<ObjectOutcome>,
-    pub(super) results: HashMap<Identity, PruneOutcome>,
-    /// Set when it was cut short: then nothing is recorded.
-    pub(super) stopped: Option<Stopped>,
+/// A run that has done all it could.
+pub(super) struct PrunedRun {
+    pub(super) reconciled: Reconciled,
+    pub(super) report: Report,
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
-    /// Removes every stale object that may go, in order.
-    pub(super) async fn prune(&self, applied: &Applied) -> Pruned {
-        let mut pruned = Pruned {
-            outcomes: Vec::new(),
-            results: HashMap::new(),
-            stopped: None,
-        };
-        if let Some(reason) = self.not_before_ready(applied, &mut pruned).await {
+impl<B: Backend> Apply<'_, B> {
+    /// Removes every stale object that may go, in order. What is cut short is let go of: nothing
+    /// is recorded. Where there has to be a way back, neither is what is not ready.
+    pub(super) async fn prune(
+        &self,
+        applied: AppliedRun,
+        targets: &[WaitTarget],
+        guard: &LockGuard,
+    ) -> Result<PrunedRun, Failure> {
+        let AppliedRun {
+            applied,
+            mut report,
+        } = applied;
+        let permit = self.run.permit_under(guard);
+        let pruned = self.prune_stale(&applied, targets, permit).await;
+        report.resources.extend(pruned.outcomes);
+        if let Some(stopped) = pruned.stopped {
+            let failure = stopped_failure(stopped, report);
+            return Err(self.run.let_go(applied.stop(), guard, failure).await);
+        }
+        if let Some(failure) = self.not_ready_first(targets, permit).await {
+            let failure = failure.after(report);
+            return Err(self.run.let_go(applied.stop(), guard, failure).await);
+        }
+        let stale = &applied.plan().stale;
+        for outcome in without_request(stale) {
+            self.tell_object(&outcome);
+            report.resources.push(outcome);
+        }
+        report.warnings.extend(transferred(stale));
+        let reconciled = applied.reconcile(&pruned.results, self.run.server_now());
+        Ok(PrunedRun { reconciled, report })
+    }
+
+    async fn prune_stale(
+        &self,
+        applied: &Applied,
+        targets: &[WaitTarget],
+        permit: Permit<'_>,
+    ) -> RemovalResults {
+        let mut pruned = RemovalResults::default();
+        if let Some(reason) = self
+            .not_before_ready(applied, targets, permit, &mut pruned)
+            .await
+        {
             for step in applied.prune() {
-                self.note(step, &RemovalOutcome::Failed(reason.clone()), &mut pruned);
+                let unpruned = RemovalOutcome::Failed(reason.clone());
+                if let Some(outcome) = pruned.take(step, &unpruned, Action::Pruned) {
+                    self.tell_object(&outcome);
+                    pruned.outcomes.push(outcome);
+                }
             }
+        }
+        if pruned.stopped.is_some() || !pruned.outcomes.is_empty() {
             return pruned;
         }
-        let removing = RemovalOptions {
+        let options = RemovalOptions {
             release: &self.candidate.owner.id,
             concurrency: self.request.options.concurrency,
             dry_run: self.request.options.dry_run,
+            done: Action::Pruned,
+            permit,
         };
-        for group in groups(applied.prune()) {
-            if pruned.stopped.is_some() {
-                break;
-            }
-            let tell =
-                |step: &PruneStep, removed: &RemovalOutcome| self.note(step, removed, &mut pruned);
-            self.engine.remove_group(group, removing, tell).await;
-        }
-        pruned
+        self.run.remove_all(applied.prune(), options).await
     }
 
-    fn note(&self, step: &PruneStep, removed: &RemovalOutcome, pruned: &mut Pruned) {
-        match removed.told(step, Action::Pruned) {
-            Ok((outcome, result)) => {
-                self.tell_object(&outcome);
-                pruned.results.insert(outcome.identity.clone(), result);
-                pruned.outcomes.push(outcome);
-            }
-            Err(stopped) => pruned.stopped = Some(stopped),
-        }
-    }
-
-    /// With `--prune-after-ready`, why the stale objects have to stay for now.
-    async fn not_before_ready(&self, applied: &Applied, pruned: &mut Pruned) -> Option<String> {
+    /// Where pruning waits for the new objects, why the stale ones have to stay for now.
+    async fn not_before_ready(
+        &self,
+        applied: &Applied,
+        targets: &[WaitTarget],
+        permit: Permit<'_>,
+        pruned: &mut RemovalResults,
+    ) -> Option<String> {
         if !self.request.options.prune_after_ready || applied.prune().is_empty() {
             return None;
         }
-        let wanted = self.awaited(applied.plan().applies());
-        self.tell_awaited(&wanted);
-        match self
-            .engine
-            .wait_ready(&wanted, self.request.options.timeout)
-            .await
-        {
+        self.tell_targets(targets);
+        let timeout = self.request.options.timeout;
+        match self.run.wait_ready(targets, timeout, permit).await {
             Ok(not_ready) => not_ready
                 .first()
                 .map(|first| format!("{} is not ready yet: {}", first.identity, first.reason)),
             Err(error) => match error.kind {
-                crate::ports::ErrorKind::Stopped(stopped) => {
+                ApiErrorKind::Stopped(stopped) => {
                     pruned.stopped = Some(stopped);
                     None
                 }

@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use opm_core::check::{ApplyMethod, against_recreating};
+use opm_core::failure::Remedy;
 use opm_core::identity::Identity;
-use opm_core::immutable::{Cause, Rejection, changed_immutable_fields, immutable_fields};
+use opm_core::immutable::{changed_immutable_fields, immutable_fields};
 use opm_core::labels;
 use opm_core::plan::{Guard, Occupants, Purpose, ignored_in_namespace};
 use serde_json::{Map, Value};
@@ -16,19 +17,18 @@ use super::Apply;
 use super::send::{AppliedObject, ObjectToSend, SendError};
 use crate::observe::metadata;
 use crate::ports::{
-    Answer, ApiError, Clock, Cluster, DeleteObject, Detail, Found, Precondition, Propagation,
-    Question, SecretStore,
+    Answer, ApiError, Backend, DeleteObject, Detail, Precondition, Propagation, Question,
 };
 use crate::report::Action;
 
-impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
+impl<B: Backend> Apply<'_, B> {
     /// The server found the object invalid: perhaps only because it cannot be changed in place.
     pub(super) async fn perhaps_recreate(
         &self,
         item: ObjectToSend<'_>,
         error: ApiError,
     ) -> Result<AppliedObject, SendError> {
-        let Some(fields) = refused_fields(&error, item.object) else {
+        let Some(fields) = immutable_fields(&error, item.object) else {
             return Err(error.into());
         };
         // What is being taken over was there before; deleting it could not be undone.
@@ -59,10 +59,12 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     ) -> Result<(), SendError> {
         let identity = item.identity();
         if let Some(refusal) = against_recreating(identity, self.request.options.guards) {
-            let fields = fields.join(", ");
-            return Err(SendError::because(format!(
-                "{fields} cannot be changed in place. {refusal}"
-            )));
+            let reason = format!(
+                "{} cannot be changed in place, and {}",
+                fields.join(", "),
+                refusal.message()
+            );
+            return Err(SendError::unless(reason, refusal.remedy()));
         }
         self.nobody_inside(identity).await?;
         if self.request.options.recreate || annotated(item.object) {
@@ -75,16 +77,17 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         let fields = fields.join(", ");
         let answer = match self.request.options.dry_run {
             true => Answer::CannotAsk,
-            false => self.ask(&question).await,
+            false => self.run.ask(&question).await,
         };
         match answer {
             Answer::Yes => Ok(()),
             Answer::No => Err(SendError::because(format!(
                 "{fields} cannot be changed in place, and recreating it was declined"
             ))),
-            Answer::CannotAsk => Err(SendError::because(format!(
-                "{fields} cannot be changed in place; --recreate deletes and recreates it"
-            ))),
+            Answer::CannotAsk => {
+                let reason = format!("{fields} cannot be changed in place");
+                Err(SendError::unless(reason, Remedy::Recreate))
+            }
         }
     }
 
@@ -93,8 +96,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         if !Guard::of(&holder.group_kind).is_some_and(Guard::holds_others) {
             return Ok(());
         }
-        let served = self.engine.cluster.served().await?;
-        let occupants = match self.engine.occupants(holder, &served).await {
+        let served = self.run.backend.served().await?;
+        let occupants = match self.run.occupants(holder, &served).await {
             Occupants::Known(occupants) => occupants,
             Occupants::Unknown(reason) => {
                 let reason = format!("what it holds could not be found out: {reason}");
@@ -126,13 +129,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     async fn live(&self, identity: &Identity) -> Result<Map<String, Value>, SendError> {
-        let wanted = [identity.clone()];
-        let mut looks = self.engine.cluster.look(&wanted, Detail::Whole).await;
-        match looks.remove(identity) {
-            Some(Found::Present(object)) => Ok(object),
-            Some(Found::Failed(error)) => Err(error.into()),
-            Some(Found::Absent) | None => Err(SendError::because("it disappeared meanwhile")),
-        }
+        let found = self.run.look_at(identity, Detail::Whole).await.found()?;
+        found.ok_or_else(|| SendError::because("it disappeared meanwhile"))
     }
 
     async fn recreate(
@@ -149,12 +147,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             propagation: propagation(identity, live, item.object)?,
             dry_run: false,
         };
-        let engine = self.engine;
-        engine.cluster.delete(request, &engine.gate).await?;
+        self.run.backend.delete(request, item.permit).await?;
         let going = BTreeMap::from([(identity.clone(), uid.to_owned())]);
-        let there = engine
-            .wait_gone(&going, self.request.options.timeout)
-            .await?;
+        let timeout = self.request.options.timeout;
+        let there = self.run.wait_gone(&going, timeout, item.permit).await?;
         if let Some((_, why)) = there.first() {
             return Err(SendError::because(format!(
                 "it was deleted to be recreated, and is not gone yet: {why}"
@@ -175,25 +171,6 @@ fn annotated(object: &Map<String, Value>) -> bool {
         .and_then(|metadata| metadata.get("annotations"));
     let value = annotations.and_then(|annotations| annotations.get(labels::RECREATE));
     value.and_then(Value::as_str) == Some("true")
-}
-
-/// The immutable fields that the server refused to change, if that is all it has to say.
-fn refused_fields(error: &ApiError, sent: &Map<String, Value>) -> Option<Vec<String>> {
-    let causes: Vec<Cause<'_>> = error
-        .causes
-        .iter()
-        .map(|cause| Cause {
-            reason: &cause.reason,
-            field: &cause.field,
-            message: &cause.message,
-        })
-        .collect();
-    let rejection = Rejection {
-        code: error.status?,
-        reason: &error.reason,
-        causes: &causes,
-    };
-    immutable_fields(&rejection, sent)
 }
 
 /// A StatefulSet leaves its pods and claims standing for its successor. One whose selector

@@ -7,6 +7,7 @@
 use opm_core::check::{
     ApplyMethod, ApplyStep, LiveObject, Ownership, former_manager, is_unchanged, would_be_unchanged,
 };
+use opm_core::failure::Remedy;
 use opm_core::identity::Identity;
 use opm_core::labels;
 use serde_json::{Map, Value};
@@ -14,8 +15,7 @@ use serde_json::{Map, Value};
 use super::Apply;
 use crate::observe::metadata;
 use crate::ports::{
-    ApiError, ApplyObject, Clock, Cluster, Detail, ErrorKind, Found, Precondition, SecretStore,
-    Stopped,
+    ApiError, ApiErrorKind, ApplyObject, ApplyResponse, Backend, Permit, Precondition, Stopped,
 };
 use crate::removal::identity_only;
 use crate::report::Action;
@@ -30,6 +30,7 @@ pub(super) struct ObjectToSend<'a> {
     pub(super) object: &'a Map<String, Value>,
     /// The object as it was looked at.
     pub(super) seen: Option<&'a Map<String, Value>>,
+    pub(super) permit: Permit<'a>,
 }
 
 impl<'a> ObjectToSend<'a> {
@@ -50,14 +51,18 @@ pub(super) struct AppliedObject {
 /// Why an object was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SendError {
-    /// Nothing was sent: the gate is closed.
+    /// Nothing was sent: the run was stopped.
     Stopped(Stopped),
     /// The cluster does not answer, so the next one need not be tried.
     Unreachable(String),
     /// Others set fields of the object to other values.
     Conflict(String),
     /// The object itself.
-    Failed { reason: String, forbidden: bool },
+    Failed {
+        reason: String,
+        forbidden: bool,
+        remedy: Option<Remedy>,
+    },
 }
 
 impl SendError {
@@ -65,6 +70,16 @@ impl SendError {
         Self::Failed {
             reason: reason.into(),
             forbidden: false,
+            remedy: None,
+        }
+    }
+
+    /// Something would help.
+    pub(super) fn unless(reason: impl Into<String>, remedy: Remedy) -> Self {
+        Self::Failed {
+            reason: reason.into(),
+            forbidden: false,
+            remedy: Some(remedy),
         }
     }
 }
@@ -72,11 +87,12 @@ impl SendError {
 impl From<ApiError> for SendError {
     fn from(error: ApiError) -> Self {
         match error.kind {
-            ErrorKind::Stopped(stopped) => Self::Stopped(stopped),
-            ErrorKind::Unreachable => Self::Unreachable(error.to_string()),
+            ApiErrorKind::Stopped(stopped) => Self::Stopped(stopped),
+            ApiErrorKind::Unreachable => Self::Unreachable(error.to_string()),
             kind => Self::Failed {
                 reason: error.to_string(),
-                forbidden: kind == ErrorKind::Forbidden,
+                forbidden: kind == ApiErrorKind::Forbidden,
+                remedy: None,
             },
         }
     }
@@ -101,25 +117,25 @@ pub(super) fn conflict(error: &ApiError, step: &ApplyStep) -> String {
         })
         .collect();
     format!(
-        "others set fields of it to other values: {}; --force-conflicts takes them over",
+        "others set fields of it to other values: {}",
         fields.join(", ")
     )
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
+impl<B: Backend> Apply<'_, B> {
     /// Sends one object until it is taken, or will not be.
     pub(super) async fn send(&self, item: ObjectToSend<'_>) -> Result<AppliedObject, SendError> {
-        let mut mode = match &item.step.method {
+        let mut precondition = match &item.step.method {
             ApplyMethod::Completed => return Ok(completed(item)),
             ApplyMethod::Create => Precondition::Absent,
             ApplyMethod::Update { uid }
             | ApplyMethod::Adopt { uid }
             | ApplyMethod::Take { uid, .. }
-            | ApplyMethod::Join { uid } => Precondition::Update { uid: uid.clone() },
+            | ApplyMethod::Join { uid } => Precondition::Exists { uid: uid.clone() },
         };
         for _ in 0..LOOKS {
             let dry_run = self.request.options.dry_run;
-            match self.send_once(item, mode.clone(), dry_run).await {
+            match self.send_once(item, precondition.clone(), dry_run).await {
                 Ok(sent) => {
                     self.shed(item, &sent.object).await?;
                     return Ok(self.taken(item, &sent.object, sent.created));
@@ -132,12 +148,12 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                     });
                 }
                 Err(error) if moved_on(&error) => {
-                    mode = self.look_again(item).await?;
+                    precondition = self.look_again(item).await?;
                 }
-                Err(error) if error.kind == ErrorKind::Invalid => {
+                Err(error) if error.kind == ApiErrorKind::Invalid => {
                     return self.perhaps_recreate(item, error).await;
                 }
-                Err(error) if error.kind == ErrorKind::FieldConflict => {
+                Err(error) if error.kind == ApiErrorKind::FieldConflict => {
                     return Err(SendError::Conflict(conflict(&error, item.step)));
                 }
                 Err(error) => return Err(error.into()),
@@ -151,15 +167,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     pub(super) async fn send_once(
         &self,
         item: ObjectToSend<'_>,
-        mode: Precondition,
+        precondition: Precondition,
         dry_run: bool,
-    ) -> Result<crate::ports::ApplyResponse, ApiError> {
+    ) -> Result<ApplyResponse, ApiError> {
         let shared = labels::shared_field_manager(&self.candidate.owner.id);
         let request = ApplyObject {
             identity: item.identity(),
             version: &item.step.entry.version,
             object: item.object,
-            mode,
+            precondition,
             field_manager: match item.step.shared {
                 true => &shared,
                 false => labels::FIELD_MANAGER,
@@ -167,7 +183,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             force: self.forces(item.step),
             dry_run,
         };
-        self.engine.cluster.apply(request, &self.engine.gate).await
+        self.run.backend.apply(request, item.permit).await
     }
 
     pub(super) fn forces(&self, step: &ApplyStep) -> bool {
@@ -195,17 +211,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             identity: item.identity(),
             version: &step.entry.version,
             object: &object,
-            mode: Precondition::Update {
+            precondition: Precondition::Exists {
                 uid: metadata(live, "uid").unwrap_or_default().to_owned(),
             },
             field_manager: &former,
             force: false,
             dry_run: false,
         };
-        self.engine
-            .cluster
-            .apply(request, &self.engine.gate)
-            .await?;
+        self.run.backend.apply(request, item.permit).await?;
         Ok(())
     }
 
@@ -237,22 +250,18 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     /// The object is not as it was seen before. Decides anew, and only for the better: what is
     /// not this release's by now is left alone.
     async fn look_again(&self, item: ObjectToSend<'_>) -> Result<Precondition, SendError> {
-        let identity = item.identity();
-        let wanted = [identity.clone()];
-        let mut looks = self.engine.cluster.look(&wanted, Detail::Metadata).await;
-        let found = looks.remove(identity);
+        let found = self.run.look_once(item.identity()).await?;
         let object = match (found, &item.step.method) {
-            (Some(Found::Failed(error)), _) => return Err(error.into()),
-            (Some(Found::Present(object)), _) => object,
+            (Some(object), _) => object,
             (
-                Some(Found::Absent),
+                None,
                 ApplyMethod::Adopt { .. } | ApplyMethod::Take { .. } | ApplyMethod::Join { .. },
             ) => {
                 return Err(SendError::because(
                     "it disappeared while it was being taken over",
                 ));
             }
-            (Some(Found::Absent) | None, _) => return Ok(Precondition::Absent),
+            (None, _) => return Ok(Precondition::Absent),
         };
         let release = &self.candidate.owner.id;
         let live = LiveObject::read(&object, release);
@@ -265,10 +274,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         };
         match Ownership::of(&live, recorded, release) {
             Ownership::Mine | Ownership::Shared { mine: true, .. } => {
-                Ok(Precondition::Update { uid: live.uid })
+                Ok(Precondition::Exists { uid: live.uid })
             }
             Ownership::Shared { mine: false, .. } if item.step.shared => {
-                Ok(Precondition::Update { uid: live.uid })
+                Ok(Precondition::Exists { uid: live.uid })
             }
             Ownership::OtherRelease(other) => Err(SendError::because(format!(
                 "it was taken by release {other} meanwhile"
@@ -294,10 +303,13 @@ fn completed(item: ObjectToSend<'_>) -> AppliedObject {
 fn comes_along(error: &ApiError) -> bool {
     matches!(
         error.kind,
-        ErrorKind::NamespaceMissing | ErrorKind::KindNotServed
+        ApiErrorKind::NamespaceMissing | ApiErrorKind::KindNotServed
     )
 }
 
 fn moved_on(error: &ApiError) -> bool {
-    matches!(error.kind, ErrorKind::AlreadyExists | ErrorKind::Stale)
+    matches!(
+        error.kind,
+        ApiErrorKind::AlreadyExists | ApiErrorKind::Stale
+    )
 }

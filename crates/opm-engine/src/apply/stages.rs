@@ -4,21 +4,26 @@
 //! back; what comes after it is skipped. Whether everything was taken is then the protocol's to
 //! judge.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use futures::stream::{self, StreamExt};
+use futures::StreamExt as _;
 use opm_core::check::{ApplyMethod, ApplyStep, CheckedPhase, CheckedPlan};
+use opm_core::failure::Remedy;
 use opm_core::health;
 use opm_core::identity::Identity;
-use opm_core::protocol::SendOutcome;
+use opm_core::protocol::{Applied, Locked, SendOutcome};
 use opm_core::reach;
 
 use super::Apply;
-use super::prepare::ApplyContext;
+use super::check::ApplyContext;
 use super::send::{AppliedObject, ObjectToSend, SendError};
-use crate::ports::{ApiError, Clock, Cluster, SecretStore, Stopped};
-use crate::report::{Action, ObjectOutcome};
+use crate::concurrently::concurrently;
+use crate::failure::{Failure, FailureKind};
+use crate::ports::{ApiError, Backend, Permit, Stopped};
+use crate::record::LockGuard;
+use crate::report::{Action, ObjectOutcome, Report};
 use crate::wait::{UnreadyObject, WaitTarget};
 
 /// What became of everything that was to be applied.
@@ -29,6 +34,14 @@ pub(super) struct ApplyResults {
     /// Set when it was not an object that failed.
     pub(super) stopped: Option<Stopped>,
     failed: bool,
+    /// What would help with those that failed.
+    remedies: Vec<Remedy>,
+}
+
+/// A run whose objects are all applied.
+pub(super) struct AppliedRun {
+    pub(super) applied: Applied,
+    pub(super) report: Report,
 }
 
 impl ApplyResults {
@@ -47,15 +60,18 @@ impl ApplyResults {
             Err(SendError::Unreachable(reason)) => {
                 (Action::Failed, Some(reason), SendOutcome::Uncertain)
             }
-            Err(SendError::Failed { reason, .. } | SendError::Conflict(reason)) => {
+            Err(SendError::Conflict(reason)) => {
+                self.remedies.push(Remedy::ForceConflicts);
+                (Action::Failed, Some(reason), SendOutcome::Failed)
+            }
+            Err(SendError::Failed { reason, remedy, .. }) => {
+                self.remedies.extend(remedy);
                 (Action::Failed, Some(reason), SendOutcome::Failed)
             }
         };
         self.failed |= action == Action::Failed;
         self.results.insert(step.entry.identity.clone(), sent);
-        let outcome = outcome(step, action, reason);
-        self.outcomes.push(outcome.clone());
-        outcome
+        ObjectOutcome::of(&step.entry, action, reason)
     }
 
     fn is_broken(&self) -> bool {
@@ -77,22 +93,43 @@ impl ApplyResults {
     }
 }
 
-pub(super) fn outcome(step: &ApplyStep, action: Action, reason: Option<String>) -> ObjectOutcome {
-    ObjectOutcome {
-        identity: step.entry.identity.clone(),
-        version: step.entry.version.clone(),
-        component: step.entry.component.clone(),
-        action,
-        reason,
-    }
-}
-
-impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
-    /// Applies everything that the plan says, in order.
+impl<B: Backend> Apply<'_, B> {
+    /// Applies everything that the plan says. What is not applied whole is let go of: nothing is
+    /// pruned, and nothing recorded.
     pub(super) async fn apply_all(
+        &self,
+        mut locked: Locked,
+        context: &ApplyContext,
+        guard: &LockGuard,
+    ) -> Result<AppliedRun, Failure> {
+        let permit = self.run.permit_under(guard);
+        let sent = self.apply_phases(locked.plan(), context, permit).await;
+        let report = Report {
+            first_apply: context.first_apply,
+            resources: sent.outcomes,
+            warnings: context.warnings.clone(),
+            ..self.report()
+        };
+        if self.run.is_in_doubt() {
+            let request = self.run.settings.timing.request;
+            locked.may_land_until(self.run.server_now() + request);
+        }
+        match locked.finish(&sent.results) {
+            Ok(applied) => Ok(AppliedRun { applied, report }),
+            Err(partial) => {
+                // An object whose fate is unknown hides that the run was stopped.
+                let stopped = sent.stopped.or(permit.check(self.run.now()).err());
+                let failure = not_applied(report, stopped, sent.remedies);
+                Err(self.run.let_go(*partial, guard, failure).await)
+            }
+        }
+    }
+
+    async fn apply_phases(
         &self,
         checked: &CheckedPlan,
         context: &ApplyContext,
+        permit: Permit<'_>,
     ) -> ApplyResults {
         let mut all = ApplyResults::default();
         let phases = &checked.phases;
@@ -102,57 +139,58 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                     self.skip(step, &mut all);
                     continue;
                 }
-                self.apply_step(step, context, &mut all).await;
+                self.apply_step(step, context, permit, &mut all).await;
                 if !all.is_broken() {
-                    self.ready_for_next(step, &mut all).await;
+                    self.ready_for_next(step, permit, &mut all).await;
                 }
             }
             let is_last = at + 1 == phases.len();
             if !is_last && !all.is_broken() {
-                self.ready_for_next_phase(phase, &mut all).await;
+                self.ready_for_next_phase(phase, permit, &mut all).await;
             }
         }
         all
     }
 
-    /// Objects of one weight, at the same time. Each is told and noted as its answer comes.
-    async fn apply_step(&self, step: &[ApplyStep], context: &ApplyContext, all: &mut ApplyResults) {
+    /// Objects of one weight, at the same time. Each is told and noted as its answer comes; the
+    /// report has them in the plan's order.
+    async fn apply_step(
+        &self,
+        step: &[ApplyStep],
+        context: &ApplyContext,
+        permit: Permit<'_>,
+        all: &mut ApplyResults,
+    ) {
         let unreachable = &AtomicBool::new(false);
-        let mut results = stream::iter(step.iter().enumerate())
-            .map(|(at, step)| async move {
-                if unreachable.load(Ordering::Relaxed) {
-                    return (at, Err(SendError::because("the cluster stopped answering")));
-                }
-                let result = self.send_or_skip(step, context).await;
-                if matches!(result, Err(SendError::Unreachable(_))) {
-                    unreachable.store(true, Ordering::Relaxed);
-                }
-                (at, result)
-            })
-            .buffer_unordered(self.request.options.concurrency.max(1));
-        let before = all.outcomes.len();
-        let mut order = Vec::with_capacity(step.len());
-        while let Some((at, result)) = results.next().await {
+        let limit = self.request.options.concurrency;
+        let mut sends = pin!(concurrently(limit, step.len(), |at| async move {
+            if unreachable.load(Ordering::Relaxed) {
+                return (at, Err(SendError::because("the cluster stopped answering")));
+            }
+            let result = self.send_or_skip(&step[at], context, permit).await;
+            if matches!(result, Err(SendError::Unreachable(_))) {
+                unreachable.store(true, Ordering::Relaxed);
+            }
+            (at, result)
+        }));
+        let mut outcomes = BTreeMap::new();
+        while let Some((at, result)) = sends.next().await {
             let outcome = all.take(&step[at], result);
             self.tell_object(&outcome);
-            order.push(at);
+            outcomes.insert(at, outcome);
         }
-        drop(results);
-        // Answers come in any order; the report has them in the plan's.
-        let done = all.outcomes.split_off(before);
-        let mut sorted: Vec<(usize, ObjectOutcome)> = order.into_iter().zip(done).collect();
-        sorted.sort_by_key(|(at, _)| *at);
-        all.outcomes.extend(sorted.into_iter().map(|(_, o)| o));
+        all.outcomes.extend(outcomes.into_values());
     }
 
     pub(super) async fn send_or_skip(
         &self,
         step: &ApplyStep,
         context: &ApplyContext,
+        permit: Permit<'_>,
     ) -> Result<AppliedObject, SendError> {
         let identity = &step.entry.identity;
-        if let Some(taken) = context.already.get(identity) {
-            return Ok(taken.clone());
+        if let Some(applied) = context.already.get(identity) {
+            return Ok(applied.clone());
         }
         let Some(object) = context.object(identity) else {
             return Err(SendError::because("it is not rendered"));
@@ -161,6 +199,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             step,
             object,
             seen: context.live.get(identity),
+            permit,
         })
         .await
     }
@@ -171,7 +210,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             None => "an object before it failed".to_owned(),
         };
         for step in step {
-            let skipped = outcome(step, Action::Skipped, Some(reason.clone()));
+            let skipped = ObjectOutcome::of(&step.entry, Action::Skipped, Some(reason.clone()));
             self.tell_object(&skipped);
             all.outcomes.push(skipped);
             let identity = step.entry.identity.clone();
@@ -180,7 +219,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
     }
 
     /// Definitions must be served, and Namespaces active, before what follows can land there.
-    async fn ready_for_next(&self, step: &[ApplyStep], all: &mut ApplyResults) {
+    async fn ready_for_next(&self, step: &[ApplyStep], permit: Permit<'_>, all: &mut ApplyResults) {
         if self.request.options.dry_run {
             return;
         }
@@ -198,14 +237,19 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         if needed.is_empty() {
             return;
         }
-        let awaited: Vec<WaitTarget> = needed.iter().cloned().map(WaitTarget::from).collect();
-        self.wait_for(&awaited, all).await;
+        let targets: Vec<WaitTarget> = needed.iter().cloned().map(WaitTarget::from).collect();
+        self.wait_for(&targets, permit, all).await;
         if !all.is_broken() {
-            self.wait_for_kinds(&needed, all).await;
+            self.wait_for_kinds(&needed, permit, all).await;
         }
     }
 
-    async fn wait_for_kinds(&self, definitions: &[Identity], all: &mut ApplyResults) {
+    async fn wait_for_kinds(
+        &self,
+        definitions: &[Identity],
+        permit: Permit<'_>,
+        all: &mut ApplyResults,
+    ) {
         let defined = definitions
             .iter()
             .filter_map(|identity| {
@@ -222,8 +266,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             })
             .collect();
         match self
-            .engine
-            .wait_served(&needed, self.request.options.timeout)
+            .run
+            .wait_served(&needed, self.request.options.timeout, permit)
             .await
         {
             Ok(missing) => {
@@ -240,24 +284,29 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         }
     }
 
-    async fn ready_for_next_phase(&self, phase: &CheckedPhase, all: &mut ApplyResults) {
+    async fn ready_for_next_phase(
+        &self,
+        phase: &CheckedPhase,
+        permit: Permit<'_>,
+        all: &mut ApplyResults,
+    ) {
         if self.request.options.dry_run {
             return;
         }
-        let awaited = self.awaited(phase.steps.iter().flatten());
-        self.tell_awaited(&awaited);
-        self.wait_for(&awaited, all).await;
+        let targets = self.targets(phase.steps.iter().flatten());
+        self.tell_targets(&targets);
+        self.wait_for(&targets, permit, all).await;
     }
 
-    async fn wait_for(&self, awaited: &[WaitTarget], all: &mut ApplyResults) {
+    async fn wait_for(&self, targets: &[WaitTarget], permit: Permit<'_>, all: &mut ApplyResults) {
         match self
-            .engine
-            .wait_ready(awaited, self.request.options.timeout)
+            .run
+            .wait_ready(targets, self.request.options.timeout, permit)
             .await
         {
             Ok(not_ready) => all.not_ready(not_ready),
             Err(error) => {
-                let needed: Vec<Identity> = awaited.iter().map(|a| a.identity.clone()).collect();
+                let needed: Vec<Identity> = targets.iter().map(|a| a.identity.clone()).collect();
                 broke(&needed, error, all);
             }
         }
@@ -265,7 +314,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
 
     /// What readiness is waited for: not what is ready as soon as it exists, and not what is
     /// done and gone.
-    pub(super) fn awaited<'s>(
+    pub(super) fn targets<'s>(
         &self,
         steps: impl IntoIterator<Item = &'s ApplyStep>,
     ) -> Vec<WaitTarget> {
@@ -302,4 +351,36 @@ fn broke(needed: &[Identity], error: ApiError, all: &mut ApplyResults) {
             all.not_ready(not_ready.collect());
         }
     }
+}
+
+fn not_applied(report: Report, stopped: Option<Stopped>, remedies: Vec<Remedy>) -> Failure {
+    if let Some(stopped) = stopped {
+        return stopped_failure(stopped, report);
+    }
+    let message = format!(
+        "{} of {} objects could not be applied; nothing was pruned and nothing was recorded",
+        report.failed().count(),
+        report.resources.len()
+    );
+    let failure = Failure::new(FailureKind::Failed, message);
+    let failure = remedies.into_iter().fold(failure, Failure::remedy);
+    failure
+        .about_failed(&report)
+        .remedy("fix the cause and apply again; objects that were already created are tracked")
+        .after(report)
+}
+
+/// The run was stopped before everything was applied and pruned.
+pub(super) fn stopped_failure(stopped: Stopped, report: Report) -> Failure {
+    let message = match stopped {
+        Stopped::Cancelled => {
+            "interrupted; nothing was recorded, and objects that were already created are tracked"
+        }
+        Stopped::LockUncertain => {
+            "the release's lock could not be renewed in time, so this run stopped"
+        }
+    };
+    Failure::new(stopped.into(), message)
+        .remedy("apply again to go on")
+        .after(report)
 }

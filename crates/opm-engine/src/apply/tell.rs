@@ -1,14 +1,15 @@
-//! Telling the audience what happens, and the report what was decided without any request.
+//! Telling whoever watches what happens, and the report what was decided without any request.
 
 use opm_core::check::{ApplyMethod, ApplyStep, StaleDecisions};
 use opm_core::entry::Entry;
 use opm_core::event::{AnnouncedObject, Event, PlannedAction, Wait};
 
 use super::Apply;
+use crate::ports::Backend;
 use crate::report::{Action, ObjectOutcome};
 use crate::wait::WaitTarget;
 
-impl<C, S, K> Apply<'_, C, S, K> {
+impl<B: Backend> Apply<'_, B> {
     /// The whole plan comes first.
     pub(super) fn announce<'s>(
         &self,
@@ -20,7 +21,7 @@ impl<C, S, K> Apply<'_, C, S, K> {
         let prunes = prunes.map(|step| announced(&step.entry, PlannedAction::Prune));
         let keeps = stale.keep.iter();
         let keeps = keeps.map(|keep| announced(&keep.entry, PlannedAction::Keep));
-        self.frontend.events.emit(Event::Planned {
+        self.run.emit(Event::Planned {
             release: self.candidate.owner.release.to_string(),
             change: Some(self.candidate.change.to_string()),
             objects: applies.chain(prunes).chain(keeps).collect(),
@@ -28,22 +29,22 @@ impl<C, S, K> Apply<'_, C, S, K> {
     }
 
     pub(super) fn tell_object(&self, outcome: &ObjectOutcome) {
-        self.frontend.events.emit(outcome.event());
+        self.run.emit(outcome.event());
     }
 
-    pub(super) fn tell_awaited(&self, awaited: &[WaitTarget]) {
-        if !awaited.is_empty() {
-            let identities = awaited.iter().map(|awaited| awaited.identity.clone());
+    pub(super) fn tell_targets(&self, targets: &[WaitTarget]) {
+        if !targets.is_empty() {
+            let identities = targets.iter().map(|target| target.identity.clone());
             self.tell_waiting(Wait::Ready(identities.collect()));
         }
     }
 
     pub(super) fn tell_waiting(&self, wait: Wait) {
-        self.frontend.events.emit(Event::Waiting(wait));
+        self.run.emit(Event::Waiting(wait));
     }
 
     pub(super) fn tell_recorded(&self) {
-        self.frontend.events.emit(Event::Recorded {
+        self.run.emit(Event::Recorded {
             change: Some(self.candidate.change.to_string()),
         });
     }
@@ -68,20 +69,14 @@ fn planned(step: &ApplyStep) -> PlannedAction {
 }
 
 /// Stale objects that stand for a reason, or that could not even be looked at.
-pub(crate) fn presence(stale: &StaleDecisions) -> Vec<ObjectOutcome> {
+pub(crate) fn without_request(stale: &StaleDecisions) -> Vec<ObjectOutcome> {
     let keeps = stale.keep.iter();
     let keeps = keeps.map(|keep| (&keep.entry, Action::Kept, &keep.reason));
     let undetermined = stale.undetermined.iter();
     let undetermined = undetermined.map(|one| (&one.entry, Action::Failed, &one.reason));
     keeps
         .chain(undetermined)
-        .map(|(entry, action, reason)| ObjectOutcome {
-            identity: entry.identity.clone(),
-            version: entry.version.clone(),
-            component: entry.component.clone(),
-            action,
-            reason: Some(reason.clone()),
-        })
+        .map(|(entry, action, reason)| ObjectOutcome::of(entry, action, Some(reason.clone())))
         .collect()
 }
 

@@ -6,20 +6,19 @@
 use std::collections::BTreeMap;
 
 use opm_core::ids::ReleaseId;
-use opm_core::labels::{self, OwnerLabels};
+use opm_core::labels::{self, Owner, OwnerLabels};
 use opm_core::name::{ModuleName, NamespaceName, ReleaseName};
 use opm_core::record::{Body, Record};
 use serde_json::{Map, Value};
 
 use super::Delete;
-use crate::engine::Engine;
-use crate::failure::{Failure, FailureKind};
-use crate::ports::{Clock, Cluster, SecretStore, ServedKinds};
+use crate::failure::{Failure, Remedy};
+use crate::ports::{Backend, ServedKinds};
 use crate::report::Release;
 use crate::request::ReleaseRef;
-use crate::run::new_record;
+use crate::run::Run;
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Which release a name or id means, when no record says so.
     pub(crate) async fn find_by_labels(
         &self,
@@ -41,8 +40,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 "{reference} names more than one release in namespace {namespace}: ids {}",
                 ids.join(", ")
             );
-            let failure = Failure::new(FailureKind::Refused, message);
-            return Err(failure.hint("name the release by its id"));
+            return Err(Failure::refused(message).remedy(Remedy::NameById));
         }
         if let Some((_, release)) = here.pop_first() {
             return Ok(LabelLookup::Found(release));
@@ -76,7 +74,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             (labels::RELEASE_ID, id.as_str()),
             (labels::COMPONENT, labels::COMPONENT_INVENTORY),
         ];
-        let records = self.secrets.list(None, &selector).await;
+        let records = self.backend.list_secrets(None, &selector).await;
         let records = records.map_err(|error| {
             let what = "cannot see whether the release has a record in another namespace";
             Failure::before_writing(what, &error)
@@ -115,10 +113,10 @@ fn sharing(object: &Map<String, Value>) -> impl Iterator<Item = (ReleaseId, Rele
     shared.filter_map(|(id, name)| Some((id.parse().ok()?, ReleaseName::new(name).ok()?)))
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
+impl<B: Backend> Delete<'_, B> {
     /// A record made of what the labels say, and warnings; none if they say nothing.
     pub(super) async fn discovered(&self) -> Result<Option<(Record, Vec<String>)>, Failure> {
-        let found = self.engine.labelled(&self.release, &self.served).await?;
+        let found = self.run.labelled(&self.release, &self.served).await?;
         if found.objects.is_empty() {
             return Ok(None);
         }
@@ -131,8 +129,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         let Some(module) = module else {
             return Ok(None);
         };
-        let mut record = new_record(&self.owner(module));
-        let since = self.engine.server_now().to_string();
+        let owner = Owner {
+            module,
+            namespace: self.release.namespace.clone(),
+            release: self.release.name.clone(),
+            id: self.release.id,
+        };
+        let mut record = Release::new_record(&owner);
+        let since = self.run.server_now().to_string();
         record.pending.objects = Body::Here(found.as_pending(&since));
         Ok(Some((record, found.warnings)))
     }

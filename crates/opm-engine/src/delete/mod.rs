@@ -1,128 +1,121 @@
 //! `delete`: removes a release, or one component of it.
 //!
 //! A delete is a plan without phases. Objects go in the reverse of the order in which they were
-//! applied; then the record goes, and last, with its flag, the namespace that the record lived
-//! in. What cannot be deleted keeps the record alive.
+//! applied; then the record goes, and last, if its guard is lifted, the namespace that the record
+//! lived in. What cannot be deleted keeps the record alive.
 
-mod carry_out;
-mod change;
+mod component;
+mod conclude;
 mod discovered;
+mod own_namespace;
 mod remove;
 mod unrecorded;
 
-use opm_core::check::{CheckContext, CheckedPlan, check};
+use opm_core::check::{Adopt, CheckContext, CheckedPlan, check};
 use opm_core::event::{AnnouncedObject, Event, PlannedAction};
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
-use opm_core::labels::Owner;
-use opm_core::name::ModuleName;
-use opm_core::plan::{Plan, PlanOptions, plan_delete, plan_delete_component};
-use opm_core::protocol::begin;
+use opm_core::plan::{Plan, PlanError, PlanOptions, plan_delete, plan_delete_component};
 use opm_core::record::Record;
 use opm_core::record::size::Records;
 
 pub(crate) use self::discovered::LabelLookup;
-use crate::apply::tell::{presence, transferred};
-use crate::engine::Engine;
-use crate::failure::{Failure, FailureKind};
-use crate::ports::{Answer, Clock, Cluster, Detail, Frontend, Question, SecretStore, ServedKinds};
-use crate::record::{LoadedRecord, WritableRecord};
+use crate::apply::tell::{transferred, without_request};
+use crate::failure::{Failure, FailureKind, Remedy};
+use crate::ports::{Answer, Backend, Detail, Question, ServedKinds, StoredSecret};
+use crate::record::{Attempt, Beginning, LoadedRecord, LockedRun, RecordWriter, WritableRecord};
 use crate::report::{Release, Report, TrackedObject};
 use crate::request::DeleteRequest;
-
-/// How often everything starts over because somebody else wrote the record first.
-const ATTEMPTS: usize = 5;
+use crate::run::Run;
 
 /// One delete: what every step of it needs.
-struct Delete<'a, C, S, K> {
-    engine: &'a Engine<C, S, K>,
+struct Delete<'a, B> {
+    run: &'a Run<'a, B>,
     request: &'a DeleteRequest,
-    frontend: Frontend<'a>,
     release: Release,
     served: ServedKinds,
+    confirmed: bool,
 }
 
 /// What is to be deleted, and where that is known from.
 struct DeleteSource {
     record: Record,
-    loaded: Option<LoadedRecord>,
+    stored: Option<StoredSecret>,
     warnings: Vec<String>,
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Deletes a release, or one of its components.
-    pub async fn delete(
-        &self,
-        request: &DeleteRequest,
-        frontend: Frontend<'_>,
-    ) -> Result<Report, Failure> {
+    pub(crate) async fn delete(&self, request: &DeleteRequest) -> Result<Report, Failure> {
         let served = self.discover().await?;
-        let found = self.find(&request.release, &request.namespace).await?;
-        let release = match found {
+        let (reference, namespace) = (&request.release, &request.namespace);
+        let release = match self.find(reference, namespace).await? {
             Some(release) => release,
-            None => {
-                let by_labels = self.find_by_labels(&request.release, &request.namespace, &served);
-                match by_labels.await? {
-                    LabelLookup::Found(release) => release,
-                    LabelLookup::Unknown(sharing) => return not_found(request, &sharing),
-                }
-            }
+            None => match self.find_by_labels(reference, namespace, &served).await? {
+                LabelLookup::Found(release) => release,
+                LabelLookup::Unknown(sharing) => return not_found(request, &sharing),
+            },
         };
-        let delete = Delete {
-            engine: self,
+        let mut delete = Delete {
+            run: self,
             request,
-            frontend,
-            release,
+            release: release.clone(),
             served,
+            confirmed: false,
         };
-        let mut confirmed = false;
-        for _ in 0..ATTEMPTS {
-            let patience = request.lock_timeout;
-            let turn = self.turn(&delete.release, patience, frontend).await?;
-            let WritableRecord {
-                loaded,
-                acquisition,
-                warnings,
-            } = turn;
-            let Some(source) = delete.source(loaded, warnings).await? else {
-                return not_found(request, &[]);
-            };
-            let checked = delete.check(&source.record).await?;
-            delete.announce(&checked);
-            if request.dry_run {
-                return delete.rehearse(&checked, source.warnings).await;
-            }
-            if !confirmed {
-                delete.confirm(&checked).await?;
-                confirmed = true;
-            }
-            if source.loaded.is_none() && self.is_homeless(&delete.release).await {
-                return delete.unrecorded(&checked, source.warnings).await;
-            }
-            let message = request.message.clone();
-            let change = source.record.current().map(|change| change.id.clone());
-            let run = self.run("delete", message, change).await;
-            let Ok(locked) = begin(source.record.clone(), acquisition, checked, run) else {
-                continue;
-            };
-            let taken = self
-                .take_lock(
-                    &delete.release,
-                    source.loaded.as_ref(),
-                    &locked,
-                    Records::Used,
-                )
-                .await?;
-            if let Some(guard) = taken {
-                frontend.events.emit(Event::Begun);
-                return delete.carry_out(locked, guard, source).await;
-            }
-        }
-        Err(Failure::overtaken(&delete.release.name))
+        self.write_release(&release, request.lock_timeout, &mut delete)
+            .await
     }
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
+impl<B: Backend> RecordWriter for Delete<'_, B> {
+    type Output = Report;
+
+    async fn attempt(&mut self, loaded: WritableRecord) -> Result<Attempt<Report>, Failure> {
+        let WritableRecord {
+            loaded,
+            acquisition,
+            warnings,
+        } = loaded;
+        let Some(source) = self.source(loaded, warnings).await? else {
+            return not_found(self.request, &[]).map(Attempt::Done);
+        };
+        let checked = self.check(&source.record).await?;
+        self.announce(&checked);
+        if self.request.dry_run {
+            let rehearsed = self.rehearse(&checked, source.warnings).await;
+            return rehearsed.map(Attempt::Done);
+        }
+        if !self.confirmed {
+            self.confirm(&checked).await?;
+            self.confirmed = true;
+        }
+        if source.stored.is_none() && self.is_homeless().await {
+            let deleted = self.unrecorded(&checked, source.warnings).await;
+            return deleted.map(Attempt::Done);
+        }
+        let message = self.request.message.clone();
+        let current = source.record.current().map(|change| change.id.clone());
+        let beginning = Beginning {
+            record: source.record.clone(),
+            stored: source.stored.clone(),
+            acquisition,
+            checked,
+            start: self.run.start("delete", message, current).await,
+            records: Records::Used,
+        };
+        let Some(LockedRun { locked, guard }) = self.run.begin(&self.release, beginning).await?
+        else {
+            return Ok(Attempt::Again);
+        };
+        let work = self.delete_all(locked, &guard, &source);
+        let deleted = self.run.while_renewing(&guard, work).await?;
+        let deleted = self.namespace_last(deleted).await?;
+        self.wait_until_gone(deleted).await.map(Attempt::Done)
+    }
+}
+
+impl<B: Backend> Delete<'_, B> {
     /// The record, or what the labels say where there is none.
     async fn source(
         &self,
@@ -130,10 +123,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         mut warnings: Vec<String>,
     ) -> Result<Option<DeleteSource>, Failure> {
         if let Some(loaded) = loaded {
-            warnings.extend(loaded.warnings.clone());
+            warnings.extend(loaded.warnings);
             return Ok(Some(DeleteSource {
-                record: loaded.record.clone(),
-                loaded: Some(loaded),
+                record: loaded.record,
+                stored: Some(loaded.stored),
                 warnings,
             }));
         }
@@ -148,7 +141,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         warnings.extend(more);
         Ok(Some(DeleteSource {
             record,
-            loaded: None,
+            stored: None,
             warnings,
         }))
     }
@@ -165,10 +158,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         };
         plan.map_err(|error| {
             let kind = match error {
-                opm_core::plan::PlanError::NoSuchComponent(_) => FailureKind::NotFound,
+                PlanError::NoSuchComponent(_) => FailureKind::NotFound,
                 _ => FailureKind::Refused,
             };
-            Failure::new(kind, error.to_string()).after(self.report())
+            let failure = Failure::new(kind, error.to_string()).because(error);
+            failure.after(self.report())
         })
     }
 
@@ -176,35 +170,29 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
     async fn check(&self, record: &Record) -> Result<CheckedPlan, Failure> {
         let plan = self.plan(record)?;
         let release = &self.release.id;
-        let (observed, _) = self.engine.observe(&plan, release, Detail::Metadata).await;
-        let occupants = self.engine.look_into(&plan, &self.served).await;
-        let checking = CheckContext {
+        let (observed, _) = self.run.observe(&plan, release, Detail::Metadata).await;
+        let occupants = self.run.look_into(&plan, &self.served).await;
+        let context = CheckContext {
             release: *release,
-            adopt: opm_core::check::Adopt::None,
+            adopt: Adopt::None,
             take_ownership: false,
             occupants: &occupants,
         };
-        check(plan, &observed, &checking)
-            .map_err(|refusals| Failure::refused(&refusals).after(self.report()))
+        check(plan, &observed, &context)
+            .map_err(|refusals| Failure::of_refusals(refusals).after(self.report()))
     }
 
     fn announce(&self, checked: &CheckedPlan) {
-        let prunes = checked
-            .stale
-            .prune
-            .iter()
-            .map(|s| (&s.entry, PlannedAction::Prune));
-        let keeps = checked
-            .stale
-            .keep
-            .iter()
-            .map(|k| (&k.entry, PlannedAction::Keep));
+        let prunes = checked.stale.prune.iter();
+        let prunes = prunes.map(|step| (&step.entry, PlannedAction::Prune));
+        let keeps = checked.stale.keep.iter();
+        let keeps = keeps.map(|keep| (&keep.entry, PlannedAction::Keep));
         let objects = prunes.chain(keeps).map(|(entry, planned)| AnnouncedObject {
             identity: entry.identity.clone(),
             component: entry.component.clone(),
             planned,
         });
-        self.frontend.events.emit(Event::Planned {
+        self.run.emit(Event::Planned {
             release: self.release.name.to_string(),
             change: None,
             objects: objects.collect(),
@@ -218,59 +206,38 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             release: self.release.name.to_string(),
             objects,
         };
-        let refused = |message: &str| {
-            Failure::new(FailureKind::Refused, message.to_owned()).after(self.report())
-        };
-        match self.frontend.prompt.ask(&question).await {
-            Answer::Yes => Ok(()),
-            Answer::No => Err(refused("declined: nothing was deleted")),
+        let failure = match self.run.ask(&question).await {
+            Answer::Yes => return Ok(()),
+            Answer::No => Failure::refused("declined: nothing was deleted"),
             Answer::CannotAsk => {
-                Err(refused("deleting a release has to be confirmed").hint("--yes confirms it"))
+                Failure::refused("deleting a release has to be confirmed").remedy(Remedy::Confirm)
             }
-        }
+        };
+        Err(failure.after(self.report()))
     }
 
     /// What every report of this delete begins with.
     fn report(&self) -> Report {
         Report {
-            release: Some(self.release.clone()),
             dry_run: self.request.dry_run,
-            ..Report::default()
+            ..Report::about(&self.release)
         }
     }
 
     /// What was decided about objects without any request.
-    fn decided(&self, checked: &CheckedPlan, report: &mut Report) {
-        let presence = presence(&checked.stale);
-        for outcome in &presence {
-            self.frontend.events.emit(outcome.event());
+    fn take_decided(&self, checked: &CheckedPlan, report: &mut Report) {
+        let decided = without_request(&checked.stale);
+        for outcome in &decided {
+            self.run.emit(outcome.event());
         }
-        report.resources.extend(presence);
+        report.resources.extend(decided);
         report.warnings.extend(transferred(&checked.stale));
-        let since = self.engine.server_now().to_string();
-        report.kept = checked
-            .stale
-            .keep
-            .iter()
-            .map(|keep| TrackedObject {
-                identity: keep.entry.identity.clone(),
-                version: keep.entry.version.clone(),
-                component: keep.entry.component.clone(),
-                why: keep.why.word(),
-                change: String::new(),
-                since: since.clone(),
-                reason: Some(keep.reason.clone()),
-            })
-            .collect();
-    }
-
-    fn owner(&self, module: ModuleName) -> Owner {
-        Owner {
-            module,
-            namespace: self.release.namespace.clone(),
-            release: self.release.name.clone(),
-            id: self.release.id,
-        }
+        let since = self.run.server_now().to_string();
+        let kept = checked.stale.keep.iter().map(|keep| {
+            TrackedObject::of(&keep.entry, keep.why.word(), "", &since)
+                .because(Some(keep.reason.clone()))
+        });
+        report.kept = kept.collect();
     }
 }
 
@@ -284,15 +251,10 @@ fn not_found(request: &DeleteRequest, sharing: &[ReleaseId]) -> Result<Report, F
         return Ok(report);
     }
     let given = &request.release;
-    let message = format!(
-        "there is no release {given} in namespace {}",
-        given.namespace_or(&request.namespace)
-    );
-    let mut failure =
-        Failure::new(FailureKind::NotFound, message).hint("`opm mod list -A` shows all releases");
+    let mut failure = Failure::no_release(given, given.namespace_or(&request.namespace));
     if !sharing.is_empty() {
         let ids: Vec<String> = sharing.iter().map(ToString::to_string).collect();
-        failure = failure.hint(format!(
+        failure = failure.remedy(format!(
             "releases of that name share objects, which do not tell their namespace: name one by \
              its id ({})",
             ids.join(", ")

@@ -3,96 +3,82 @@
 //! Custom resources with finalizers get a bounded time to go before the controllers that would
 //! clear them are removed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use opm_core::check::{CheckedPlan, PruneStep};
 use opm_core::event::{Event, Wait};
 use opm_core::identity::Identity;
-use opm_core::protocol::PruneOutcome;
 use opm_core::scope::builtin;
 
 use super::Delete;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiError, Clock, Cluster, ErrorKind, SecretStore, Stopped};
-use crate::removal::{RemovalOptions, RemovalOutcome, groups};
-use crate::report::{Action, ObjectOutcome, Report};
-use crate::run::unless_failed;
+use crate::ports::{ApiErrorKind, Backend, Permit};
+use crate::removal::{RemovalOptions, RemovalResults, groups};
+use crate::report::{Action, Report};
 
 /// How long custom resources may take to go before what is behind them goes too.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What became of the objects.
 #[derive(Default)]
-pub(super) struct RemovalResults {
-    pub(super) outcomes: Vec<ObjectOutcome>,
-    pub(super) results: HashMap<Identity, PruneOutcome>,
-    /// Objects whose deletion the server has accepted, and that are still there.
-    pub(super) lingering: BTreeMap<Identity, String>,
+pub(super) struct DeletedObjects {
+    pub(super) removed: RemovalResults,
     pub(super) warnings: Vec<String>,
-    pub(super) stopped: Option<Stopped>,
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
+impl<B: Backend> Delete<'_, B> {
     /// Removes all of these objects, in order.
-    pub(super) async fn remove_all(&self, steps: &[PruneStep], dry_run: bool) -> RemovalResults {
-        let mut gone = RemovalResults::default();
-        let removing = RemovalOptions {
+    pub(super) async fn remove_all(
+        &self,
+        steps: &[PruneStep],
+        dry_run: bool,
+        permit: Permit<'_>,
+    ) -> DeletedObjects {
+        let mut gone = DeletedObjects::default();
+        let options = RemovalOptions {
             release: &self.release.id,
             concurrency: self.request.concurrency,
             dry_run,
+            done: Action::Deleted,
+            permit,
         };
         for group in groups(steps) {
-            if gone.stopped.is_some() {
+            if gone.removed.stopped.is_some() {
                 break;
             }
-            let tell =
-                |step: &PruneStep, removed: &RemovalOutcome| self.note(step, removed, &mut gone);
-            self.engine.remove_group(group, removing, tell).await;
+            self.run
+                .remove_group(group, options, &mut gone.removed)
+                .await;
             if !dry_run {
-                self.let_controllers_work(group, &mut gone).await;
+                self.let_controllers_work(group, permit, &mut gone).await;
             }
         }
         gone
     }
 
-    pub(super) fn note(
+    async fn let_controllers_work(
         &self,
-        step: &PruneStep,
-        removed: &RemovalOutcome,
-        gone: &mut RemovalResults,
+        group: &[PruneStep],
+        permit: Permit<'_>,
+        gone: &mut DeletedObjects,
     ) {
-        if let RemovalOutcome::Gone { lingering: true } = removed {
-            let identity = step.entry.identity.clone();
-            gone.lingering.insert(identity, step.uid.clone());
-        }
-        match removed.told(step, Action::Deleted) {
-            Ok((outcome, result)) => {
-                self.frontend.events.emit(outcome.event());
-                gone.results.insert(outcome.identity.clone(), result);
-                gone.outcomes.push(outcome);
-            }
-            Err(stopped) => gone.stopped = Some(stopped),
-        }
-    }
-
-    async fn let_controllers_work(&self, group: &[PruneStep], gone: &mut RemovalResults) {
         let custom: BTreeMap<Identity, String> = group
             .iter()
             .map(|step| &step.entry.identity)
             .filter(|identity| builtin(&identity.group_kind).is_none())
-            .filter_map(|identity| gone.lingering.get_key_value(identity))
+            .filter_map(|identity| gone.removed.lingering.get_key_value(identity))
             .map(|(identity, uid)| (identity.clone(), uid.clone()))
             .collect();
         if custom.is_empty() {
             return;
         }
         let waiting = Wait::Gone(custom.keys().cloned().collect());
-        self.frontend.events.emit(Event::Waiting(waiting));
+        self.run.emit(Event::Waiting(waiting));
         let patience = PATIENCE.min(self.request.timeout);
-        match self.engine.wait_gone(&custom, patience).await {
+        match self.run.wait_gone(&custom, patience, permit).await {
             Ok(there) => {
-                gone.lingering.retain(|identity, _| {
+                gone.removed.lingering.retain(|identity, _| {
                     !custom.contains_key(identity)
                         || there.iter().any(|(still, _)| still == identity)
                 });
@@ -103,7 +89,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
                 );
             }
             Err(error) => match error.kind {
-                ErrorKind::Stopped(stopped) => gone.stopped = Some(stopped),
+                ApiErrorKind::Stopped(stopped) => gone.removed.stopped = Some(stopped),
                 _ => gone.warnings.push(format!(
                     "could not wait for custom resources to go: {error}"
                 )),
@@ -111,15 +97,16 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         }
     }
 
-    /// `--dry-run`: the server only pretends.
+    /// A dry run: the server only pretends.
     pub(super) async fn rehearse(
         &self,
         checked: &CheckedPlan,
         warnings: Vec<String>,
     ) -> Result<Report, Failure> {
         let report = self.unwritten(checked, warnings, true).await?;
-        let message = |count| format!("{count} objects would not be deleted");
-        unless_failed(report, FailureKind::Refused, message)
+        report.unless_failed(FailureKind::Refused, |count| {
+            format!("{count} objects would not be deleted")
+        })
     }
 
     /// Removes everything and writes nothing down about it.
@@ -129,22 +116,23 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         warnings: Vec<String>,
         dry_run: bool,
     ) -> Result<Report, Failure> {
-        let gone = self.remove_all(&checked.stale.prune, dry_run).await;
+        let permit = self.run.permit();
+        let gone = self.remove_all(&checked.stale.prune, dry_run, permit).await;
         let mut report = Report {
-            resources: gone.outcomes,
+            resources: gone.removed.outcomes,
             warnings: warnings.into_iter().chain(gone.warnings).collect(),
             ..self.report()
         };
-        self.decided(checked, &mut report);
-        report.warnings.extend(self.engine.cluster.take_warnings());
-        match gone.stopped {
+        self.take_decided(checked, &mut report);
+        report.warnings.extend(self.run.backend.take_warnings());
+        match gone.removed.stopped {
             None => Ok(report),
             Some(stopped) => {
                 let what = match dry_run {
                     true => "the dry run was cut short",
                     false => "the delete was cut short",
                 };
-                Err(Failure::before_writing(what, &ApiError::stopped(stopped)).after(report))
+                Err(Failure::stopped(what, stopped).after(report))
             }
         }
     }

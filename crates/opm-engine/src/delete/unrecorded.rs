@@ -4,32 +4,13 @@
 //! deleted keeps its labels, so that deleting again finds it.
 
 use opm_core::check::CheckedPlan;
-use opm_core::identity::{GroupKind, Identity};
 
 use super::Delete;
-use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::observe::metadata;
-use crate::ports::{Clock, Cluster, Detail, Found, SecretStore};
-use crate::report::{Release, Report};
-use crate::run::unless_failed;
+use crate::ports::Backend;
+use crate::report::Report;
 
-impl<C: Cluster, S, K> Engine<C, S, K> {
-    /// Whether the namespace of a release is gone, or going, so that no record fits into it.
-    pub(super) async fn is_homeless(&self, release: &Release) -> bool {
-        let name = release.namespace.as_str();
-        let namespace = Identity::new(GroupKind::new("", "Namespace"), None, name);
-        let wanted = [namespace.clone()];
-        let mut looks = self.cluster.look(&wanted, Detail::Metadata).await;
-        match looks.remove(&namespace) {
-            Some(Found::Absent) => true,
-            Some(Found::Present(object)) => metadata(&object, "deletionTimestamp").is_some(),
-            Some(Found::Failed(_)) | None => false,
-        }
-    }
-}
-
-impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
+impl<B: Backend> Delete<'_, B> {
     /// Deletes what the labels say, without lock and record.
     pub(super) async fn unrecorded(
         &self,
@@ -42,7 +23,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             self.release.namespace
         ));
         let message = |count| format!("{count} objects could not be deleted");
-        unless_failed(report, FailureKind::Failed, message)
-            .map_err(|failure| failure.hint("mend the cause and delete again"))
+        let report = report.unless_failed(FailureKind::Failed, message);
+        report.map_err(|failure| failure.remedy("fix the cause and delete again"))
     }
 }

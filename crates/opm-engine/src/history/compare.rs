@@ -5,11 +5,11 @@ use opm_core::manifest::Manifest;
 use opm_core::record::{Change, Record};
 
 use super::{find_change, unavailable};
-use crate::engine::Engine;
-use crate::failure::{Failure, FailureKind};
-use crate::ports::{Clock, Cluster, SecretStore};
+use crate::failure::{Failure, FailureKind, Remedy};
+use crate::ports::Backend;
 use crate::report::Release;
 use crate::request::{CompareRequest, ComparedChanges};
+use crate::run::Run;
 
 /// Two changes side by side.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,9 +26,9 @@ pub struct Comparison {
     pub warnings: Vec<String>,
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// What a change changed against the one before it, or how any two differ.
-    pub async fn compare(&self, request: &CompareRequest) -> Result<Comparison, Failure> {
+    pub(crate) async fn compare(&self, request: &CompareRequest) -> Result<Comparison, Failure> {
         let past = self.past(&request.release, &request.namespace).await?;
         let (release, record) = (past.release, past.record);
         let record = &record;
@@ -76,7 +76,6 @@ fn predecessor<'a>(record: &'a Record, change: &Change) -> Result<Option<&'a Cha
             "{}: the change before it, {parent}, is no longer in the history",
             change.id
         );
-        Failure::new(FailureKind::NotFound, message)
-            .hint("`--diff A..B` compares any two changes that are")
+        Failure::new(FailureKind::NotFound, message).remedy(Remedy::CompareTwo)
     })
 }

@@ -5,26 +5,25 @@
 
 mod compare;
 pub(crate) mod request;
+mod restored;
 mod show;
-mod state;
 
 use std::collections::BTreeSet;
 
 use opm_core::name::NamespaceName;
 use opm_core::record::{Change, Content, LogEntry, Record, RecordPart, Stored};
 
-use crate::engine::Engine;
-use crate::failure::{Failure, FailureKind};
-use crate::maintenance::no_release;
-use crate::ports::{Clock, Cluster, SecretStore};
+use crate::failure::{Failure, FailureKind, Remedy};
+use crate::ports::Backend;
 use crate::record::{RecordLookup, RecordSecret, RecordSecretScope, held};
 use crate::report::Release;
 use crate::request::{HistoryRequest, ReleaseRef};
+use crate::run::Run;
 
 pub use compare::Comparison;
+pub(crate) use restored::{RestoredChange, RestoredChangeError, values_of};
 pub(crate) use show::unavailable;
 pub use show::{ShownManifests, ShownObject, ShownValues};
-pub(crate) use state::{RestoredChange, RestoredChangeError, values_of};
 
 /// What a record remembers.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,9 +62,9 @@ impl HistoryEntry {
     }
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// The changes and the deployments of a release.
-    pub async fn history(&self, request: &HistoryRequest) -> Result<History, Failure> {
+    pub(crate) async fn history(&self, request: &HistoryRequest) -> Result<History, Failure> {
         let mut past = self.past(&request.release, &request.namespace).await?;
         let secrets = self
             .record_secrets(&past.release, &past.record, RecordSecretScope::Named)
@@ -97,18 +96,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         namespace: &NamespaceName,
     ) -> Result<ShownRecord, Failure> {
         let release = self.existing(reference, namespace).await?;
-        let (look_up_record, warnings) = self.look_up_record(&release).await?;
-        let (record, writable) = match look_up_record {
+        let (found, warnings) = self.look_up_record(&release).await?;
+        let (record, writable) = match found {
             RecordLookup::Absent => {
-                return Err(no_release(
-                    release.name.as_str(),
-                    release.namespace.as_str(),
-                ));
+                return Err(Failure::gone(&release));
             }
             RecordLookup::Damaged { secret, why } => {
                 let message = format!("Secret/{secret}: {why}");
-                return Err(Failure::new(FailureKind::Refused, message)
-                    .hint("`opm mod repair` shows what is left of the record and rebuilds it"));
+                return Err(Failure::refused(message).remedy(Remedy::Repair));
             }
             RecordLookup::Seen(read) => match read.stored {
                 Stored::Writable(record) => (record, true),
@@ -135,9 +130,7 @@ struct ShownRecord {
 /// The change that a command names.
 pub(crate) fn find_change<'a>(record: &'a Record, given: &str) -> Result<&'a Change, Failure> {
     let id = opm_core::history::named(record, given).map_err(|error| {
-        Failure::new(FailureKind::NotFound, error.to_string()).hint(
-            "`opm mod history` shows the changes; the beginning of a change's digits is enough",
-        )
+        Failure::new(FailureKind::NotFound, error.to_string()).remedy(Remedy::ShowHistoryToName)
     })?;
     readable(record, id)
 }
@@ -146,8 +139,7 @@ pub(crate) fn find_change<'a>(record: &'a Record, given: &str) -> Result<&'a Cha
 pub(crate) fn readable<'a>(record: &'a Record, id: &str) -> Result<&'a Change, Failure> {
     record.change(id).ok_or_else(|| {
         let message = format!("{id} is in the history, but cannot be read: it is damaged");
-        Failure::new(FailureKind::Refused, message)
-            .hint("`opm mod history` shows the changes that can be read")
+        Failure::refused(message).remedy(Remedy::ShowReadableHistory)
     })
 }
 

@@ -5,14 +5,14 @@ use opm_core::manifest::Manifest;
 use opm_core::record::{Change, Record};
 use serde_json::{Map, Value};
 
-use super::state::values_of;
+use super::restored::values_of;
 use super::{find_change, readable};
-use crate::engine::Engine;
-use crate::failure::{Failure, FailureKind};
-use crate::ports::{Clock, Cluster, ErrorKind, SecretStore};
+use crate::failure::{Failure, FailureKind, Remedy};
+use crate::ports::{ApiErrorKind, Backend};
 use crate::record::ManifestsError;
 use crate::report::Release;
 use crate::request::ShowRequest;
+use crate::run::Run;
 
 /// The recorded values of a change.
 #[derive(Clone, PartialEq, Eq)]
@@ -47,9 +47,9 @@ pub struct ShownManifests {
     pub objects: Vec<ShownObject>,
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// The values of a change.
-    pub async fn show_values(&self, request: &ShowRequest) -> Result<ShownValues, Failure> {
+    pub(crate) async fn show_values(&self, request: &ShowRequest) -> Result<ShownValues, Failure> {
         let past = self.past(&request.release, &request.namespace).await?;
         let (release, record) = (past.release, past.record);
         let change = asked_for(&record, request.revision.as_deref())?;
@@ -66,7 +66,10 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 
     /// The manifests of a change.
-    pub async fn show_manifests(&self, request: &ShowRequest) -> Result<ShownManifests, Failure> {
+    pub(crate) async fn show_manifests(
+        &self,
+        request: &ShowRequest,
+    ) -> Result<ShownManifests, Failure> {
         let past = self.past(&request.release, &request.namespace).await?;
         let (release, record) = (past.release, past.record);
         let change = asked_for(&record, request.revision.as_deref())?;
@@ -97,7 +100,7 @@ fn asked_for<'a>(record: &'a Record, revision: Option<&str>) -> Result<&'a Chang
             FailureKind::NotFound,
             "the release has no recorded change yet",
         )
-        .hint("`opm mod history --log` shows what was tried")),
+        .remedy(Remedy::ShowDeployments)),
     }
 }
 
@@ -113,20 +116,20 @@ fn component_of(change: &Change, manifest: &Manifest) -> String {
 pub(crate) fn unavailable(id: &str, error: &ManifestsError) -> Failure {
     let kind = match error {
         ManifestsError::Forbidden(_) => FailureKind::NotPermitted,
-        ManifestsError::Unread(error) if error.kind == ErrorKind::Unreachable => {
+        ManifestsError::Unread(error) if error.kind == ApiErrorKind::Unreachable => {
             FailureKind::Unreachable
         }
         _ => FailureKind::Refused,
     };
-    let failure = Failure::new(kind, format!("{id}: {error}"));
+    let failure = Failure::new(kind, format!("{id}: {error}")).because(error.clone());
     match error {
         ManifestsError::NotKept | ManifestsError::Dropped(_) | ManifestsError::Missing(_) => {
-            failure.hint("`opm mod history` shows which changes one can go back to")
+            failure.remedy(Remedy::ShowWaysBack)
         }
         ManifestsError::Truncated { .. }
         | ManifestsError::Damaged(_)
         | ManifestsError::DigestDiffers { .. } => failure
-            .hint("somebody changed the Secrets that hold it; other changes are not affected"),
+            .remedy("somebody changed the Secrets that hold it; other changes are not affected"),
         ManifestsError::Forbidden(_) | ManifestsError::Unread(_) => failure,
     }
 }

@@ -3,18 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures::stream::{self, StreamExt};
+use futures::StreamExt as _;
 use opm_core::entry::Entry;
 use opm_core::health::HealthState;
 use opm_core::identity::Identity;
 use opm_core::record::Change;
-use opm_core::status::{ObjectEvidence, Sight, by_component, judge, overall};
+use opm_core::status::{ObjectEvidence, ReadObject, by_component, judge, overall};
 
 use super::{CONCURRENT_NAMESPACES, ReleaseSecret};
-use crate::engine::Engine;
-use crate::ports::{Clock, Cluster, SecretStore};
+use crate::concurrently::concurrently_in_order;
+use crate::ports::{Backend, Observation};
 use crate::record::{RecordLookup, named_by_secret};
 use crate::report::Release;
+use crate::run::Run;
 
 /// What a listing needs of one record.
 struct CurrentChange {
@@ -22,14 +23,13 @@ struct CurrentChange {
     change: Change,
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// How each release is doing; none where its record cannot be read or has no change yet.
     pub(super) async fn healths(&self, secrets: &[ReleaseSecret]) -> Vec<Option<HealthState>> {
-        let records: Vec<Option<CurrentChange>> = stream::iter(secrets)
-            .map(|secret| self.recorded_change(secret))
-            .buffered(CONCURRENT_NAMESPACES)
-            .collect()
-            .await;
+        let records = concurrently_in_order(CONCURRENT_NAMESPACES, secrets.len(), |at| {
+            self.recorded_change(&secrets[at])
+        });
+        let records: Vec<Option<CurrentChange>> = records.collect().await;
         let wanted: BTreeSet<Identity> = records
             .iter()
             .flatten()
@@ -37,11 +37,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             .map(|entry| entry.entry.identity.clone())
             .collect();
         let wanted: Vec<Identity> = wanted.into_iter().collect();
-        let sights = self.sights(&wanted).await;
+        let objects = self.observe_objects(&wanted).await;
         let mut healths = Vec::with_capacity(records.len());
         for recorded in records {
             healths.push(match recorded {
-                Some(recorded) => Some(self.health_of(&recorded, &sights).await),
+                Some(recorded) => Some(self.health_of(&recorded, &objects).await),
                 None => None,
             });
         }
@@ -52,8 +52,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     async fn recorded_change(&self, secret: &ReleaseSecret) -> Option<CurrentChange> {
         let stored = secret.stored.clone()?;
         let (release, _) = named_by_secret(&stored)?;
-        let (look_up_record, _) = self.read_record(&release, stored).await.ok()?;
-        let RecordLookup::Seen(read) = look_up_record else {
+        let (found, _) = self.read_record(&release, stored).await.ok()?;
+        let RecordLookup::Seen(read) = found else {
             return None;
         };
         let change = (*read.changes().first()?).clone();
@@ -63,12 +63,12 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     async fn health_of(
         &self,
         recorded: &CurrentChange,
-        sights: &BTreeMap<Identity, Sight>,
+        objects: &BTreeMap<Identity, Observation<ReadObject>>,
     ) -> HealthState {
         let entries: Vec<&Entry> = recorded.change.entries().iter().map(|e| &e.entry).collect();
         let gone = |entry: &&Entry| {
             entry.identity.group_kind.is("batch", "Job")
-                && sights.get(&entry.identity) == Some(&Sight::Absent)
+                && objects.get(&entry.identity) == Some(&Observation::Absent)
         };
         // Only what was applied tells whether a Job that is gone has removed itself.
         let applied = match entries.iter().any(gone) {
@@ -82,7 +82,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             let manifest = applied.iter().find(|m| *m.identity() == entry.identity);
             let evidence = ObjectEvidence {
                 release: &recorded.release.id,
-                sight: sights.get(&entry.identity),
+                observation: objects.get(&entry.identity),
                 applied: manifest.map(|manifest| manifest.object()),
                 pods: None,
             };

@@ -3,115 +3,81 @@
 //! Forgotten means neither recorded nor labelled. The labels go first: cut short in between, the
 //! record still names the object, and forgetting it again goes on.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::record::{LogResult, Record};
 
-use super::{ATTEMPTS, nothing_named, unmatched, unwritten};
-use crate::engine::Engine;
+use super::check_named;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Clock, Cluster, ErrorKind, Frontend, SecretStore, Stopped};
+use crate::ports::{ApiErrorKind, Backend, Permit, Stopped};
+use crate::record::{Attempt, RecordWriter, WritableRecord};
+use crate::removal::RemovalOptions;
 use crate::report::{Action, ObjectOutcome, Release, Report};
 use crate::request::ForgetRequest;
-use crate::run::{kept, pending, unless_failed};
+use crate::run::Run;
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Stops tracking objects.
-    pub async fn forget(
-        &self,
-        request: &ForgetRequest,
-        frontend: Frontend<'_>,
-    ) -> Result<Report, Failure> {
+    pub(crate) async fn forget(&self, request: &ForgetRequest) -> Result<Report, Failure> {
         let release = self.existing(&request.release, &request.namespace).await?;
-        for _ in 0..ATTEMPTS {
-            let patience = request.lock_timeout;
-            let (loaded, acquisition, warnings) =
-                self.turn_of(&release, patience, frontend).await?;
-            let tracked: Vec<&Identity> = tracked(&loaded.record)
-                .into_iter()
-                .map(|entry| &entry.identity)
-                .collect();
-            unmatched(&request.objects, &tracked)
-                .map_err(|names| nothing_named("tracked object", &names))?;
-            let nothing = |_: &Identity| false;
-            let checked = self
-                .plan_maintenance(&release, &loaded.record, nothing)
-                .await?;
-            let begun = self.begin_maintenance(&release, &loaded, acquisition, checked, "forget");
-            let Some((applied, guard)) = begun.await? else {
-                continue;
-            };
-            let matches = |identity: &Identity| request.objects.iter().any(|s| s.matches(identity));
-            let parted =
-                self.while_renewing(&guard, self.disown_all(&release, &loaded.record, matches));
-            let parted = parted.await;
-            let reconciled = applied.reconcile(&Default::default(), self.server_now());
-            let (result, reason) = match (parted.stopped, parted.failed.is_empty()) {
-                (Some(Stopped::Interrupted), _) => (LogResult::Interrupted, None),
-                (None, true) => (LogResult::Succeeded, None),
-                _ => {
-                    let reason = "not everything could be forgotten";
-                    (LogResult::Failed, Some(reason.to_owned()))
-                }
-            };
-            let mut record = reconciled.release(&self.ended(result, reason, &parted.failed));
-            let forgotten = record.forget(|identity| parted.done.contains(identity));
-            let resources = forgotten.iter().map(outcome).chain(parted.failed);
-            let mut report = Report {
-                release: Some(release.clone()),
-                resources: resources.collect(),
-                pending: pending(&record),
-                kept: kept(&record),
-                warnings: warnings.into_iter().chain(parted.warnings).collect(),
-                ..Report::default()
-            };
-            return match self.write_and_sweep(&guard, record).await {
-                Ok(()) => {
-                    report.warnings.extend(guard.take_notes().await);
-                    forgot(report, parted.stopped)
-                }
-                Err(error) => Err(unwritten(error, report)),
-            };
-        }
-        Err(Failure::overtaken(&release.name))
+        let mut forget = Forget {
+            run: self,
+            request,
+            release: release.clone(),
+        };
+        self.write_release(&release, request.lock_timeout, &mut forget)
+            .await
     }
+}
 
-    /// Takes the release's labels off everything that is to be forgotten.
-    async fn disown_all(
-        &self,
-        release: &Release,
-        record: &Record,
-        matches: impl Fn(&Identity) -> bool,
-    ) -> DisownResults {
-        let mut parted = DisownResults::default();
-        for entry in tracked(record).into_iter().filter(|e| matches(&e.identity)) {
-            let (identity, uid) = (&entry.identity, entry.uid.as_deref());
-            match self.disown_object(identity, uid, &release.id).await {
-                Ok(()) => _ = parted.done.insert(identity.clone()),
-                Err(error) => match error.kind {
-                    ErrorKind::Stopped(stopped) => {
-                        parted.stopped = Some(stopped);
-                        break;
-                    }
-                    ErrorKind::Forbidden => {
-                        parted.done.insert(identity.clone());
-                        parted.warnings.push(format!(
-                            "{identity} is not tracked any more, but its labels may not be \
-                             removed: as long as it carries them, it counts as this release's: \
-                             {error}"
-                        ));
-                    }
-                    _ => parted.failed.push(ObjectOutcome {
-                        action: Action::Failed,
-                        reason: Some(format!("its labels could not be removed: {error}")),
-                        ..outcome(entry)
-                    }),
-                },
+struct Forget<'a, B> {
+    run: &'a Run<'a, B>,
+    request: &'a ForgetRequest,
+    release: Release,
+}
+
+impl<B: Backend> RecordWriter for Forget<'_, B> {
+    type Output = Report;
+
+    async fn attempt(&mut self, record: WritableRecord) -> Result<Attempt<Report>, Failure> {
+        let (run, release) = (self.run, &self.release);
+        let Some(loaded) = record.loaded else {
+            return Err(Failure::gone(release));
+        };
+        let entries: Vec<Entry> = tracked(&loaded.record).into_iter().cloned().collect();
+        let identities: Vec<&Identity> = entries.iter().map(|entry| &entry.identity).collect();
+        check_named("tracked object", &self.request.objects, &identities)?;
+        let nothing = |_: &Identity| false;
+        let checked = run
+            .plan_maintenance(release, &loaded.record, nothing)
+            .await?;
+        let begun = run.begin_maintenance(release, loaded, record.acquisition, checked, "forget");
+        let Some((applied, guard)) = begun.await? else {
+            return Ok(Attempt::Again);
+        };
+        let work = self.disown_all(&entries, run.permit_under(&guard));
+        let disowned = run.while_renewing(&guard, work).await;
+        let reconciled = applied.reconcile(&HashMap::new(), run.server_now());
+        let (result, reason) = match (disowned.stopped, disowned.failed.is_empty()) {
+            (Some(Stopped::Cancelled), _) => (LogResult::Interrupted, None),
+            (None, true) => (LogResult::Succeeded, None),
+            _ => {
+                let reason = "not everything could be forgotten";
+                (LogResult::Failed, Some(reason.to_owned()))
             }
-        }
-        parted
+        };
+        let mut left = reconciled.release(&run.ended(result, reason, &disowned.failed));
+        let forgotten = left.forget(|identity| disowned.done.contains(identity));
+        let forgotten = forgotten.iter().map(forgotten_outcome);
+        let report = Report {
+            resources: forgotten.chain(disowned.failed).collect(),
+            warnings: [record.warnings, disowned.warnings].concat(),
+            ..Report::about(release)
+        };
+        let report = run.end_maintenance(&guard, left, report).await?;
+        forgot(report, disowned.stopped).map(Attempt::Done)
     }
 }
 
@@ -126,16 +92,58 @@ struct DisownResults {
     stopped: Option<Stopped>,
 }
 
+impl<B: Backend> Forget<'_, B> {
+    /// Takes the release's labels off everything that is to be forgotten.
+    async fn disown_all(&self, entries: &[Entry], permit: Permit<'_>) -> DisownResults {
+        let options = RemovalOptions {
+            release: &self.release.id,
+            concurrency: 1,
+            dry_run: false,
+            done: Action::Kept,
+            permit,
+        };
+        let selectors = &self.request.objects;
+        let named = |entry: &&Entry| selectors.iter().any(|s| s.matches(&entry.identity));
+        let mut results = DisownResults::default();
+        for entry in entries.iter().filter(named) {
+            let (identity, uid) = (&entry.identity, entry.uid.as_deref());
+            let Err(error) = self.run.disown_object(identity, uid, options).await else {
+                results.done.insert(identity.clone());
+                continue;
+            };
+            match error.kind {
+                ApiErrorKind::Stopped(stopped) => {
+                    results.stopped = Some(stopped);
+                    break;
+                }
+                ApiErrorKind::Forbidden => {
+                    results.done.insert(identity.clone());
+                    results.warnings.push(format!(
+                        "{identity} is not tracked any more, but its labels may not be removed: \
+                         as long as it carries them, it counts as this release's: {error}"
+                    ));
+                }
+                _ => {
+                    let reason = format!("its labels could not be removed: {error}");
+                    let failed = ObjectOutcome::of(entry, Action::Failed, Some(reason));
+                    results.failed.push(failed);
+                }
+            }
+        }
+        results
+    }
+}
+
 fn forgot(report: Report, stopped: Option<Stopped>) -> Result<Report, Failure> {
-    let Some(stopped) = stopped else {
-        let message = |count| format!("{count} objects could not be forgotten");
-        return unless_failed(report, FailureKind::Failed, message);
-    };
-    let kind = match stopped {
-        Stopped::Interrupted => FailureKind::Interrupted,
-        Stopped::LockUncertain => FailureKind::LockLost,
-    };
-    Err(Failure::new(kind, "cut short; what is still labelled is still tracked").after(report))
+    match stopped {
+        None => report.unless_failed(FailureKind::Failed, |count| {
+            format!("{count} objects could not be forgotten")
+        }),
+        Some(stopped) => {
+            let message = "cut short; what is still labelled is still tracked";
+            Err(Failure::new(stopped.into(), message).after(report))
+        }
+    }
 }
 
 fn tracked(record: &Record) -> Vec<&Entry> {
@@ -145,12 +153,7 @@ fn tracked(record: &Record) -> Vec<&Entry> {
     inventory.chain(pending).chain(kept).collect()
 }
 
-fn outcome(entry: &Entry) -> ObjectOutcome {
-    ObjectOutcome {
-        identity: entry.identity.clone(),
-        version: entry.version.clone(),
-        component: entry.component.clone(),
-        action: Action::Kept,
-        reason: Some("it is no longer tracked".to_owned()),
-    }
+fn forgotten_outcome(entry: &Entry) -> ObjectOutcome {
+    let reason = "it is no longer tracked";
+    ObjectOutcome::of(entry, Action::Kept, Some(reason.to_owned()))
 }

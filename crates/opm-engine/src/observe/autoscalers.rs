@@ -9,10 +9,10 @@ use opm_core::identity::{GroupKind, Identity};
 use serde_json::{Map, Value};
 
 use super::identity_of;
-use crate::engine::Engine;
-use crate::ports::{Cluster, Detail, Found, ServedKinds};
+use crate::ports::{Backend, Detail, Observation, ServedKinds};
+use crate::run::Run;
 
-impl<C: Cluster, S, K> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// What to send instead of the rendered object, for every workload whose live replicas an
     /// autoscaler set. Costs nothing where no object asks for replicas, or did so when it was
     /// applied last. An autoscaler that goes in this very run has no say any more.
@@ -53,11 +53,11 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
             .filter(|identity| targets.contains(**identity))
             .map(|identity| (*identity).clone())
             .collect();
-        let found = self.cluster.look(&wanted, Detail::Whole).await;
+        let found = self.backend.look(&wanted, Detail::Whole).await;
         found
             .into_iter()
             .filter_map(|(identity, found)| {
-                let Found::Present(live) = found else {
+                let Observation::Present(live) = found else {
                     return None;
                 };
                 let rendered = scalable.get(&identity)?;
@@ -78,7 +78,7 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
         for kind in served.kinds.keys().filter(|k| autoscale::is_autoscaler(k)) {
             let kind: &GroupKind = kind;
             let listed = self
-                .cluster
+                .backend
                 .list(kind, Some(namespace), None, Detail::Whole)
                 .await;
             match listed {

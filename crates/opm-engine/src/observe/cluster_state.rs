@@ -8,14 +8,14 @@ use opm_core::reach::{self, ClusterState, NamespaceState};
 use opm_core::scope::Scopes;
 
 use super::metadata;
-use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::ports::{Cluster, Detail, ErrorKind, Found, ServedKinds};
+use crate::ports::{ApiErrorKind, Backend, Detail, Observation, ServedKinds};
+use crate::run::Run;
 
-impl<C: Cluster, S, K> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Everything that the cluster serves.
     pub(crate) async fn discover(&self) -> Result<ServedKinds, Failure> {
-        let served = self.cluster.served().await;
+        let served = self.backend.served().await;
         served.map_err(|error| {
             Failure::before_writing("cannot ask the cluster which kinds it serves", &error)
         })
@@ -31,7 +31,7 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
             .into_iter()
             .map(|name| Identity::new(GroupKind::new("", "Namespace"), None, name))
             .collect();
-        let found = self.cluster.look(&needed, Detail::Metadata).await;
+        let found = self.backend.look(&needed, Detail::Metadata).await;
         let namespaces = found
             .into_iter()
             .map(|(identity, found)| (identity.name, state(&found)));
@@ -57,15 +57,17 @@ pub(crate) fn scopes(served: &ServedKinds) -> Scopes {
     Scopes::new(told)
 }
 
-fn state(found: &Found) -> NamespaceState {
+fn state(found: &Observation) -> NamespaceState {
     match found {
-        Found::Absent => NamespaceState::Absent,
-        Found::Present(object) if metadata(object, "deletionTimestamp").is_some() => {
+        Observation::Absent => NamespaceState::Absent,
+        Observation::Present(object) if metadata(object, "deletionTimestamp").is_some() => {
             NamespaceState::Terminating
         }
-        Found::Present(_) => NamespaceState::Active,
+        Observation::Present(_) => NamespaceState::Active,
         // Whoever may only work inside a namespace often may not look at it.
-        Found::Failed(error) if error.kind == ErrorKind::Forbidden => NamespaceState::Hidden,
-        Found::Failed(error) => NamespaceState::Unreachable(error.to_string()),
+        Observation::Failed(error) if error.kind == ApiErrorKind::Forbidden => {
+            NamespaceState::Hidden
+        }
+        Observation::Failed(error) => NamespaceState::Unreachable(error.to_string()),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use futures::stream::{self, StreamExt};
+use futures::StreamExt as _;
 use opm_core::check::{LiveObject, counts_as_discovered};
 use opm_core::entry::Entry;
 use opm_core::identity::{GroupKind, Identity};
@@ -12,10 +12,11 @@ use opm_core::record::{Extra, PendingObject, PendingWhy};
 use serde_json::{Map, Value};
 
 use super::{CONCURRENT_LISTS, identity_of, metadata};
-use crate::engine::Engine;
+use crate::concurrently::concurrently;
 use crate::failure::Failure;
-use crate::ports::{ApiError, Cluster, Detail, ErrorKind, ServedKinds};
+use crate::ports::{ApiError, ApiErrorKind, Backend, Detail, ServedKinds};
 use crate::report::Release;
+use crate::run::Run;
 
 /// What label discovery found, and where it could not look.
 #[derive(Debug, Default)]
@@ -52,7 +53,7 @@ pub(crate) fn entry(object: &Map<String, Value>) -> Option<Entry> {
     Some(entry)
 }
 
-impl<C: Cluster, S, K> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// All objects of a release, those that it shares with others included, in all kinds that
     /// can be listed, in all namespaces. A kind that may not be listed everywhere is listed in
     /// the release's namespace.
@@ -87,21 +88,19 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
         namespace: &str,
         served: &ServedKinds,
     ) -> Result<LabelledObjects, Failure> {
-        let kinds = served
-            .kinds
-            .iter()
-            .filter(|(_, kind)| kind.listable && kind.deletable)
-            .map(|(kind, _)| kind);
-        let lists: Vec<_> = stream::iter(kinds)
-            .map(|kind| async move { (kind, self.labelled_of(kind, label, namespace).await) })
-            .buffer_unordered(CONCURRENT_LISTS)
-            .collect()
-            .await;
+        let kinds = served.kinds.iter();
+        let kinds = kinds.filter(|(_, kind)| kind.listable && kind.deletable);
+        let kinds: &Vec<&GroupKind> = &kinds.map(|(kind, _)| kind).collect();
+        let lists = concurrently(CONCURRENT_LISTS, kinds.len(), |at| async move {
+            let kind = kinds[at];
+            (kind, self.labelled_of(kind, label, namespace).await)
+        });
+        let lists: Vec<_> = lists.collect().await;
         let mut labelled = LabelledObjects::default();
         for (kind, listed) in lists {
             match listed {
                 Ok(objects) => labelled.objects.extend(objects),
-                Err(error) if error.kind == ErrorKind::Unreachable => {
+                Err(error) if error.kind == ApiErrorKind::Unreachable => {
                     let what = format!("cannot look for the release's objects of kind {kind}");
                     return Err(Failure::before_writing(&what, &error));
                 }
@@ -125,12 +124,12 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
         namespace: &str,
     ) -> Result<Vec<Map<String, Value>>, ApiError> {
         let everywhere = self
-            .cluster
+            .backend
             .list(kind, None, Some(label), Detail::Metadata)
             .await;
         let objects = match everywhere {
-            Err(error) if error.kind == ErrorKind::Forbidden => {
-                self.cluster
+            Err(error) if error.kind == ApiErrorKind::Forbidden => {
+                self.backend
                     .list(kind, Some(namespace), Some(label), Detail::Metadata)
                     .await?
             }

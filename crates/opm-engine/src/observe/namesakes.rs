@@ -4,11 +4,11 @@ use opm_core::identity::GroupKind;
 use opm_core::labels::{self, OwnerLabels};
 use serde_json::{Map, Value};
 
-use crate::engine::Engine;
-use crate::ports::{Cluster, Detail};
+use crate::ports::{Backend, Detail};
 use crate::report::Release;
+use crate::run::Run;
 
-impl<C: Cluster, S, K> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// What to say about other releases of a new release's name. Whoever may not look is not
     /// told.
     pub(crate) async fn namesakes(&self, release: &Release) -> Vec<String> {
@@ -17,7 +17,7 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
         let namespace = Some(release.namespace.as_str());
         let secrets = GroupKind::new("", "Secret");
         let found = self
-            .cluster
+            .backend
             .list(&secrets, namespace, label, Detail::Metadata)
             .await;
         let found = found.unwrap_or_default();
@@ -28,7 +28,7 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
             let module = module.unwrap_or_else(|| "another".to_owned());
             Some(format!(
                 "there is another release named {name} in namespace {}, of module {module} (id \
-                 {id}); to go on in its place, apply with --take-ownership and delete it then",
+                 {id}); to go on in its place, apply and take ownership of its objects, then delete it",
                 release.namespace
             ))
         });

@@ -1,17 +1,18 @@
 //! What a Namespace or a CustomResourceDefinition holds, before it is deleted with everything
 //! in it.
 
-use futures::stream::{self, StreamExt, TryStreamExt};
+use futures::TryStreamExt as _;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::plan::{Occupant, Occupants};
 use opm_core::scope::Scope;
 use serde_json::{Map, Value};
 
 use super::{CONCURRENT_LISTS, identity_of};
-use crate::engine::Engine;
-use crate::ports::{ApiError, Cluster, Detail, ServedKind, ServedKinds};
+use crate::concurrently::concurrently;
+use crate::ports::{ApiError, Backend, Detail, ServedKind, ServedKinds};
+use crate::run::Run;
 
-impl<C: Cluster, S, K> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Everything that an object of a holding kind holds.
     pub(crate) async fn occupants(&self, holder: &Identity, served: &ServedKinds) -> Occupants {
         let found = match holder.group_kind.is("", "Namespace") {
@@ -34,15 +35,14 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
                 "the server behind API group {group} does not answer: {cause}"
             ));
         }
-        let kinds = served
-            .kinds
-            .iter()
-            .filter(|(_, kind)| kind.scope == Scope::Namespaced && kind.listable && kind.deletable);
-        let lists: Vec<Vec<Occupant>> = stream::iter(kinds)
-            .map(|(kind, _)| self.listed_occupants(kind, Some(namespace)))
-            .buffer_unordered(CONCURRENT_LISTS)
-            .try_collect()
-            .await?;
+        let held =
+            |kind: &ServedKind| kind.scope == Scope::Namespaced && kind.listable && kind.deletable;
+        let kinds = served.kinds.iter().filter(|(_, kind)| held(kind));
+        let kinds: Vec<&GroupKind> = kinds.map(|(kind, _)| kind).collect();
+        let lists = concurrently(CONCURRENT_LISTS, kinds.len(), |at| {
+            self.listed_occupants(kinds[at], Some(namespace))
+        });
+        let lists: Vec<Vec<Occupant>> = lists.try_collect().await?;
         Ok(lists.into_iter().flatten().collect())
     }
 
@@ -70,7 +70,7 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
         namespace: Option<&str>,
     ) -> Result<Vec<Occupant>, String> {
         let listed = self
-            .cluster
+            .backend
             .list(kind, namespace, None, Detail::Metadata)
             .await;
         let objects = listed.map_err(|error: ApiError| format!("cannot list {kind}: {error}"))?;

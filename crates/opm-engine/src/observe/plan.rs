@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use opm_core::check::{LiveObject, Observed, Seen};
+use opm_core::check::{LiveObject, Observed};
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
 use opm_core::plan::{Occupants, Plan};
 use serde_json::{Map, Value};
 
-use crate::engine::Engine;
-use crate::ports::{Cluster, Detail, ErrorKind, Found, ServedKinds};
+use crate::ports::{Backend, Detail, ServedKinds};
+use crate::run::Run;
 
-impl<C: Cluster, S, K> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// What there is of a plan's objects, as the check wants it and as it was found.
     pub(crate) async fn observe(
         &self,
@@ -20,25 +20,17 @@ impl<C: Cluster, S, K> Engine<C, S, K> {
         detail: Detail,
     ) -> (Observed, BTreeMap<Identity, Map<String, Value>>) {
         let wanted: Vec<Identity> = plan.to_observe().map(|e| e.identity.clone()).collect();
-        let looks = self.cluster.look(&wanted, detail).await;
-        let mut live = BTreeMap::new();
-        let mut observed = Observed::with_capacity(looks.len());
-        for (identity, found) in looks {
-            let seen = match found {
-                Found::Absent => Seen::Absent,
-                Found::Failed(error) if error.kind == ErrorKind::Forbidden => {
-                    Seen::Forbidden(error.to_string())
-                }
-                Found::Failed(error) => Seen::Unreachable(error.to_string()),
-                Found::Present(object) => {
-                    let seen = Seen::Present(Box::new(LiveObject::read(&object, release)));
-                    live.insert(identity.clone(), object);
-                    seen
-                }
-            };
-            observed.insert(identity, seen);
-        }
-        (observed, live)
+        let looks = self.backend.look(&wanted, detail).await;
+        let observed = looks.iter().map(|(identity, found)| {
+            let seen = found
+                .clone()
+                .map(|object| LiveObject::read(&object, release));
+            (identity.clone(), seen)
+        });
+        let observed = observed.collect();
+        let live = looks.into_iter();
+        let live = live.filter_map(|(identity, found)| Some((identity, found.found().ok()??)));
+        (observed, live.collect())
     }
 
     /// What the Namespaces and definitions hold that the plan would delete.

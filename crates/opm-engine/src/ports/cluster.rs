@@ -13,7 +13,7 @@ use opm_core::identity::{GroupKind, Identity};
 use opm_core::scope::Scope;
 use serde_json::{Map, Value};
 
-use super::{ApiError, Gate};
+use super::{ApiError, Observation, Permit};
 
 /// One kind that the server serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,26 +50,14 @@ pub enum Detail {
     Whole,
 }
 
-/// What a look at one identity found.
-#[derive(Debug, Clone)]
-pub enum Found {
-    /// The server said, for this very object, that it is not there (or nothing of its kind or
-    /// in its namespace can be).
-    Absent,
-    /// It is there.
-    Present(Map<String, Value>),
-    /// The look failed. Never to be taken for absence.
-    Failed(ApiError),
-}
-
-/// How an object is sent.
+/// What must hold of an object when it is applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Precondition {
     /// It must not exist yet; if it does, the answer is `AlreadyExists` and nothing changes.
     Absent,
     /// It must exist with this uid; if it is gone or another, the answer is `Stale` and nothing
     /// changes.
-    Update {
+    Exists {
         /// The uid it must have.
         uid: String,
     },
@@ -84,8 +72,8 @@ pub struct ApplyObject<'a> {
     pub version: &'a str,
     /// The object to send.
     pub object: &'a Map<String, Value>,
-    /// Whether it is to be created or updated.
-    pub mode: Precondition,
+    /// What must hold of it.
+    pub precondition: Precondition,
     /// The field manager.
     pub field_manager: &'a str,
     /// Whether fields of other managers are taken over.
@@ -171,7 +159,7 @@ pub trait Cluster: Send + Sync {
         &self,
         wanted: &[Identity],
         detail: Detail,
-    ) -> impl Future<Output = BTreeMap<Identity, Found>> + Send;
+    ) -> impl Future<Output = BTreeMap<Identity, Observation>> + Send;
 
     /// All objects of one kind, in one namespace or in all, with this label or any.
     fn list(
@@ -186,22 +174,22 @@ pub trait Cluster: Send + Sync {
     fn apply(
         &self,
         request: ApplyObject<'_>,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> impl Future<Output = Result<ApplyResponse, ApiError>> + Send;
 
     /// Deletes one object, repeating the request where that is safe.
     fn delete(
         &self,
         request: DeleteObject<'_>,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> impl Future<Output = Result<DeleteOutcome, ApiError>> + Send;
 
     /// Takes labels and field managers off one object. If it is another object by now, or has
     /// changed since it was looked at, the answer is `Stale` and nothing changes.
-    fn part(
+    fn disown(
         &self,
         request: DisownObject<'_>,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> impl Future<Output = Result<(), ApiError>> + Send;
 
     /// Watches these objects, beginning with how they are now (or that they are absent), and
@@ -220,7 +208,7 @@ pub trait Cluster: Send + Sync {
         workload: &Map<String, Value>,
     ) -> impl Future<Output = Result<Vec<Map<String, Value>>, ApiError>> + Send;
 
-    /// Warnings that the server sent since the last call, each once.
+    /// Warnings that the server sent this run since the last call, each once.
     fn take_warnings(&self) -> Vec<String>;
 
     /// Who the server takes us for, as well as can be told.

@@ -1,21 +1,23 @@
 //! What the use cases need from the outside, and nothing more.
 
-mod api_error;
+mod backend;
+mod caller;
 mod clock;
 mod cluster;
-mod frontend;
-mod gate;
+mod permit;
 mod renderer;
 mod secrets;
 
-pub use api_error::{ApiError, Cause, ErrorKind};
+pub use backend::Backend;
+pub use caller::{Answer, Caller, Events, Frontend, Prompt, Question, Unattended};
 pub use clock::{Clock, Instant, Timestamp};
 pub use cluster::{
-    ApplyObject, ApplyResponse, Cluster, DeleteObject, DeleteOutcome, Detail, DisownObject, Found,
+    ApplyObject, ApplyResponse, Cluster, DeleteObject, DeleteOutcome, Detail, DisownObject,
     Precondition, Propagation, ServedKind, ServedKinds, WatchEvent,
 };
-pub use frontend::{Answer, Events, Frontend, Prompt, Question};
-pub use gate::{Gate, Stopped};
+pub use opm_core::api_error::{ApiError, ApiErrorKind, Cause, Stopped};
+pub use opm_core::observation::Observation;
+pub use permit::{Doubt, Fence, Permit};
 pub use renderer::{RenderFailure, RenderRequest, Renderer};
 pub use secrets::{
     RemoveOutcome, SecretContent, SecretStore, SecretVersion, StoredSecret, WriteOutcome,

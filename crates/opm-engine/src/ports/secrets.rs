@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 
-use super::{ApiError, Gate, Timestamp};
+use super::{ApiError, Permit, Timestamp};
 
 /// What a Secret holds, as far as `opm` writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,32 +93,32 @@ pub trait SecretStore: Send + Sync {
     fn server_time(&self) -> Option<Timestamp>;
 
     /// Reads one Secret by name. `None` only if the server said that it does not exist.
-    fn get(
+    fn get_secret(
         &self,
         namespace: &str,
         name: &str,
     ) -> impl Future<Output = Result<Option<StoredSecret>, ApiError>> + Send;
 
     /// Secrets that carry all of these labels, in one namespace or in all.
-    fn list(
+    fn list_secrets(
         &self,
         namespace: Option<&str>,
         labels: &[(&str, &str)],
     ) -> impl Future<Output = Result<Vec<StoredSecret>, ApiError>> + Send;
 
     /// Creates a Secret that must not exist, by an apply that never merges into one.
-    fn create(
+    fn create_secret(
         &self,
         content: &SecretContent,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> impl Future<Output = Result<WriteOutcome, ApiError>> + Send;
 
     /// Replaces a Secret (full PUT) if it is still at this resourceVersion.
-    fn replace(
+    fn replace_secret(
         &self,
         content: &SecretContent,
         resource_version: &str,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> impl Future<Output = Result<WriteOutcome, ApiError>> + Send;
 
     /// Writes `data.lock` alone (field manager `opm-lock`, forced), if the Secret still has
@@ -128,16 +128,16 @@ pub trait SecretStore: Send + Sync {
         &self,
         at: SecretVersion<'_>,
         lock: &[u8],
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> impl Future<Output = Result<WriteOutcome, ApiError>> + Send;
 
     /// Removes a Secret if it still has this uid and, when given, this resourceVersion.
-    fn remove(
+    fn remove_secret(
         &self,
         namespace: &str,
         name: &str,
         uid: &str,
         resource_version: Option<&str>,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> impl Future<Output = Result<RemoveOutcome, ApiError>> + Send;
 }

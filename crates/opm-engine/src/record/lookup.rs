@@ -3,6 +3,7 @@
 //! A GET that answers 404 is enough for "no release"; the LIST behind it is a fallback, and not
 //! being allowed to list is a warning. Everything else that fails is a failure, never absence.
 
+use opm_core::failure::Remedy;
 use opm_core::ids::ReleaseId;
 use opm_core::labels;
 use opm_core::name::{NamespaceName, ReleaseName};
@@ -10,11 +11,11 @@ use opm_core::record::Record;
 
 use super::secret;
 use super::spill::unreadable;
-use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ErrorKind, SecretStore, StoredSecret};
+use crate::ports::{ApiErrorKind, Backend, StoredSecret};
 use crate::report::Release;
 use crate::request::ReleaseRef;
+use crate::run::Run;
 
 const INVENTORY: (&str, &str) = (labels::COMPONENT, labels::COMPONENT_INVENTORY);
 
@@ -29,7 +30,7 @@ pub(crate) struct LoadedRecord {
     pub(crate) warnings: Vec<String>,
 }
 
-impl<C, S: SecretStore, K> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// The record of a release whose id is known, and warnings.
     pub(crate) async fn load(
         &self,
@@ -43,6 +44,35 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         Ok((loaded, warnings))
     }
 
+    /// The same, for who is about to write it.
+    pub(super) async fn load_to_write(
+        &self,
+        release: &Release,
+    ) -> Result<(Option<LoadedRecord>, Vec<String>), Failure> {
+        let (loaded, warnings) = self.load(release).await?;
+        if let Some(loaded) = &loaded {
+            secret::check_writable(&loaded.stored)?;
+        }
+        Ok((loaded, warnings))
+    }
+
+    /// The lock of a record that may be damaged otherwise, and warnings.
+    pub(super) async fn load_lock(
+        &self,
+        release: &Release,
+    ) -> Result<(Option<LoadedRecord>, Vec<String>), Failure> {
+        let (stored, warnings) = self.stored(release).await?;
+        let loaded = stored.map(|stored| LoadedRecord {
+            record: Record {
+                lock: secret::lock(&stored),
+                ..release.empty_record()
+            },
+            stored,
+            warnings: Vec::new(),
+        });
+        Ok((loaded, warnings))
+    }
+
     /// The Secret of a release whose id is known, unread, and warnings.
     pub(crate) async fn stored(
         &self,
@@ -50,7 +80,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
     ) -> Result<(Option<StoredSecret>, Vec<String>), Failure> {
         let namespace = release.namespace.as_str();
         let name = release.id.inventory_secret(&release.name);
-        let direct = self.secrets.get(namespace, &name).await;
+        let direct = self.backend.get_secret(namespace, &name).await;
         let direct = direct.map_err(|error| {
             let what = format!("cannot read the release's record, Secret/{name} in {namespace}");
             Failure::before_writing(&what, &error)
@@ -60,9 +90,9 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         }
         let id = release.id.to_string();
         let labelled = [(labels::RELEASE_ID, id.as_str()), INVENTORY];
-        match self.secrets.list(Some(namespace), &labelled).await {
+        match self.backend.list_secrets(Some(namespace), &labelled).await {
             Ok(found) => Ok((only(release, found)?, Vec::new())),
-            Err(error) if error.kind == ErrorKind::Forbidden => {
+            Err(error) if error.kind == ApiErrorKind::Forbidden => {
                 let warning = format!(
                     "not permitted to list Secrets in namespace {namespace}: a record under \
                      another name than {name} would not be found"
@@ -97,7 +127,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
                 Err(error) => unreadable(release, &error),
             };
             let (namespace, name) = (&stored.content.namespace, &stored.content.name);
-            let now = self.secrets.get(namespace, name).await;
+            let now = self.backend.get_secret(namespace, name).await;
             match now {
                 Ok(Some(now)) if now.resource_version != stored.resource_version => stored = now,
                 Ok(None) => return Ok(None),
@@ -143,6 +173,16 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         }
     }
 
+    /// The release that a command names. It must have a record.
+    pub(crate) async fn existing(
+        &self,
+        reference: &ReleaseRef,
+        namespace: &NamespaceName,
+    ) -> Result<Release, Failure> {
+        let found = self.find(reference, namespace).await?;
+        found.ok_or_else(|| Failure::no_release(reference, namespace))
+    }
+
     async fn listed(
         &self,
         mut selector: Vec<(&str, String)>,
@@ -151,11 +191,13 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
     ) -> Result<Vec<(Release, String)>, Failure> {
         selector.push((INVENTORY.0, INVENTORY.1.to_owned()));
         let selector: Vec<(&str, &str)> = selector.iter().map(|(k, v)| (*k, v.as_str())).collect();
-        let found = self.secrets.list(Some(namespace.as_str()), &selector).await;
+        let found = self
+            .backend
+            .list_secrets(Some(namespace.as_str()), &selector)
+            .await;
         let found = found.map_err(|error| {
             let what = format!("cannot look for releases in namespace {namespace}");
-            Failure::before_writing(&what, &error)
-                .hint("name the release by its module's directory: that needs no right to list")
+            Failure::before_writing(&what, &error).remedy(Remedy::NameByDirectory)
         })?;
         let named = found.iter().filter_map(named_by_secret);
         Ok(named
@@ -196,7 +238,7 @@ fn only(release: &Release, mut found: Vec<StoredSecret>) -> Result<Option<Stored
             names.join(", ")
         ),
     )
-    .hint("delete the Secret that is not the release's record"))
+    .remedy("delete the Secret that is not the release's record"))
 }
 
 fn ambiguous(
@@ -215,5 +257,5 @@ fn ambiguous(
             candidates.join(", ")
         ),
     )
-    .hint("name the release by its id")
+    .remedy(Remedy::NameById)
 }

@@ -13,14 +13,14 @@ use opm_core::record::{PartLocation, Record, RecordPart, RecordRef, encode_chang
 
 use super::RecordSecret;
 use super::payload::{PayloadChange, PayloadTarget, secret_name};
-use crate::engine::Engine;
-use crate::ports::{Clock, Cluster, SecretStore};
+use crate::ports::{Backend, Permit};
 use crate::report::Release;
+use crate::run::Run;
 
 /// The key in a record Secret.
 pub(super) const KEY: &str = "manifests";
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Keeps the manifests of the candidate's change. `stored` is the record as it stands in the
     /// cluster. What an earlier run kept for the same change is kept on, if it is still there: a
     /// delete that was cut short may have taken it. The change itself is kept beside them, for
@@ -32,6 +32,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         stored: &Record,
         existing: &[RecordSecret],
         features: BTreeMap<String, bool>,
+        permit: Permit<'_>,
     ) -> RecordRef {
         let mut reference = RecordRef::default();
         let former = stored.change(candidate.change.as_str());
@@ -52,7 +53,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 id: change.id.clone(),
                 encoded: encode_change(&change),
             }),
-            gate: &self.gate,
+            permit,
         };
         let manifests = candidate.canonical_manifests();
         let taken = named(stored);

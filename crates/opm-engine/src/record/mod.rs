@@ -3,7 +3,9 @@
 //! What is in it, and what it should say next, is `opm-core`'s; this is only the way there and
 //! back.
 
-mod hold;
+mod attempts;
+mod begin;
+mod lock_guard;
 mod lookup;
 mod manifests;
 mod payload;
@@ -12,18 +14,19 @@ mod read_record;
 mod ring;
 mod secret;
 mod spill;
-mod take;
-mod turn;
+mod wait_for_lock;
 
-pub(crate) use hold::{LockGuard, WriteError};
+pub(crate) use attempts::{Attempt, RecordWriter, not_let_go};
+pub(crate) use begin::{Beginning, LockedRun};
+pub(crate) use lock_guard::{LockGuard, WriteError};
 pub(crate) use lookup::{LoadedRecord, named_by_secret};
 pub(crate) use payload::{CHANGE_ANNOTATION, CHANGE_KEY, unpacked};
 pub use read_back::ManifestsError;
 pub(crate) use read_back::held;
 pub(crate) use read_record::{ReadRecord, RecordLookup};
 pub(crate) use ring::{RecordSecret, RecordSecretScope, unswept};
-pub(crate) use secret::check_writable;
-pub(crate) use turn::{WritableRecord, holder};
+pub(crate) use secret::{check_writable, parts};
+pub(crate) use wait_for_lock::{Reading, WritableRecord, holder};
 
 #[cfg(test)]
 mod tests;

@@ -13,9 +13,9 @@ use opm_core::record::ring::{MAX_TOTAL_BYTES, allocate, pieces, places_needed};
 use opm_core::record::{PartLocation, RECORD_TYPE};
 use thiserror::Error;
 
-use crate::engine::Engine;
-use crate::ports::{ApiError, ErrorKind, Gate, SecretContent, SecretStore, WriteOutcome};
+use crate::ports::{ApiError, ApiErrorKind, Backend, Permit, SecretContent, WriteOutcome};
 use crate::report::Release;
+use crate::run::Run;
 
 /// Enough to make YAML small, and quick enough never to be noticed.
 const LEVEL: i32 = 3;
@@ -49,7 +49,7 @@ pub(crate) struct PayloadTarget<'a> {
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) of: Option<PayloadChange>,
     /// In front of every write.
-    pub(crate) gate: &'a Gate,
+    pub(crate) permit: Permit<'a>,
 }
 
 /// Why a payload could not be written or read.
@@ -82,7 +82,7 @@ pub(crate) enum PayloadError {
     Api(#[from] ApiError),
 }
 
-impl<C, S: SecretStore, K> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Writes a payload to places that are not `taken`, each piece under `key`, and says where
     /// it is. `taken` must hold what the stored record names and what the next one will.
     pub(crate) async fn write_payload(
@@ -146,7 +146,10 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         let mut packed = Vec::new();
         for place in &held.places {
             let name = secret_name(release, *place);
-            let stored = self.secrets.get(release.namespace.as_str(), &name).await?;
+            let stored = self
+                .backend
+                .get_secret(release.namespace.as_str(), &name)
+                .await?;
             let stored = stored.ok_or_else(|| PayloadError::Missing(name.clone()))?;
             let Some(piece) = stored.content.data.get(key) else {
                 let why = format!("Secret/{name} has no {key} in it");
@@ -185,26 +188,30 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
             immutable: false,
         };
         for _ in 0..ATTEMPTS {
-            if let WriteOutcome::Written(_) = self.secrets.create(&content, target.gate).await? {
+            if let WriteOutcome::Written(_) =
+                self.backend.create_secret(&content, target.permit).await?
+            {
                 return Ok(());
             }
-            let left = self.secrets.get(&content.namespace, &content.name).await?;
+            let left = self
+                .backend
+                .get_secret(&content.namespace, &content.name)
+                .await?;
             let Some(left) = left else {
                 continue;
             };
             let version = left.resource_version;
-            let replaced = self.secrets.replace(&content, &version, target.gate);
+            let replaced = self
+                .backend
+                .replace_secret(&content, &version, target.permit);
             if let WriteOutcome::Written(_) = replaced.await? {
                 return Ok(());
             }
         }
-        Err(ApiError {
-            kind: ErrorKind::Stale,
-            status: None,
-            reason: String::new(),
-            message: format!("somebody else keeps writing Secret/{}", content.name),
-            causes: Vec::new(),
-        })
+        Err(ApiError::local(
+            ApiErrorKind::Stale,
+            format!("somebody else keeps writing Secret/{}", content.name),
+        ))
     }
 }
 

@@ -10,9 +10,9 @@ use thiserror::Error;
 
 use super::manifests::KEY;
 use super::payload::{PayloadError, unpacked};
-use crate::engine::Engine;
-use crate::ports::{ApiError, ErrorKind, SecretStore};
+use crate::ports::{ApiError, ApiErrorKind, Backend};
 use crate::report::Release;
+use crate::run::Run;
 
 /// Why the manifests of a change cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -59,7 +59,7 @@ impl From<PayloadError> for ManifestsError {
             PayloadError::Missing(name) => Self::Missing(name),
             PayloadError::Truncated { stored, found, .. } => Self::Truncated { stored, found },
             PayloadError::Damaged(why) => Self::Damaged(why),
-            PayloadError::Api(error) if error.kind == ErrorKind::Forbidden => {
+            PayloadError::Api(error) if error.kind == ApiErrorKind::Forbidden => {
                 Self::Forbidden(error)
             }
             PayloadError::Api(error) => Self::Unread(error),
@@ -69,7 +69,7 @@ impl From<PayloadError> for ManifestsError {
     }
 }
 
-impl<C, S: SecretStore, K> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// The manifests of a change as they were applied, in apply order.
     pub(crate) async fn manifests_of(
         &self,

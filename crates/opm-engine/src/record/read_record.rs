@@ -6,10 +6,10 @@ use opm_core::record::{self, Change, Decoded, Kept, Lock, LogEntry, Metadata, Pe
 use super::payload::PayloadError;
 use super::secret::parts;
 use super::spill::unreadable;
-use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::ports::{SecretStore, StoredSecret};
+use crate::ports::{Backend, StoredSecret};
 use crate::report::Release;
+use crate::run::Run;
 
 /// What a look at a release's record found.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl ReadRecord {
     }
 }
 
-impl<C, S: SecretStore, K> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// The record of a release, to be shown, and warnings.
     pub(crate) async fn look_up_record(
         &self,

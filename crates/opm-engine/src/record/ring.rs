@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use futures::TryStreamExt as _;
 use opm_core::identity::GroupKind;
 use opm_core::ids::RECORD_SLOTS;
 use opm_core::labels;
@@ -14,14 +14,12 @@ use opm_core::record::{LogResult, Record};
 use serde_json::{Map, Value};
 
 use super::payload::secret_name;
-use super::spill::local;
 use super::{LockGuard, WriteError};
-use crate::engine::Engine;
+use crate::concurrently::concurrently;
 use crate::observe::metadata;
-use crate::ports::{
-    ApiError, Clock, Cluster, Detail, ErrorKind, RemoveOutcome, SecretStore, StoredSecret,
-};
+use crate::ports::{ApiError, ApiErrorKind, Backend, Detail, Permit, RemoveOutcome, StoredSecret};
 use crate::report::Release;
+use crate::run::Run;
 
 /// How often a removal is tried again that met a conflict with nobody.
 const ATTEMPTS: usize = 3;
@@ -53,7 +51,7 @@ pub(crate) enum RecordSecretScope {
     All,
 }
 
-impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// The record Secrets of a release that exist. Who may not list Secrets looks at them one by
     /// one.
     pub(crate) async fn record_secrets(
@@ -67,12 +65,12 @@ impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {
         let label = Some((labels::RELEASE_ID, id.as_str()));
         let namespace = release.namespace.as_str();
         match self
-            .cluster
+            .backend
             .list(&secrets, Some(namespace), label, Detail::Metadata)
             .await
         {
             Ok(found) => Ok(found.iter().filter_map(record_secret).collect()),
-            Err(error) if error.kind == ErrorKind::Forbidden => {
+            Err(error) if error.kind == ApiErrorKind::Forbidden => {
                 self.one_by_one(release, record, among).await
             }
             Err(error) => Err(error),
@@ -88,11 +86,10 @@ impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {
         let named = named(record);
         let all = among == RecordSecretScope::All || may_have_left_some(record);
         let places = (0..RECORD_SLOTS).filter(|place| all || named.contains(place));
-        let looks = places.map(|place| {
-            let named = named.contains(&place);
-            self.record_secret_at(release, place, named)
+        let places: Vec<u8> = places.collect();
+        let looks = concurrently(AT_ONCE, places.len(), |at| {
+            self.record_secret_at(release, places[at], named.contains(&places[at]))
         });
-        let looks = stream::iter(looks).buffer_unordered(AT_ONCE);
         let found: Vec<Option<RecordSecret>> = looks.try_collect().await?;
         Ok(found.into_iter().flatten().collect())
     }
@@ -106,8 +103,12 @@ impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {
         named: bool,
     ) -> Result<Option<RecordSecret>, ApiError> {
         let name = secret_name(release, place);
-        let stored = match self.secrets.get(release.namespace.as_str(), &name).await {
-            Err(error) if error.kind == ErrorKind::Forbidden && !named => None,
+        let stored = match self
+            .backend
+            .get_secret(release.namespace.as_str(), &name)
+            .await
+        {
+            Err(error) if error.kind == ApiErrorKind::Forbidden && !named => None,
             looked => looked?,
         };
         Ok(stored.map(|stored| RecordSecret {
@@ -123,10 +124,7 @@ impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {
         &self,
         guard: &LockGuard,
         record: Record,
-    ) -> Result<(), WriteError>
-    where
-        K: Clock,
-    {
+    ) -> Result<(), WriteError> {
         let before = guard.record().await;
         let release = &guard.release;
         let existing = match named(&before).is_empty() {
@@ -139,7 +137,7 @@ impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {
         self.write(guard, record).await?;
         let now = guard.record().await;
         let swept = match existing {
-            Ok(existing) => self.sweep(release, &existing, &now).await,
+            Ok(existing) => self.sweep(release, &existing, &now, self.permit()).await,
             Err(error) => Err(error),
         };
         if let Err(error) = swept {
@@ -155,6 +153,7 @@ impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {
         release: &Release,
         existing: &[RecordSecret],
         stored: &Record,
+        permit: Permit<'_>,
     ) -> Result<(), ApiError> {
         let named: BTreeSet<String> = named(stored)
             .into_iter()
@@ -162,7 +161,7 @@ impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {
             .collect();
         let unnamed = existing.iter().filter(|s| !named.contains(&s.name));
         for secret in unnamed {
-            self.remove_unchanged(release, secret).await?;
+            self.remove_unchanged(release, secret, permit).await?;
         }
         Ok(())
     }
@@ -172,6 +171,7 @@ impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {
         &self,
         release: &Release,
         secret: &RecordSecret,
+        permit: Permit<'_>,
     ) -> Result<(), ApiError> {
         let RecordSecret {
             name,
@@ -182,20 +182,20 @@ impl<C: Cluster, S: SecretStore, K> Engine<C, S, K> {
         let namespace = release.namespace.as_str();
         for _ in 0..ATTEMPTS {
             let removed = self
-                .secrets
-                .remove(namespace, name, uid, version, &self.gate);
+                .backend
+                .remove_secret(namespace, name, uid, version, permit);
             if removed.await? == RemoveOutcome::Gone {
                 return Ok(());
             }
-            let now = self.secrets.get(namespace, name).await?;
+            let now = self.backend.get_secret(namespace, name).await?;
             let same = |now: &StoredSecret| now.version().resource_version == resource_version;
             if !now.is_some_and(|now| same(&now)) {
                 return Ok(());
             }
         }
-        Err(local(
-            ErrorKind::Stale,
-            &format!("Secret/{name} cannot be removed: there is a conflict again and again"),
+        Err(ApiError::local(
+            ApiErrorKind::Stale,
+            format!("Secret/{name} cannot be removed: there is a conflict again and again"),
         ))
     }
 }

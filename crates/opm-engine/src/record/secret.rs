@@ -1,6 +1,7 @@
 //! Between the Secret that the store hands out and the record that the codec reads.
 
-use opm_core::record::{self, RELEASE_TYPE, Record, SecretParts, Stored};
+use opm_core::failure::Remedy;
+use opm_core::record::{self, Extra, Lock, RELEASE_TYPE, Record, SecretParts, Stored, salvage};
 
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{SecretContent, StoredSecret};
@@ -12,10 +13,11 @@ pub(super) fn read(stored: &StoredSecret) -> Result<(Record, Vec<String>), Failu
     let name = format!("Secret/{} in namespace {}", content.name, content.namespace);
     if stored.terminating {
         let message = format!("{name} is being deleted: the release's record is going away");
-        return Err(Failure::new(FailureKind::Refused, message).hint("try again when it is gone"));
+        return Err(Failure::new(FailureKind::Refused, message).remedy("try again when it is gone"));
     }
     let decoded = record::decode(&parts(content)).map_err(|error| {
-        Failure::new(FailureKind::Refused, format!("{name}: {error}")).hint(error.hint())
+        let failure = Failure::refused(format!("{name}: {error}"));
+        failure.remedy(Remedy::Repair).because(error)
     })?;
     let warnings = decoded.findings.iter().map(|f| format!("{name}: {f}"));
     match decoded.stored {
@@ -29,12 +31,12 @@ pub(super) fn read(stored: &StoredSecret) -> Result<(Record, Vec<String>), Failu
                 newer.kind()
             ),
         )
-        .hint("use the version of opm that wrote it, or a newer one")),
+        .remedy("use the version of opm that wrote it, or a newer one")),
     }
 }
 
 /// The parts of a Secret that carry a record.
-pub(super) fn parts(content: &SecretContent) -> SecretParts {
+pub(crate) fn parts(content: &SecretContent) -> SecretParts {
     SecretParts {
         data: content.data.clone(),
         labels: content.labels.clone(),
@@ -55,7 +57,7 @@ pub(crate) fn check_writable(stored: &StoredSecret) -> Result<(), Failure> {
              cannot be written"
         ),
     )
-    .hint("save it, delete it, and create it again without `immutable: true`"))
+    .remedy("save it, delete it, and create it again without `immutable: true`"))
 }
 
 /// The Secret that a record becomes. One that was found under another name keeps it.
@@ -84,4 +86,26 @@ pub(super) fn content(
         data,
         immutable: false,
     }
+}
+
+/// The id of a lock that cannot be read.
+const UNREADABLE: &str = "unreadable";
+
+/// The lock in a Secret that may be damaged otherwise. Somebody may be at work under one that
+/// cannot be read, too.
+pub(super) fn lock(stored: &StoredSecret) -> Option<Lock> {
+    let salvaged = salvage(&parts(&stored.content));
+    let unreadable = salvaged.lock_damaged.then(|| Lock {
+        id: UNREADABLE.to_owned(),
+        holder: "somebody whose lock cannot be read".to_owned(),
+        host: "an unknown host".to_owned(),
+        pid: 0,
+        boot: None,
+        pid_namespace: None,
+        command: String::new(),
+        since: String::new(),
+        beat: 0,
+        extra: Extra::default(),
+    });
+    salvaged.lock.or(unreadable)
 }

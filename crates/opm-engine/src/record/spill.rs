@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use opm_core::digest::ObjectHash;
+use opm_core::failure::Remedy;
 use opm_core::feature::declared::CHANGE_RECORDS;
 use opm_core::record::moved::{self, missing, missing_of, put_back, put_back_part};
 use opm_core::record::ring::named;
@@ -15,12 +16,12 @@ use opm_core::record::size::{Fitted, MovedPart, PartOwner, Records, fit};
 use opm_core::record::{Change, PartLocation, Record, labels_beside};
 
 use super::payload::{PayloadError, PayloadTarget};
-use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiError, ErrorKind, Gate, SecretStore};
+use crate::ports::{ApiError, ApiErrorKind, Backend, Permit};
 use crate::report::Release;
+use crate::run::Run;
 
-impl<C, S: SecretStore, K> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Whether a run may use record Secrets for what is too large.
     pub(crate) fn records(&self, wanted: bool) -> Records {
         match wanted && self.has(CHANGE_RECORDS.as_str()) {
@@ -77,14 +78,14 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         record: Record,
         stored: &Record,
         records: Records,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> Result<Fitted, ApiError> {
         let mut fitted = self.fit(record, records)?;
         let target = PayloadTarget {
             release,
             labels: labels_beside(stored),
             of: None,
-            gate,
+            permit,
         };
         for moved in std::mem::take(&mut fitted.moves) {
             match unchanged(&moved, stored) {
@@ -100,8 +101,8 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         let fitted = fit(record, records, self.settings.record_limit);
         match fitted.too_large {
             false => Ok(fitted),
-            true => Err(local(
-                ErrorKind::TooLarge,
+            true => Err(ApiError::local(
+                ApiErrorKind::TooLarge,
                 "it would become larger than a Secret may be",
             )),
         }
@@ -126,7 +127,9 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
                 }
                 Err(PayloadError::Api(error)) => return Err(error),
                 Err(PayloadError::Full) if give_way(&mut fitted.record) => {}
-                Err(error) => return Err(local(ErrorKind::TooLarge, &error.to_string())),
+                Err(error) => {
+                    return Err(ApiError::local(ApiErrorKind::TooLarge, error.to_string()));
+                }
             }
         }
         let left = fitted.record.history.len();
@@ -163,17 +166,8 @@ pub(super) fn unreadable(release: &Release, error: &PayloadError) -> Failure {
     );
     match error {
         PayloadError::Api(error) => Failure::before_writing(&what, error),
-        other => Failure::new(FailureKind::Refused, format!("{what}: {other}"))
-            .hint("`opm mod repair` shows what is left of the record and rebuilds it"),
-    }
-}
-
-pub(super) fn local(kind: ErrorKind, message: &str) -> ApiError {
-    ApiError {
-        kind,
-        status: None,
-        reason: String::new(),
-        message: message.to_owned(),
-        causes: Vec::new(),
+        other => {
+            Failure::new(FailureKind::Refused, format!("{what}: {other}")).remedy(Remedy::Repair)
+        }
     }
 }

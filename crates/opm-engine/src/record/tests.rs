@@ -18,9 +18,8 @@ use super::{WritableRecord, WriteError};
 use crate::engine::{Actor, Engine, Settings};
 use crate::failure::FailureKind;
 use crate::ports::{
-    Answer, ApiError, Clock, ErrorKind, Events, Frontend, Gate, Instant, Prompt, Question,
-    RemoveOutcome, SecretContent, SecretStore, SecretVersion, Stopped, StoredSecret, Timestamp,
-    WriteOutcome,
+    Answer, ApiError, ApiErrorKind, Backend, Events, Instant, Prompt, Question, RemoveOutcome,
+    SecretContent, SecretVersion, Stopped, StoredSecret, Timestamp, WriteOutcome,
 };
 use crate::report::Release;
 
@@ -74,7 +73,7 @@ impl Store {
             uid: "u".to_owned(),
             resource_version: (version + 1).to_string(),
             lock_written,
-            server_time: self.clock.wall(),
+            server_time: self.backend.wall(),
             terminating: false,
         };
         *slot = Some(stored.clone());
@@ -89,7 +88,7 @@ impl Store {
 
 fn no_answer() -> ApiError {
     ApiError {
-        kind: ErrorKind::Unreachable,
+        kind: ApiErrorKind::Unreachable,
         status: None,
         reason: String::new(),
         message: "no answer".to_owned(),
@@ -99,7 +98,7 @@ fn no_answer() -> ApiError {
 
 impl SecretStore for Store {
     fn server_time(&self) -> Option<Timestamp> {
-        Some(self.clock.wall())
+        Some(self.backend.wall())
     }
 
     async fn get(&self, _: &str, _: &str) -> Result<Option<StoredSecret>, ApiError> {
@@ -110,7 +109,7 @@ impl SecretStore for Store {
             act(*reads, stored);
         }
         if let Some(stored) = slot.as_mut() {
-            stored.server_time = self.clock.wall();
+            stored.server_time = self.backend.wall();
         }
         Ok(slot.clone())
     }
@@ -133,11 +132,11 @@ impl SecretStore for Store {
         version: &str,
         gate: &Gate,
     ) -> Result<WriteOutcome, ApiError> {
-        let now = (self.clock.monotonic(), self.clock.wall());
+        let now = (self.backend.monotonic(), self.backend.wall());
         gate.check(now).map_err(ApiError::stopped)?;
         match self.at(version) {
             true => Ok(WriteOutcome::Written(Box::new(
-                self.put(content, Some(self.clock.wall())),
+                self.put(content, Some(self.backend.wall())),
             ))),
             false => Ok(WriteOutcome::Lost),
         }
@@ -149,7 +148,7 @@ impl SecretStore for Store {
         lock: &[u8],
         gate: &Gate,
     ) -> Result<WriteOutcome, ApiError> {
-        let now = (self.clock.monotonic(), self.clock.wall());
+        let now = (self.backend.monotonic(), self.backend.wall());
         gate.check(now).map_err(ApiError::stopped)?;
         if *self.silent.lock().unwrap() {
             return Err(no_answer());
@@ -159,7 +158,7 @@ impl SecretStore for Store {
         }
         let mut content = self.secret.lock().unwrap().clone().unwrap().content;
         content.data.insert("lock".to_owned(), lock.to_vec());
-        let stored = self.put(&content, Some(self.clock.wall()));
+        let stored = self.put(&content, Some(self.backend.wall()));
         Ok(WriteOutcome::Written(Box::new(stored)))
     }
 
@@ -241,7 +240,7 @@ fn engine(store: &Store) -> Engine<(), Store, TestClock> {
         features: BTreeMap::new(),
     };
     let gate = Arc::new(Gate::default());
-    Engine::new((), store.clone(), store.clock.clone(), gate, settings)
+    Engine::new((), store.clone(), store.backend.clone(), gate, settings)
 }
 
 fn frontend() -> Frontend<'static> {
@@ -264,7 +263,7 @@ fn a_lock_whose_times_were_wiped_is_watched_for_a_ttl() {
     store.put(&content(&release(), None, &record(Some(lock("old")))), None);
     let taken = turn(&store, 0).unwrap();
     assert!(matches!(taken.acquisition, LockAcquisition::TakeOver(_)));
-    let waited = store.clock.now();
+    let waited = store.backend.now();
     assert!(waited >= Duration::from_secs(30) && waited < Duration::from_secs(33));
 }
 
@@ -281,16 +280,16 @@ fn a_lock_whose_times_were_wiped_and_that_beats_is_held() {
         }
     }));
     assert_eq!(turn(&store, 0).unwrap_err(), FailureKind::Locked);
-    assert!(store.clock.now() < Duration::from_secs(10));
+    assert!(store.backend.now() < Duration::from_secs(10));
 }
 
 #[test]
 fn a_fresh_lock_is_refused_at_once_or_waited_for() {
     let store = Store::default();
     let held = content(&release(), None, &record(Some(lock("old"))));
-    store.put(&held, Some(store.clock.wall()));
+    store.put(&held, Some(store.backend.wall()));
     assert_eq!(turn(&store, 0).unwrap_err(), FailureKind::Locked);
-    assert_eq!(store.clock.now(), Duration::ZERO);
+    assert_eq!(store.backend.now(), Duration::ZERO);
     assert_eq!(turn(&store, 10).unwrap_err(), FailureKind::Locked);
     assert!(matches!(
         turn(&store, 60).unwrap().acquisition,
@@ -307,12 +306,12 @@ fn renewals_go_on_until_the_work_is_done() {
     let guard = engine.hold(release(), stored, held, engine.now(), Records::Used);
     let work = async {
         for _ in 0..100 {
-            engine.clock.sleep(Duration::from_millis(500)).await;
+            engine.backend.sleep(Duration::from_millis(500)).await;
         }
         engine.gate.check(engine.now())
     };
     assert_eq!(block_on(engine.while_renewing(&guard, work)), Ok(()));
-    assert!(store.clock.now() > Duration::from_secs(100));
+    assert!(store.backend.now() > Duration::from_secs(100));
 }
 
 #[test]
@@ -323,14 +322,14 @@ fn without_renewal_the_gate_closes_and_nothing_is_written() {
     let stored = store.put(&content(&release(), None, &held), None);
     let guard = engine.hold(release(), stored, held, engine.now(), Records::Used);
     *store.silent.lock().unwrap() = true;
-    block_on(engine.clock.sleep(Duration::from_secs(19)));
+    block_on(engine.backend.sleep(Duration::from_secs(19)));
     assert_eq!(engine.gate.check(engine.now()), Ok(()));
-    block_on(engine.clock.sleep(Duration::from_secs(1)));
+    block_on(engine.backend.sleep(Duration::from_secs(1)));
     let closed = engine.gate.check(engine.now());
     assert_eq!(closed, Err(Stopped::LockUncertain));
     let written = block_on(engine.write(&guard, record(None)));
     assert!(matches!(written, Err(WriteError::Api(error))
-        if error.kind == ErrorKind::Stopped(Stopped::LockUncertain)));
+        if error.kind == ApiErrorKind::Stopped(Stopped::LockUncertain)));
 }
 
 #[test]

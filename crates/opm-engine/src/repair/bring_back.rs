@@ -7,11 +7,11 @@ use opm_core::record::{
     Body, Change, PartLocation, RecordPart, Salvaged, decode_kept, decode_pending,
 };
 
-use crate::engine::Engine;
-use crate::ports::SecretStore;
+use crate::ports::Backend;
 use crate::report::Release;
+use crate::run::Run;
 
-impl<C, S: SecretStore, K> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Brings back inventories, and what is pending and kept.
     pub(super) async fn bring_back(
         &self,

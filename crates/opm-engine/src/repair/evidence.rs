@@ -6,58 +6,26 @@ use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::labels::{self, Owner, OwnerLabels};
 use opm_core::name::ModuleName;
-use opm_core::record::{Extra, Lock, Salvaged, SecretParts, salvage};
+use opm_core::record::{Salvaged, salvage};
 use opm_core::repair::{RepairEvidence, Repaired, UnlabelledState, draft, needs_records};
 
 use super::find::nothing_left;
-use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::LabelledObjects;
-use crate::ports::{
-    Clock, Cluster, Detail, Found, Frontend, SecretStore, ServedKinds, StoredSecret,
-};
-use crate::record::{LoadedRecord, WritableRecord};
+use crate::ports::{Backend, Detail, Observation, ServedKinds, StoredSecret};
+use crate::record::parts;
 use crate::report::Release;
-use crate::request::RepairRequest;
-use crate::run::empty_record;
+use crate::run::Run;
 
-/// The id of a lock that cannot be read.
-const UNREADABLE: &str = "unreadable";
-
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
-    /// Waits for the lock, as far as it can be read; of one that cannot, its age is known.
-    pub(super) async fn turn_for_repair(
-        &self,
-        release: &Release,
-        request: &RepairRequest,
-        frontend: Frontend<'_>,
-    ) -> Result<WritableRecord, Failure> {
-        let load = async || {
-            let (stored, warnings) = self.stored(release).await?;
-            let loaded = stored.map(|stored| {
-                let mut record = empty_record(release);
-                record.lock = lock(&salvage(&parts(&stored)));
-                LoadedRecord {
-                    stored,
-                    record,
-                    warnings: Vec::new(),
-                }
-            });
-            Ok((loaded, warnings))
-        };
-        let patience = request.lock_timeout;
-        self.turn_by(release, patience, frontend, load).await
-    }
-
+impl<B: Backend> Run<'_, B> {
     /// The repaired record, and what could not be looked at.
     pub(super) async fn repaired(
         &self,
         release: &Release,
-        turn: &WritableRecord,
+        stored: Option<&StoredSecret>,
         served: &ServedKinds,
     ) -> Result<(Repaired, Vec<String>), Failure> {
-        let stored = turn.loaded.as_ref().map(|loaded| &loaded.stored);
-        let mut salvaged = stored.map(|stored| salvage(&parts(stored)));
+        let mut salvaged = stored.map(|stored| salvage(&parts(&stored.content)));
         writable(stored, salvaged.as_ref())?;
         let found: LabelledObjects = self.labelled(release, served).await?;
         let mut warnings = found.warnings.clone();
@@ -98,45 +66,19 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 
     async fn looks(&self, doubtful: &[Identity]) -> HashMap<Identity, UnlabelledState> {
-        let found = self.cluster.look(doubtful, Detail::Metadata).await;
+        let found = self.backend.look(doubtful, Detail::Metadata).await;
         found
             .into_iter()
             .map(|(identity, found)| {
                 let look = match found {
-                    Found::Absent => UnlabelledState::Absent,
-                    Found::Present(_) => UnlabelledState::Foreign,
-                    Found::Failed(_) => UnlabelledState::Unknown,
+                    Observation::Absent => UnlabelledState::Absent,
+                    Observation::Present(_) => UnlabelledState::Foreign,
+                    Observation::Failed(_) => UnlabelledState::Unknown,
                 };
                 (identity, look)
             })
             .collect()
     }
-}
-
-fn parts(stored: &StoredSecret) -> SecretParts {
-    let content = &stored.content;
-    SecretParts {
-        data: content.data.clone(),
-        labels: content.labels.clone(),
-        annotations: content.annotations.clone(),
-    }
-}
-
-/// The lock that is there. Somebody may be at work under one that cannot be read, too.
-fn lock(salvaged: &Salvaged) -> Option<Lock> {
-    let unreadable = salvaged.lock_damaged.then(|| Lock {
-        id: UNREADABLE.to_owned(),
-        holder: "somebody whose lock cannot be read".to_owned(),
-        host: "an unknown host".to_owned(),
-        pid: 0,
-        boot: None,
-        pid_namespace: None,
-        command: String::new(),
-        since: String::new(),
-        beat: 0,
-        extra: Extra::default(),
-    });
-    salvaged.lock.clone().or(unreadable)
 }
 
 /// A record that is going away, or that another version wrote, is not this one's to repair.
@@ -147,7 +89,7 @@ fn writable(stored: Option<&StoredSecret>, salvaged: Option<&Salvaged>) -> Resul
     let (name, namespace) = (&stored.content.name, &stored.content.namespace);
     if stored.terminating {
         let message = format!("Secret/{name} in namespace {namespace} is being deleted");
-        return Err(Failure::new(FailureKind::Refused, message).hint("try again when it is gone"));
+        return Err(Failure::refused(message).remedy("try again when it is gone"));
     }
     match salvaged.and_then(|salvaged| salvaged.foreign.as_ref()) {
         None => Ok(()),
@@ -158,7 +100,7 @@ fn writable(stored: Option<&StoredSecret>, salvaged: Option<&Salvaged>) -> Resul
                  ({version}, kind {kind}): this one may not write it"
             ),
         )
-        .hint("use the version of opm that wrote it, or a newer one")),
+        .remedy("use the version of opm that wrote it, or a newer one")),
     }
 }
 

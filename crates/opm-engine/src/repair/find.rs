@@ -4,15 +4,15 @@ use opm_core::labels;
 use opm_core::name::ReleaseName;
 
 use crate::delete::LabelLookup;
-use crate::engine::Engine;
-use crate::failure::{Failure, FailureKind};
-use crate::ports::{Clock, Cluster, ErrorKind, SecretStore, ServedKinds, StoredSecret};
+use crate::failure::{Failure, FailureKind, Remedy};
+use crate::ports::{ApiErrorKind, Backend, ServedKinds, StoredSecret};
 use crate::report::Release;
 use crate::request::{ReleaseRef, RepairRequest};
+use crate::run::Run;
 
 const RECORD: (&str, &str) = (labels::COMPONENT, labels::COMPONENT_RECORD);
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// By a module's directory, that follows from the names alone. Else by its Secret, by its
     /// record Secrets, and by the labels of its objects, in this order.
     pub(super) async fn find_lost(
@@ -37,7 +37,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 let failure = nothing_left(&reference.to_string(), namespace.as_str());
                 let ids = sharing.iter();
                 Err(ids.fold(failure, |failure, id| {
-                    failure.hint(format!(
+                    failure.remedy(format!(
                         "release {id} shares objects under that name: name it by its id"
                     ))
                 }))
@@ -53,9 +53,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         };
         let namespace = &request.namespace;
         let selector = [(label, value.as_str()), RECORD];
-        let found = match self.secrets.list(Some(namespace.as_str()), &selector).await {
+        let found = match self
+            .backend
+            .list_secrets(Some(namespace.as_str()), &selector)
+            .await
+        {
             Ok(found) => found,
-            Err(error) if error.kind == ErrorKind::Forbidden => return Ok(None),
+            Err(error) if error.kind == ApiErrorKind::Forbidden => return Ok(None),
             Err(error) => {
                 let what = format!("cannot look for records in namespace {namespace}");
                 return Err(Failure::before_writing(&what, &error));
@@ -75,7 +79,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             "{value} names more than one release in namespace {namespace}: ids {}",
             ids.join(", ")
         );
-        Err(Failure::new(FailureKind::Refused, message).hint("name the release by its id"))
+        Err(Failure::refused(message).remedy(Remedy::NameById))
     }
 }
 
@@ -97,6 +101,5 @@ pub(super) fn nothing_left(name: &str, namespace: &str) -> Failure {
         "nothing is left of a release {name} in namespace {namespace}: no record, and no object \
          with its labels"
     );
-    Failure::new(FailureKind::NotFound, message)
-        .hint("`opm mod list -A` shows all releases; -n names another namespace")
+    Failure::new(FailureKind::NotFound, message).remedy(Remedy::ListReleasesOrNamespace)
 }

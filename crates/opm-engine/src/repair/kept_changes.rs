@@ -7,12 +7,11 @@ use opm_core::digest::{ManifestDigest, ObjectHash};
 use opm_core::ids::ChangeId;
 use opm_core::record::{Body, Change, PartLocation, RecordPart, RecordRef, decode_change};
 
-use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::ports::{Clock, Cluster, SecretStore, StoredSecret};
+use crate::ports::{Backend, StoredSecret};
 use crate::record::{CHANGE_ANNOTATION, CHANGE_KEY, RecordSecretScope, unpacked};
 use crate::report::Release;
-use crate::run::empty_record;
+use crate::run::Run;
 
 /// One change, as its record Secrets hold it.
 #[derive(Default)]
@@ -22,7 +21,7 @@ struct ChangePieces {
     change: Option<Vec<u8>>,
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// All changes that can be had, in no order.
     pub(super) async fn kept_changes(
         &self,
@@ -31,12 +30,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     ) -> Result<Vec<Change>, Failure> {
         let what = format!("cannot read the records of release {}", release.name);
         let failed = |error| Failure::before_writing(&what, &error);
-        let nothing = empty_record(release);
+        let nothing = release.empty_record();
         let existing = self.record_secrets(release, &nothing, RecordSecretScope::All);
         let mut by_change: BTreeMap<String, BTreeMap<u8, StoredSecret>> = BTreeMap::new();
         for secret in existing.await.map_err(failed)? {
             let name = secret.name();
-            let stored = self.secrets.get(release.namespace.as_str(), name).await;
+            let stored = self
+                .backend
+                .get_secret(release.namespace.as_str(), name)
+                .await;
             let Some(stored) = stored.map_err(failed)? else {
                 continue;
             };

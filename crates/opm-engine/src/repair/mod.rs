@@ -14,15 +14,12 @@ use opm_core::identity::Identity;
 use opm_core::record::Finding;
 use opm_core::repair::{FoundObject, RecoveredChange, Repaired};
 
-use crate::engine::Engine;
-use crate::failure::{Failure, FailureKind};
-use crate::ports::{Answer, Clock, Cluster, Frontend, Question, SecretStore, StoredSecret};
+use crate::failure::{Failure, Remedy};
+use crate::ports::{Answer, Backend, Question, ServedKinds, StoredSecret};
+use crate::record::{Attempt, Reading, RecordWriter, WritableRecord};
 use crate::report::{Release, TrackedObject};
 use crate::request::RepairRequest;
-use crate::run::{kept, pending};
-
-/// How often everything starts over because somebody else wrote the record first.
-const ATTEMPTS: usize = 5;
+use crate::run::Run;
 
 /// How the release's Secret was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,54 +63,68 @@ pub struct RepairReport {
     pub warnings: Vec<String>,
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Rebuilds a release's record, after showing what it found.
-    pub async fn repair(
-        &self,
-        request: &RepairRequest,
-        frontend: Frontend<'_>,
-    ) -> Result<RepairReport, Failure> {
+    pub(crate) async fn repair(&self, request: &RepairRequest) -> Result<RepairReport, Failure> {
         let served = self.discover().await?;
         let release = self.find_lost(request, &served).await?;
-        let mut confirmed = false;
-        for _ in 0..ATTEMPTS {
-            let turn = self.turn_for_repair(&release, request, frontend).await?;
-            let (repaired, warnings) = self.repaired(&release, &turn, &served).await?;
-            let stored = turn.loaded.as_ref().map(|loaded| &loaded.stored);
-            let mut report = self.told(&release, stored, &repaired, request);
-            report.warnings.extend(turn.warnings.iter().cloned());
-            report.warnings.extend(warnings);
-            if !report.needed || request.dry_run {
-                return Ok(report);
-            }
-            if !confirmed {
-                confirm(&report, frontend).await?;
-                confirmed = true;
-            }
-            let warnings = &mut report.warnings;
-            let written = self.write_repaired(&release, turn, repaired, warnings);
-            if let Some(record) = written.await? {
-                report.pending = pending(&record);
-                report.kept = kept(&record);
-                report.warnings.extend(self.cluster.take_warnings());
-                return Ok(report);
-            }
-        }
-        Err(Failure::overtaken(&release.name))
+        let mut repair = Repair {
+            run: self,
+            request,
+            release: release.clone(),
+            served,
+            confirmed: false,
+        };
+        self.write_release(&release, request.lock_timeout, &mut repair)
+            .await
     }
+}
 
-    fn told(
-        &self,
-        release: &Release,
-        stored: Option<&StoredSecret>,
-        repaired: &Repaired,
-        request: &RepairRequest,
-    ) -> RepairReport {
+struct Repair<'a, B> {
+    run: &'a Run<'a, B>,
+    request: &'a RepairRequest,
+    release: Release,
+    served: ServedKinds,
+    confirmed: bool,
+}
+
+impl<B: Backend> RecordWriter for Repair<'_, B> {
+    type Output = RepairReport;
+    const READING: Reading = Reading::LockOnly;
+
+    async fn attempt(&mut self, record: WritableRecord) -> Result<Attempt<RepairReport>, Failure> {
+        let (run, release) = (self.run, &self.release);
+        let stored = record.loaded.as_ref().map(|loaded| &loaded.stored);
+        let (repaired, warnings) = run.repaired(release, stored, &self.served).await?;
+        let mut report = self.report(stored, &repaired);
+        report.warnings.extend(record.warnings.iter().cloned());
+        report.warnings.extend(warnings);
+        if !report.needed || self.request.dry_run {
+            return Ok(Attempt::Done(report));
+        }
+        if !self.confirmed {
+            self.confirm(&report).await?;
+            self.confirmed = true;
+        }
+        let warnings = &mut report.warnings;
+        let written = run.write_repaired(release, record, repaired, warnings);
+        let Some(record) = written.await? else {
+            return Ok(Attempt::Again);
+        };
+        report.pending = TrackedObject::all_pending(&record);
+        report.kept = TrackedObject::all_kept(&record);
+        report.warnings.extend(run.backend.take_warnings());
+        Ok(Attempt::Done(report))
+    }
+}
+
+impl<B: Backend> Repair<'_, B> {
+    fn report(&self, stored: Option<&StoredSecret>, repaired: &Repaired) -> RepairReport {
         let faults = stored.map(write::faults).unwrap_or_default();
         let needed = repaired.changed || !faults.is_empty();
         RepairReport {
-            release: release.clone(),
-            dry_run: request.dry_run,
+            release: self.release.clone(),
+            dry_run: self.request.dry_run,
             secret: match stored {
                 None => SecretState::Missing,
                 Some(_) if repaired.findings.is_empty() && faults.is_empty() => SecretState::Whole,
@@ -126,26 +137,23 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             lost: repaired.lost.clone(),
             objects: repaired.taken.clone(),
             foreign: repaired.foreign.clone(),
-            pending: pending(&repaired.record),
-            kept: kept(&repaired.record),
+            pending: TrackedObject::all_pending(&repaired.record),
+            kept: TrackedObject::all_kept(&repaired.record),
             warnings: Vec::new(),
         }
     }
-}
 
-async fn confirm(report: &RepairReport, frontend: Frontend<'_>) -> Result<(), Failure> {
-    let release = &report.release.name;
-    let question = Question::Repair(Box::new(report.clone()));
-    match frontend.prompt.ask(&question).await {
-        Answer::Yes => Ok(()),
-        Answer::No => {
-            let message = "declined: the record stays as it is";
-            Err(Failure::new(FailureKind::Refused, message))
-        }
-        Answer::CannotAsk => {
-            let message = format!("repairing the record of release {release} has to be confirmed");
-            Err(Failure::new(FailureKind::Refused, message)
-                .hint("--yes confirms it; --dry-run shows what it would write"))
+    async fn confirm(&self, report: &RepairReport) -> Result<(), Failure> {
+        let release = &report.release.name;
+        let question = Question::Repair(Box::new(report.clone()));
+        match self.run.ask(&question).await {
+            Answer::Yes => Ok(()),
+            Answer::No => Err(Failure::refused("declined: the record stays as it is")),
+            Answer::CannotAsk => {
+                let message =
+                    format!("repairing the record of release {release} has to be confirmed");
+                Err(Failure::refused(message).remedy(Remedy::ConfirmOrDryRun))
+            }
         }
     }
 }

@@ -3,16 +3,15 @@
 use std::collections::HashMap;
 
 use opm_core::identity::Identity;
-use opm_core::protocol::begin;
 use opm_core::record::size::Records;
 use opm_core::record::{LogResult, RELEASE_TYPE, Record};
 use opm_core::repair::Repaired;
 
-use crate::engine::Engine;
-use crate::failure::{Failure, FailureKind};
-use crate::ports::{Clock, Cluster, RemoveOutcome, SecretStore, StoredSecret};
-use crate::record::{LoadedRecord, RecordSecretScope, WritableRecord, WriteError, unswept};
+use crate::failure::Failure;
+use crate::ports::{Backend, RemoveOutcome, StoredSecret};
+use crate::record::{Beginning, LockedRun, RecordSecretScope, WritableRecord, unswept};
 use crate::report::Release;
+use crate::run::Run;
 
 /// What is wrong with a Secret as such, and cannot be changed in place.
 pub(super) fn faults(stored: &StoredSecret) -> Vec<String> {
@@ -29,13 +28,13 @@ pub(super) fn faults(stored: &StoredSecret) -> Vec<String> {
     faults
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Writes the record with this run's lock in it, then without. None if somebody else wrote
     /// it meanwhile.
     pub(super) async fn write_repaired(
         &self,
         release: &Release,
-        turn: WritableRecord,
+        record: WritableRecord,
         repaired: Repaired,
         warnings: &mut Vec<String>,
     ) -> Result<Option<Record>, Failure> {
@@ -43,18 +42,14 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             loaded,
             acquisition,
             ..
-        } = turn;
+        } = record;
         let mut record = repaired.record;
-        let lock = loaded
+        record.lock = loaded
             .as_ref()
             .and_then(|loaded| loaded.record.lock.clone());
-        record.lock = lock;
         let nothing = |_: &Identity| false;
         let checked = self.plan_maintenance(release, &record, nothing).await?;
-        let run = self.run("repair", None, None).await;
-        let Ok(locked) = begin(record.clone(), acquisition, checked, run) else {
-            return Ok(None);
-        };
+        let start = self.start("repair", None, None).await;
         let stored = match loaded.map(|loaded| loaded.stored) {
             Some(stored) if !faults(&stored).is_empty() => match self.make_way(&stored).await? {
                 RemoveOutcome::Gone => None,
@@ -62,35 +57,30 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             },
             stored => stored,
         };
-        let loaded = stored.map(|stored| LoadedRecord {
-            stored,
+        let beginning = Beginning {
             record,
-            warnings: Vec::new(),
-        });
-        let guard = self.take_lock(release, loaded.as_ref(), &locked, Records::Used);
-        let (Some(guard), Ok(applied)) = (guard.await?, locked.finish(&HashMap::new())) else {
+            stored,
+            acquisition,
+            checked,
+            start,
+            records: Records::Used,
+        };
+        let Some(LockedRun { locked, guard }) = self.begin(release, beginning).await? else {
+            return Ok(None);
+        };
+        let Ok(applied) = locked.finish(&HashMap::new()) else {
             return Ok(None);
         };
         let reconciled = applied.reconcile(&HashMap::new(), self.server_now());
         let record = reconciled.release(&self.ended(LogResult::Succeeded, None, &[]));
-        match self.write(&guard, record.clone()).await {
-            Ok(()) => {
-                let stored = guard.record().await;
-                self.sweep_after_repair(release, &stored, warnings).await;
-                Ok(Some(record))
-            }
-            Err(WriteError::Lost) => Err(Failure::new(
-                FailureKind::LockLost,
-                "the release's lock was lost after the record was repaired",
-            )),
-            Err(WriteError::Api(error)) => Err(Failure::new(
-                FailureKind::Failed,
-                format!(
-                    "the repaired record is written, but its lock could not be released: {error}"
-                ),
-            )
-            .hint("the lock expires by itself")),
-        }
+        let written = self.write(&guard, record.clone()).await;
+        written.map_err(|error| {
+            let what = "the repaired record is written, but its lock could not be released";
+            Failure::unwritten(error, what).remedy("the lock expires by itself")
+        })?;
+        let stored = guard.record().await;
+        self.sweep_after_repair(release, &stored, warnings).await;
+        Ok(Some(record))
     }
 
     /// Record Secrets that the repaired record does not name belonged to the lost one.
@@ -104,7 +94,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             .record_secrets(release, stored, RecordSecretScope::All)
             .await
         {
-            Ok(existing) => self.sweep(release, &existing, stored).await,
+            Ok(existing) => self.sweep(release, &existing, stored, self.permit()).await,
             Err(error) => Err(error),
         };
         warnings.extend(swept.err().map(|error| unswept(&error)));
@@ -115,13 +105,13 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     async fn make_way(&self, stored: &StoredSecret) -> Result<RemoveOutcome, Failure> {
         let content = &stored.content;
         let removed = self
-            .secrets
-            .remove(
+            .backend
+            .remove_secret(
                 &content.namespace,
                 &content.name,
                 &stored.uid,
                 Some(&stored.resource_version),
-                &self.gate,
+                self.permit(),
             )
             .await;
         removed.map_err(|error| {

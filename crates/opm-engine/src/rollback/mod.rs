@@ -14,60 +14,43 @@ use opm_core::event::Event;
 use opm_core::history::{TargetReason, default_target};
 use opm_core::record::{Change, Record};
 
-use crate::apply::{ApplyEnd, ApplyMode, ApplySource, ApplyTask, Reapply};
-use crate::engine::Engine;
-use crate::failure::{Failure, FailureKind};
+use self::data::VolumeData;
+use crate::apply::{ApplyMode, ApplySource, ApplyTask, Reapply};
+use crate::failure::{Failure, Remedy};
 use crate::history::{RestoredChange, RestoredChangeError, find_change, readable, values_of};
-use crate::maintenance::no_release;
-use crate::ports::{Clock, Cluster, Frontend, RenderRequest, Renderer, SecretStore};
+use crate::ports::{Backend, RenderRequest, Renderer};
 use crate::record::ManifestsError;
 use crate::report::{Release, Report};
 use crate::request::RollbackRequest;
+use crate::run::Run;
 
 /// A rollback, and who can render a module again.
 pub(crate) struct Rollback<'a> {
     request: &'a RollbackRequest,
     renderer: &'a dyn Renderer,
-    frontend: Frontend<'a>,
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Applies a change of the history again.
-    pub async fn rollback(
+    pub(crate) async fn rollback(
         &self,
         request: &RollbackRequest,
         renderer: &dyn Renderer,
-        frontend: Frontend<'_>,
     ) -> Result<Report, Failure> {
         let release = self.existing(&request.release, &request.namespace).await?;
-        let rollback = Rollback {
-            request,
-            renderer,
-            frontend,
-        };
-        if request.options.dry_run {
-            return self.rehearse_rollback(&release, &rollback).await;
-        }
+        let rollback = Rollback { request, renderer };
         let source = ApplySource::History(&rollback);
-        let patience = request.options.lock_timeout;
-        let ApplyEnd { result, .. } = self
-            .apply_from(&release, &source, patience, frontend)
-            .await?;
-        result
-    }
-
-    async fn rehearse_rollback(
-        &self,
-        release: &Release,
-        rollback: &Rollback<'_>,
-    ) -> Result<Report, Failure> {
-        let (loaded, _) = self.load(release).await?;
-        let record = loaded.as_ref().map(|loaded| &loaded.record);
-        let task = self.rollback_task(rollback, release, record).await?;
-        let mut report = self.apply(&task.request, rollback.frontend).await?;
-        report.warnings.extend(task.warnings);
-        report.warnings.extend(data::of_report(&report).warnings());
-        Ok(report)
+        if request.options.dry_run {
+            let rehearsed = self.rehearse(&release, &source).await?;
+            let mut report = rehearsed.into_report()?;
+            report
+                .warnings
+                .extend(VolumeData::of_report(&report).warnings());
+            return Ok(report);
+        }
+        let lock_timeout = request.options.lock_timeout;
+        let ended = self.apply_from(&release, &source, lock_timeout).await?;
+        ended.result
     }
 
     /// What to apply: decided from the record as it stands.
@@ -78,26 +61,23 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         record: Option<&Record>,
     ) -> Result<ApplyTask<'static>, Failure> {
         let Some(record) = record else {
-            return Err(no_release(
-                release.name.as_str(),
-                release.namespace.as_str(),
-            ));
+            return Err(Failure::gone(release));
         };
         let (change, why) = target(record, rollback.request.revision.as_deref())?;
-        rollback.frontend.events.emit(Event::GoingBack {
+        self.emit(Event::GoingBack {
             change: change.id.clone(),
             why,
         });
         let change = &self.whole_change(release, change).await?;
-        let state = self.recover(rollback, release, change).await?;
+        let restored = self.recover(rollback, release, change).await?;
         Ok(ApplyTask {
             warnings: differing_features(change, &self.settings.features),
-            course: ApplyMode {
-                again: Some(Reapply::of(change)),
+            mode: ApplyMode {
+                reapply: Some(Reapply::of(change)),
                 asks_about_data: true,
                 ..ApplyMode::default()
             },
-            request: Cow::Owned(rollback.request.applying(state, release)),
+            request: Cow::Owned(rollback.request.applying(restored, release)),
         })
     }
 
@@ -108,8 +88,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         release: &Release,
         change: &Change,
     ) -> Result<RestoredChange, Failure> {
-        let error = match self.state_of(release, change).await {
-            Ok(state) => return Ok(state),
+        let error = match self.restored(release, change).await {
+            Ok(restored) => return Ok(restored),
             Err(error) => error,
         };
         let mut failure = error.failure(&change.id);
@@ -129,8 +109,11 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             release: release.name.clone(),
             namespace: release.namespace.clone(),
         };
-        let cancel = tokio_util::sync::CancellationToken::new();
-        match rollback.renderer.render(&request, &cancel).await {
+        let rendered = rollback
+            .renderer
+            .render(&request, &self.caller.cancel)
+            .await;
+        match rendered {
             Ok(rendered) => Ok(RestoredChange {
                 change: change.clone(),
                 rendered,
@@ -140,7 +123,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                     "{}; and its module cannot be rendered again: {why}",
                     failure.message
                 );
-                Err(failure.hint("if its directory is at hand, name that instead of the release"))
+                Err(failure.remedy(Remedy::NameDirectoryToRender))
             }
         }
     }
@@ -158,8 +141,7 @@ fn target<'a>(record: &'a Record, revision: Option<&str>) -> Result<(&'a Change,
                 "the current change is the only one in the history, and the last deployment succeeded"
             }
         };
-        return Err(Failure::new(FailureKind::Refused, message)
-            .hint("--revision names a change; `opm mod history` shows them"));
+        return Err(Failure::refused(message).remedy(Remedy::NameRevision));
     };
     let why = match reason {
         TargetReason::LastFailed { command, result } => format!(

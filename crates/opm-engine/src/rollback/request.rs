@@ -22,16 +22,15 @@ pub struct RollbackRequest {
 
 impl RollbackRequest {
     /// The apply that this comes to.
-    pub(crate) fn applying(&self, state: RestoredChange, release: &Release) -> ApplyRequest {
+    pub(crate) fn applying(&self, restored: RestoredChange, release: &Release) -> ApplyRequest {
         ApplyRequest {
-            selection: Some(state.selection()),
-            rendered: state.rendered,
-            name: release.name.clone(),
-            namespace: release.namespace.clone(),
-            create_namespace: false,
-            atomic: false,
-            record: true,
+            selection: Some(restored.selection()),
             options: self.options.clone(),
+            ..ApplyRequest::new(
+                restored.rendered,
+                release.name.clone(),
+                release.namespace.clone(),
+            )
         }
     }
 }

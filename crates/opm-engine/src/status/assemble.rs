@@ -3,9 +3,10 @@
 
 use opm_core::health::HealthState;
 use opm_core::identity::Identity;
-use opm_core::status::{Presence, Sight, by_component, judge, overall};
+use opm_core::status::{Presence, by_component, judge, overall};
 
 use super::{Status, StatusInputs, TrackedStatus};
+use crate::ports::Observation;
 use crate::report::TrackedObject;
 
 impl StatusInputs {
@@ -53,10 +54,10 @@ impl StatusInputs {
     }
 
     fn exists(&self, identity: &Identity) -> Option<bool> {
-        match self.seen.sights.get(identity)? {
-            Sight::Present { .. } => Some(true),
-            Sight::Absent => Some(false),
-            Sight::Hidden(_) => None,
+        match self.seen.objects.get(identity)? {
+            Observation::Present(_) => Some(true),
+            Observation::Absent => Some(false),
+            Observation::Failed(_) => None,
         }
     }
 }

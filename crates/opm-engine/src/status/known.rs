@@ -10,15 +10,13 @@ use opm_core::record::{Change, LogEntry, LogResult, ModuleRef, Stored};
 
 use super::{InventorySource, LockStatus};
 use crate::delete::LabelLookup;
-use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::maintenance::no_release;
 use crate::observe::entry;
-use crate::ports::{Clock, Cluster, SecretStore, ServedKinds};
+use crate::ports::{Backend, ServedKinds};
 use crate::record::{ReadRecord, RecordLookup};
 use crate::report::{Release, TrackedObject};
 use crate::request::StatusRequest;
-use crate::run::{tracked_kept, tracked_pending};
+use crate::run::Run;
 
 /// A release, as its record or the labels of its objects tell it.
 pub(super) struct KnownRelease {
@@ -40,7 +38,7 @@ pub(super) struct KnownRelease {
     pub(super) warnings: Vec<String>,
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// What is known of the release that a request names.
     pub(super) async fn known(
         &self,
@@ -48,7 +46,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         served: &ServedKinds,
     ) -> Result<KnownRelease, Failure> {
         let (reference, namespace) = (&request.release, &request.namespace);
-        let missing = || no_release(&reference.to_string(), namespace.as_str());
+        let missing = || Failure::no_release(reference, namespace);
         let release = match self.find(reference, namespace).await? {
             Some(release) => release,
             None => match self.find_by_labels(reference, namespace, served).await? {
@@ -56,20 +54,20 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 LabelLookup::Unknown(_) => return Err(missing()),
             },
         };
-        let (look_up_record, mut warnings) = self.look_up_record(&release).await?;
-        match look_up_record {
+        let (found, mut warnings) = self.look_up_record(&release).await?;
+        match found {
             RecordLookup::Seen(read) => Ok(self.recorded(release, &read, warnings)),
             RecordLookup::Damaged { secret, why } => {
                 warnings.push(format!(
-                    "Secret/{secret}: {why}; its objects were found by their labels; \
-                     `opm mod repair` rebuilds the record"
+                    "Secret/{secret}: {why}; its objects were found by their labels; a repair \
+                     rebuilds the record"
                 ));
                 self.labelled_objects(release, served, warnings).await
             }
             RecordLookup::Absent => {
                 warnings.push(
-                    "the release has no record: its objects were found by their labels; \
-                     `opm mod repair` rebuilds the record"
+                    "the release has no record: its objects were found by their labels; a repair \
+                     rebuilds the record"
                         .to_owned(),
                 );
                 let known = self.labelled_objects(release, served, warnings).await?;
@@ -116,8 +114,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         KnownRelease {
             module: change.as_ref().map(|change| change.module.clone()),
             last_transition_time: read.metadata().last_transition_time.clone(),
-            pending: pending.counted().map(tracked_pending).collect(),
-            kept: kept.iter().map(tracked_kept).collect(),
+            pending: pending.counted().map(TrackedObject::from).collect(),
+            kept: kept.iter().map(TrackedObject::from).collect(),
             lock: self.lock_seen(read),
             version: Some(read.secret.resource_version.clone()),
             source: InventorySource::Inventory,

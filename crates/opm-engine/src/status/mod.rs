@@ -18,11 +18,11 @@ use opm_core::health::HealthState;
 use opm_core::record::{Lock, ModuleRef};
 pub use opm_core::status::{ComponentStatus, ObjectStatus, Presence};
 
-use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::ports::{Clock, Cluster, SecretStore};
+use crate::ports::Backend;
 use crate::report::{Release, TrackedObject};
 use crate::request::StatusRequest;
+use crate::run::Run;
 
 pub use watch::StatusObserver;
 
@@ -119,9 +119,9 @@ struct StatusInputs {
     warnings: Vec<String>,
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// How a release stands.
-    pub async fn status(&self, request: &StatusRequest) -> Result<Status, Failure> {
+    pub(crate) async fn status(&self, request: &StatusRequest) -> Result<Status, Failure> {
         Ok(self.gather(request).await?.assemble())
     }
 

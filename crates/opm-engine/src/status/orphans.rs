@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use futures::stream::{self, StreamExt};
+use futures::StreamExt as _;
 use opm_core::entry::Entry;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::{labels, status};
@@ -11,12 +11,13 @@ use serde_json::{Map, Value};
 
 use super::InventorySource;
 use super::known::KnownRelease;
-use crate::engine::Engine;
+use crate::concurrently::concurrently;
 use crate::failure::Failure;
 use crate::observe::{CONCURRENT_LISTS, entry, was_applied};
-use crate::ports::{ApiError, Clock, Cluster, Detail, ErrorKind, SecretStore, ServedKinds};
+use crate::ports::{ApiError, ApiErrorKind, Backend, Detail, ServedKinds};
+use crate::run::Run;
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Finds them: everywhere and in all kinds, or where the release's changes have put objects.
     /// Also says where it could not look.
     pub(super) async fn find_orphans(
@@ -55,19 +56,18 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             let kind = served.kinds.get(kind);
             kind.is_some_and(|kind| kind.listable && kind.deletable)
         });
-        let lists: Vec<Result<_, ApiError>> = stream::iter(served)
-            .map(|(kind, namespace)| {
-                self.cluster
-                    .list(kind, namespace.as_deref(), Some(label), Detail::Metadata)
-            })
-            .buffer_unordered(CONCURRENT_LISTS)
-            .collect()
-            .await;
+        let served: Vec<_> = served.collect();
+        let lists = concurrently(CONCURRENT_LISTS, served.len(), |at| {
+            let (kind, namespace) = served[at];
+            self.backend
+                .list(kind, namespace.as_deref(), Some(label), Detail::Metadata)
+        });
+        let lists: Vec<Result<_, ApiError>> = lists.collect().await;
         let (mut objects, mut warnings) = (Vec::new(), Vec::new());
         for listed in lists {
             match listed {
                 Ok(found) => objects.extend(found.into_iter().filter(was_applied)),
-                Err(error) if error.kind == ErrorKind::Forbidden => {}
+                Err(error) if error.kind == ApiErrorKind::Forbidden => {}
                 Err(error) => warnings.push(format!("orphans could not be looked for: {error}")),
             }
         }

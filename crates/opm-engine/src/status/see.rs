@@ -6,16 +6,17 @@
 
 use std::collections::BTreeMap;
 
-use futures::stream::{self, StreamExt};
+use futures::StreamExt as _;
 use opm_core::health;
 use opm_core::identity::Identity;
-use opm_core::status::{ObjectEvidence, Sight, is_suspect};
+use opm_core::status::{ObjectEvidence, ReadObject, is_suspect};
 use serde_json::{Map, Value};
 
 use super::known::KnownRelease;
-use crate::engine::Engine;
-use crate::ports::{Clock, Cluster, Detail, Found, SecretStore};
+use crate::concurrently::concurrently;
+use crate::ports::{Backend, Detail, Observation};
 use crate::record::ManifestsError;
+use crate::run::Run;
 
 /// How many workloads are asked for their pods, and how many at a time.
 const EXPLAINED: usize = 32;
@@ -27,7 +28,7 @@ pub(super) type ObjectMap = BTreeMap<Identity, Map<String, Value>>;
 /// What was seen of a release.
 #[derive(Default)]
 pub(super) struct ReleaseObservations {
-    pub(super) sights: BTreeMap<Identity, Sight>,
+    pub(super) objects: BTreeMap<Identity, Observation<ReadObject>>,
     /// What was applied; empty if that was not kept.
     pub(super) applied: ObjectMap,
     pub(super) pods: BTreeMap<Identity, Vec<Map<String, Value>>>,
@@ -43,21 +44,21 @@ impl ReleaseObservations {
     ) -> ObjectEvidence<'a> {
         ObjectEvidence {
             release: &known.release.id,
-            sight: self.sights.get(identity),
+            observation: self.objects.get(identity),
             applied: self.applied.get(identity),
             pods: self.pods.get(identity).map(Vec::as_slice),
         }
     }
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Looks at everything that a release tracks.
     pub(super) async fn see(&self, known: &KnownRelease) -> ReleaseObservations {
         let wanted: Vec<Identity> = known.tracked.iter().cloned().collect();
-        let (sights, applied) = futures::join!(self.sights(&wanted), self.applied(known));
+        let (objects, applied) = futures::join!(self.observe_objects(&wanted), self.applied(known));
         let (applied, warnings) = applied;
         let mut seen = ReleaseObservations {
-            sights,
+            objects,
             applied,
             warnings,
             ..ReleaseObservations::default()
@@ -67,21 +68,22 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 
     /// What there is of these objects.
-    pub(crate) async fn sights(&self, wanted: &[Identity]) -> BTreeMap<Identity, Sight> {
+    pub(crate) async fn observe_objects(
+        &self,
+        wanted: &[Identity],
+    ) -> BTreeMap<Identity, Observation<ReadObject>> {
         let (light, whole): (Vec<Identity>, Vec<Identity>) = wanted
             .iter()
             .cloned()
             .partition(|identity| health::says_nothing(&identity.group_kind));
         let (light, whole) = futures::join!(
-            self.cluster.look(&light, Detail::Metadata),
-            self.cluster.look(&whole, Detail::Whole)
+            self.backend.look(&light, Detail::Metadata),
+            self.backend.look(&whole, Detail::Whole)
         );
         let light = light
             .into_iter()
-            .map(|(id, found)| (id, sight(found, false)));
-        let whole = whole
-            .into_iter()
-            .map(|(id, found)| (id, sight(found, true)));
+            .map(|(id, found)| (id, read(found, false)));
+        let whole = whole.into_iter().map(|(id, found)| (id, read(found, true)));
         light.chain(whole).collect()
     }
 
@@ -113,19 +115,19 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     ) {
         let suspects: Vec<Identity> = which
             .iter()
-            .filter(|id| match seen.sights.get(*id) {
-                Some(Sight::Present {
+            .filter(|id| match seen.objects.get(*id) {
+                Some(Observation::Present(ReadObject {
                     object,
                     whole: false,
-                }) => is_suspect(object, seen.evidence(known, id)),
+                })) => is_suspect(object, seen.evidence(known, id)),
                 _ => false,
             })
             .cloned()
             .collect();
-        for (identity, found) in self.cluster.look(&suspects, Detail::Whole).await {
+        for (identity, found) in self.backend.look(&suspects, Detail::Whole).await {
             // One that may not be read stays as it was seen.
-            if !matches!(found, Found::Failed(_)) {
-                seen.sights.insert(identity, sight(found, true));
+            if !matches!(found, Observation::Failed(_)) {
+                seen.objects.insert(identity, read(found, true));
             }
         }
         for identity in which {
@@ -133,14 +135,15 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         }
         let unready: Vec<(Identity, Map<String, Value>)> = which
             .iter()
-            .filter_map(|id| Some((id.clone(), unready_workload(id, seen.sights.get(id)?)?)))
+            .filter_map(|id| Some((id.clone(), unready_workload(id, seen.objects.get(id)?)?)))
             .take(EXPLAINED)
             .collect();
-        let pods: Vec<_> = stream::iter(unready)
-            .map(|(id, workload)| async move { (id, self.cluster.pods_of(&workload).await) })
-            .buffer_unordered(CONCURRENT_PODS)
-            .collect()
-            .await;
+        let unready = &unready;
+        let pods = concurrently(CONCURRENT_PODS, unready.len(), |at| async move {
+            let (identity, workload) = &unready[at];
+            (identity.clone(), self.backend.pods_of(workload).await)
+        });
+        let pods: Vec<_> = pods.collect().await;
         for (identity, found) in pods {
             match found {
                 Ok(found) => {
@@ -155,20 +158,19 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     }
 }
 
-fn sight(found: Found, whole: bool) -> Sight {
-    match found {
-        Found::Absent => Sight::Absent,
-        Found::Present(object) => Sight::Present { object, whole },
-        Found::Failed(error) => Sight::Hidden(error.to_string()),
-    }
+fn read(found: Observation, whole: bool) -> Observation<ReadObject> {
+    found.map(|object| ReadObject { object, whole })
 }
 
 /// A workload whose pods can say why it is not ready.
-fn unready_workload(identity: &Identity, sight: &Sight) -> Option<Map<String, Value>> {
-    let Sight::Present {
+fn unready_workload(
+    identity: &Identity,
+    observation: &Observation<ReadObject>,
+) -> Option<Map<String, Value>> {
+    let Observation::Present(ReadObject {
         object,
         whole: true,
-    } = sight
+    }) = observation
     else {
         return None;
     };

@@ -10,14 +10,14 @@ use futures::channel::mpsc::{UnboundedReceiver, unbounded};
 use futures::future::{Either, select};
 use futures::{FutureExt as _, StreamExt as _, pin_mut};
 use opm_core::identity::{GroupKind, Identity};
-use opm_core::status::Sight;
+use opm_core::status::ReadObject;
 
 use super::{Status, StatusInputs};
-use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::metadata;
-use crate::ports::{ApiError, Clock, Cluster, ErrorKind, SecretStore, WatchEvent};
+use crate::ports::{ApiError, ApiErrorKind, Backend, Observation, WatchEvent};
 use crate::request::StatusRequest;
+use crate::run::Run;
 
 /// Changes that come within this time of each other are told as one.
 const SETTLE: Duration = Duration::from_millis(100);
@@ -43,34 +43,17 @@ enum WatchEnd {
     RecordChanged,
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
-    /// Tells how a release stands, now and whenever that changes, until the time is over or the
-    /// user interrupts. Answers with the last status.
-    pub async fn watch_status(
+impl<B: Backend> Run<'_, B> {
+    /// Tells how a release stands, now and whenever that changes, until the time is over.
+    pub(crate) async fn watch_status(
         &self,
         request: &StatusRequest,
         timeout: Option<Duration>,
         observer: &mut dyn StatusObserver,
     ) -> Result<Status, Failure> {
-        let watching = self.keep_watching(request, timeout, observer);
-        match self.unless_stopped(watching).await {
-            Ok(ended) => ended,
-            Err(_) => Err(Failure::new(
-                FailureKind::Interrupted,
-                "interrupted: no longer watching",
-            )),
-        }
-    }
-
-    async fn keep_watching(
-        &self,
-        request: &StatusRequest,
-        timeout: Option<Duration>,
-        observer: &mut dyn StatusObserver,
-    ) -> Result<Status, Failure> {
-        let begin = self.clock.monotonic();
+        let begin = self.backend.monotonic();
         let left = || {
-            let gone = self.clock.monotonic().0.saturating_sub(begin.0);
+            let gone = self.backend.monotonic().0.saturating_sub(begin.0);
             timeout.map_or(FOREVER, |timeout| timeout.saturating_sub(gone))
         };
         let mut last: Option<Status> = None;
@@ -80,7 +63,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 // What could be reached once will be back.
                 Err(failure) if failure.kind == FailureKind::Unreachable && last.is_some() => {
                     observer.trouble(&failure.message);
-                    self.clock.sleep(AGAIN.min(left())).await;
+                    self.backend.sleep(AGAIN.min(left())).await;
                     match last.take_if(|_| left().is_zero()) {
                         Some(status) => return Ok(status),
                         None => continue,
@@ -95,9 +78,9 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             {
                 Ok(WatchEnd::RecordChanged) => {}
                 Ok(WatchEnd::TimeOver) => return Ok(gathered.assemble()),
-                Err(error) if error.kind == ErrorKind::Unreachable => {
+                Err(error) if error.kind == ApiErrorKind::Unreachable => {
                     observer.trouble(&error.to_string());
-                    self.clock.sleep(AGAIN.min(left())).await;
+                    self.backend.sleep(AGAIN.min(left())).await;
                 }
                 Err(error) => {
                     return Err(Failure::before_writing(
@@ -122,7 +105,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         wanted.push(record.clone());
         let (sender, events) = unbounded();
         let mut pass_on = |event| sender.unbounded_send(event).is_err();
-        let watching = self.cluster.watch(&wanted, left, &mut pass_on).fuse();
+        let watching = self.backend.watch(&wanted, left, &mut pass_on).fuse();
         let telling = self
             .tell_changes(gathered, &record, events, last, observer)
             .fuse();
@@ -143,26 +126,26 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
         observer: &mut dyn StatusObserver,
     ) {
         while let Some(first) = events.next().await {
-            self.clock.sleep(SETTLE).await;
+            self.backend.sleep(SETTLE).await;
             let mut came = vec![first];
             while let Ok(next) = events.try_recv() {
                 came.push(next);
             }
             let mut changed = Vec::new();
             for event in came {
-                let (identity, sight) = match event {
+                let (identity, seen) = match event {
                     WatchEvent::Seen(identity, object) => {
                         // Nobody watches the content of a Secret.
                         let whole = !identity.group_kind.is("", "Secret");
-                        (identity, Sight::Present { object, whole })
+                        (identity, Observation::Present(ReadObject { object, whole }))
                     }
-                    WatchEvent::Gone(identity) => (identity, Sight::Absent),
+                    WatchEvent::Gone(identity) => (identity, Observation::Absent),
                 };
                 if identity == *record {
-                    if gathered.is_another_record(&sight) {
+                    if gathered.is_another_record(&seen) {
                         return;
                     }
-                } else if gathered.take(&identity, sight) {
+                } else if gathered.take(&identity, seen) {
                     changed.push(identity);
                 }
             }
@@ -178,7 +161,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
 impl StatusInputs {
     /// What can be watched: what may not even be read would end the watch of everything else.
     fn to_watch(&self) -> Vec<Identity> {
-        let hidden = |id: &&Identity| matches!(self.seen.sights.get(*id), Some(Sight::Hidden(_)));
+        let hidden =
+            |id: &&Identity| matches!(self.seen.objects.get(*id), Some(Observation::Failed(_)));
         let tracked = self.known.tracked.iter();
         tracked.filter(|id| !hidden(id)).cloned().collect()
     }
@@ -192,32 +176,25 @@ impl StatusInputs {
         )
     }
 
-    fn is_another_record(&self, sight: &Sight) -> bool {
-        let version = match sight {
-            Sight::Present { object, .. } => metadata(object, "resourceVersion"),
-            Sight::Absent | Sight::Hidden(_) => None,
-        };
-        version != self.known.version.as_deref()
+    fn is_another_record(&self, seen: &Observation<ReadObject>) -> bool {
+        version(seen) != self.known.version.as_deref()
     }
 
     /// Takes in what was seen of an object, and says whether that is news.
-    fn take(&mut self, identity: &Identity, sight: Sight) -> bool {
-        let version = |sight: &Sight| match sight {
-            Sight::Present { object, .. } => metadata(object, "resourceVersion").map(str::to_owned),
-            Sight::Absent | Sight::Hidden(_) => None,
-        };
-        let same = self.seen.sights.get(identity).is_some_and(|known| {
-            version(known) == version(&sight) && is_there(known) == is_there(&sight)
+    fn take(&mut self, identity: &Identity, seen: Observation<ReadObject>) -> bool {
+        let same = self.seen.objects.get(identity).is_some_and(|known| {
+            version(known) == version(&seen)
+                && known.present().is_some() == seen.present().is_some()
         });
         if !same {
-            self.seen.sights.insert(identity.clone(), sight);
+            self.seen.objects.insert(identity.clone(), seen);
         }
         !same
     }
 }
 
-fn is_there(sight: &Sight) -> bool {
-    matches!(sight, Sight::Present { .. })
+fn version(seen: &Observation<ReadObject>) -> Option<&str> {
+    metadata(&seen.present()?.object, "resourceVersion")
 }
 
 /// Tells a status unless it is what was told last.

@@ -6,16 +6,17 @@ use std::time::Duration;
 use opm_core::identity::Identity;
 use serde_json::{Map, Value};
 
-use crate::engine::Engine;
-use crate::ports::{ApiError, Clock, Cluster, WatchEvent};
+use crate::ports::{ApiError, Backend, Permit, WatchEvent};
+use crate::run::Run;
 
-impl<C: Cluster, S, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Waits until these lives of these objects are over, and answers with those that are not,
     /// each with what holds it.
     pub(crate) async fn wait_gone(
         &self,
         wanted: &BTreeMap<Identity, String>,
         timeout: Duration,
+        permit: Permit<'_>,
     ) -> Result<Vec<(Identity, String)>, ApiError> {
         if wanted.is_empty() {
             return Ok(Vec::new());
@@ -41,8 +42,8 @@ impl<C: Cluster, S, K: Clock> Engine<C, S, K> {
             }
             there.is_empty()
         };
-        let watched = self.cluster.watch(&identities, timeout, &mut on_event);
-        self.unless_stopped(watched)
+        let watched = self.backend.watch(&identities, timeout, &mut on_event);
+        self.unless_stopped(permit, watched)
             .await
             .map_err(ApiError::stopped)??;
         Ok(there.into_iter().collect())

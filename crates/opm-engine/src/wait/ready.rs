@@ -7,8 +7,8 @@ use opm_core::health::{self, Health, HealthState};
 use opm_core::identity::Identity;
 use serde_json::{Map, Value};
 
-use crate::engine::Engine;
-use crate::ports::{ApiError, Clock, Cluster, ErrorKind, WatchEvent};
+use crate::ports::{ApiError, ApiErrorKind, Backend, Permit, WatchEvent};
+use crate::run::Run;
 
 /// One object to wait for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,13 +65,14 @@ impl ReadinessTracker<'_> {
     }
 }
 
-impl<C: Cluster, S, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Waits until all of these objects are ready. Answers with those that are not when the
     /// time is over, or when one of them has failed for good.
     pub(crate) async fn wait_ready(
         &self,
         wanted: &[WaitTarget],
         timeout: Duration,
+        permit: Permit<'_>,
     ) -> Result<Vec<UnreadyObject>, ApiError> {
         let mut seen = ReadinessTracker {
             wanted,
@@ -85,8 +86,8 @@ impl<C: Cluster, S, K: Clock> Engine<C, S, K> {
             seen.is_settled()
         };
         let identities: Vec<Identity> = wanted.iter().map(|a| a.identity.clone()).collect();
-        let watched = self.cluster.watch(&identities, timeout, &mut on_event);
-        self.unless_stopped(watched)
+        let watched = self.backend.watch(&identities, timeout, &mut on_event);
+        self.unless_stopped(permit, watched)
             .await
             .map_err(ApiError::stopped)??;
         let mut not_ready = Vec::new();
@@ -110,13 +111,13 @@ impl<C: Cluster, S, K: Clock> Engine<C, S, K> {
         let Some(workload) = object else {
             return reason;
         };
-        match self.cluster.pods_of(workload).await {
+        match self.backend.pods_of(workload).await {
             Ok(pods) => {
                 if let Some(why) = health::why_not_ready(&pods) {
                     reason = format!("{reason} ({why})");
                 }
             }
-            Err(error) if error.kind == ErrorKind::Forbidden => {
+            Err(error) if error.kind == ApiErrorKind::Forbidden => {
                 reason = format!("{reason} (its pods may not be listed)");
             }
             Err(_) => {}

@@ -4,36 +4,37 @@ use std::time::Duration;
 
 use opm_core::identity::GroupKind;
 
-use crate::engine::Engine;
-use crate::ports::{ApiError, Clock, Cluster, ServedKinds};
+use crate::ports::{ApiError, Backend, Permit, ServedKinds};
+use crate::run::Run;
 
 /// How often discovery is asked.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
-impl<C: Cluster, S, K: Clock> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// Waits until the server serves these kinds in these versions, and answers with those that
     /// it still does not serve when the time is over.
     pub(crate) async fn wait_served(
         &self,
         wanted: &[(GroupKind, String)],
         timeout: Duration,
+        permit: Permit<'_>,
     ) -> Result<Vec<(GroupKind, String)>, ApiError> {
-        let started = self.clock.monotonic();
+        let started = self.backend.monotonic();
         loop {
             if wanted.is_empty() {
                 return Ok(Vec::new());
             }
-            let served = self.cluster.served().await?;
+            let served = self.backend.served().await?;
             let missing: Vec<_> = wanted
                 .iter()
                 .filter(|(kind, version)| !serves(&served, kind, version))
                 .cloned()
                 .collect();
-            let elapsed = self.clock.monotonic().0.saturating_sub(started.0);
+            let elapsed = self.backend.monotonic().0.saturating_sub(started.0);
             if missing.is_empty() || elapsed >= timeout {
                 return Ok(missing);
             }
-            self.unless_stopped(self.clock.sleep(ASK_AGAIN))
+            self.unless_stopped(permit, self.backend.sleep(ASK_AGAIN))
                 .await
                 .map_err(ApiError::stopped)?;
         }

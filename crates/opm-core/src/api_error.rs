@@ -2,11 +2,18 @@
 
 use std::fmt;
 
-use super::Stopped;
+/// Why nothing more is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stopped {
+    /// The caller asked to stop.
+    Cancelled,
+    /// The lock's deadline has passed without a successful renewal.
+    LockUncertain,
+}
 
 /// The closed set of ways in which a request fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ErrorKind {
+pub enum ApiErrorKind {
     /// No answer: connection refused, reset, timed out, TLS, a server that stayed overloaded.
     Unreachable,
     /// 401 or 403, except for a terminating namespace. Never the same as "not found".
@@ -33,7 +40,7 @@ pub enum ErrorKind {
     Denied,
     /// Any other answer of the server. Not to be repeated.
     Rejected,
-    /// Nothing was sent, because the run was interrupted or its lock is no longer certain.
+    /// Nothing was sent: the run was cancelled, or its lock is no longer certain.
     Stopped(Stopped),
 }
 
@@ -64,7 +71,7 @@ impl Cause {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiError {
     /// What kind of failure it is.
-    pub kind: ErrorKind,
+    pub kind: ApiErrorKind,
     /// The HTTP status, when there was an answer.
     pub status: Option<u16>,
     /// The server's machine-readable reason, such as `Invalid`.
@@ -76,19 +83,24 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    /// Nothing was sent, because the gate is closed.
-    pub fn stopped(stopped: Stopped) -> Self {
-        let message = match stopped {
-            Stopped::Interrupted => "interrupted",
-            Stopped::LockUncertain => "the release's lock is no longer certain",
-        };
+    /// An error that is not an answer of the server.
+    pub fn local(kind: ApiErrorKind, message: impl Into<String>) -> Self {
         Self {
-            kind: ErrorKind::Stopped(stopped),
+            kind,
             status: None,
             reason: String::new(),
-            message: message.to_owned(),
+            message: message.into(),
             causes: Vec::new(),
         }
+    }
+
+    /// Nothing was sent.
+    pub fn stopped(stopped: Stopped) -> Self {
+        let message = match stopped {
+            Stopped::Cancelled => "interrupted",
+            Stopped::LockUncertain => "the release's lock is no longer certain",
+        };
+        Self::local(ApiErrorKind::Stopped(stopped), message)
     }
 }
 

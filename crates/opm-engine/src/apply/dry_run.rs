@@ -1,13 +1,13 @@
-//! `--dry-run` and `diff`: the same plan, the same checks and the same requests, which the server
+//! Dry runs and `diff`: the same plan, the same checks and the same requests, which the server
 //! only pretends to carry out. No lock is taken and nothing is written.
 //!
 //! A refusal of one object keeps nothing else from being shown, and a pretended request that
 //! failed is a failure of that object, never "no change".
 
 use std::collections::{HashMap, HashSet};
+use std::pin::pin;
 
-use futures::lock::Mutex;
-use futures::stream::{self, StreamExt};
+use futures::StreamExt as _;
 use opm_core::check::{
     ApplyMethod, ApplyStep, Preview, PruneStep, Refusal, RefusalReason, preview,
 };
@@ -15,115 +15,130 @@ use opm_core::diff::{FieldChange, diff, stated};
 use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::immutable::changed_immutable_fields;
+use opm_core::plan::Plan;
 use opm_core::reach::OwnNamespace;
+use opm_core::record::Lock;
 use serde_json::{Map, Value};
 
-use super::prepare::{ApplyContext, ObservedPlan};
-use super::rehearsed::DryRunResults;
+use super::check::ApplyContext;
+use super::diff_report::DryRunResults;
+use super::observe::ObservedApply;
 use super::send::{AppliedObject, SendError};
-use super::stages::outcome;
-use super::tell::presence;
-use super::{Apply, ApplyMode};
+use super::tell::without_request;
+use super::{Apply, ApplySource};
+use crate::concurrently::concurrently_in_order;
 use crate::diff::{DiffReport, Difference};
-use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::ports::{ApiError, Clock, Cluster, Frontend, SecretStore, ServedKinds};
-use crate::record::check_writable;
-use crate::removal::{RemovalOptions, RemovalOutcome, groups};
-use crate::report::{Action, ObjectOutcome};
+use crate::ports::Backend;
+use crate::record::{check_writable, holder};
+use crate::removal::RemovalOptions;
+use crate::report::{Action, ObjectOutcome, Release};
 use crate::request::ApplyRequest;
+use crate::run::Run;
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
-    /// What applying a rendered module would do. Nothing is written, and no lock is taken.
-    pub async fn diff(
-        &self,
-        request: &ApplyRequest,
-        frontend: Frontend<'_>,
-    ) -> Result<DiffReport, Failure> {
+impl<B: Backend> Run<'_, B> {
+    /// What applying a rendered module would do.
+    pub(crate) async fn diff(&self, request: &ApplyRequest) -> Result<DiffReport, Failure> {
         let mut request = request.clone();
         request.options.dry_run = true;
-        let request = &request;
-        let release = super::release_of(request);
+        let release = super::release_of(&request);
+        let source = ApplySource::Module(&request);
+        self.rehearse(&release, &source).await
+    }
+
+    /// What applying this would do: the very task, plan and checks of the real thing, without
+    /// lock and writes.
+    pub(crate) async fn rehearse(
+        &self,
+        release: &Release,
+        source: &ApplySource<'_>,
+    ) -> Result<DiffReport, Failure> {
         let served = self.discover().await?;
-        let (loaded, warnings) = self.load(&release).await?;
+        let (loaded, mut warnings) = self.load(release).await?;
         let stored = loaded.as_ref().map(|loaded| &loaded.record);
-        let course = ApplyMode::default();
-        let apply = Apply {
-            engine: self,
-            request,
-            course: &course,
-            frontend,
-            candidate: self.candidate(request, stored, &served)?,
-            asking: Mutex::new(()),
-        };
-        let unwritable = loaded
+        let task = source.render(self, release, stored).await?;
+        let apply = Apply::candidate(self, &task, &served, stored)?;
+        let stored = loaded.as_ref().map(|loaded| &loaded.stored);
+        let unwritable = stored.and_then(|stored| check_writable(stored).err());
+        let lock = loaded
             .as_ref()
-            .and_then(|loaded| check_writable(&loaded.stored).err());
-        let observed_plan = apply.survey(loaded, warnings, &served).await;
-        let observed_plan = observed_plan.map_err(|failure| apply.refusal(failure))?;
-        apply.rehearse(observed_plan, unwritable, &served).await
+            .and_then(|loaded| loaded.record.lock.clone());
+        warnings.extend(task.warnings.iter().cloned());
+        let planned = apply.plan(loaded, warnings).await?;
+        let observed = apply.observe(planned).await;
+        apply.rehearse(observed, unwritable, lock).await
     }
 }
 
-impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
+impl<B: Backend> Apply<'_, B> {
     async fn rehearse(
         &self,
-        observed_plan: ObservedPlan,
+        observed: ObservedApply,
         unwritable: Option<Failure>,
-        served: &ServedKinds,
+        lock: Option<Lock>,
     ) -> Result<DiffReport, Failure> {
         let mut preview = preview(
-            &observed_plan.plan,
-            &observed_plan.observed,
-            &self.checking(&observed_plan),
+            &observed.planned.plan,
+            &observed.observed,
+            &self.check_context(&observed),
         );
         let awaited = self.awaited_deletions(&mut preview.refusals);
-        let unreached = observed_plan.reached.clone().err();
-        let own_namespace = observed_plan
-            .reached
-            .clone()
-            .unwrap_or(OwnNamespace::Exists);
-        let entries = named(&observed_plan);
+        let unreached = observed.reached.clone().err();
+        let own_namespace = observed.reached.clone().unwrap_or(OwnNamespace::Exists);
+        let entries = named(&observed.planned.plan);
+        let current = observed.planned.current();
         let going = &preview.stale.prune;
-        let context = self
-            .context(observed_plan, own_namespace, going, served)
-            .await;
-        let (context, loaded, _) = context;
+        let context = self.context(observed, own_namespace, going).await;
         let contested = self.without_contested_claims(preview.applies(), going, &context);
-        let blocked = [unreached, unwritable, contested.await.err()];
+        let contested = contested.await.err();
+        let lost = self.mode.check_stale(&preview.stale).err();
+        let blocked = [unreached, unwritable, contested, lost];
 
         self.announce(preview.applies(), &preview.stale);
-        let mut rehearsed = DryRunResults::default();
-        self.rehearse_applies(&preview, &context, &mut rehearsed)
+        let mut results = DryRunResults::default();
+        self.rehearse_applies(&preview, &context, &mut results)
             .await;
         let refused = preview.refusals.iter().filter_map(|refusal| {
             let entry = entries.get(refusal.object.as_ref()?)?;
             Some(self.refused_object(refusal, entry, &context))
         });
-        rehearsed.objects.extend(refused);
+        results.objects.extend(refused);
         let awaited = awaited.iter().filter_map(|identity| entries.get(identity));
-        rehearsed
+        results
             .objects
             .extend(awaited.map(|entry| self.awaited_object(entry, &context)));
-        self.rehearse_prunes(&preview, &mut rehearsed).await;
-        if let Some(stopped) = rehearsed.stopped {
-            let what = "the dry run was cut short";
-            return Err(self.refusal(Failure::before_writing(what, &ApiError::stopped(stopped))));
+        self.rehearse_prunes(&preview, &mut results).await;
+        if let Some(stopped) = results.stopped {
+            return Err(self.refusal(Failure::stopped("the dry run was cut short", stopped)));
         }
-        Ok(self.told(preview, rehearsed, blocked, &context, loaded.as_ref()))
+        let mut report = self.diff_report(preview, results, blocked, context, current);
+        report.warnings.extend(lock.map(|lock| {
+            format!(
+                "the release is locked by {}: what is shown may change",
+                holder(&lock)
+            )
+        }));
+        Ok(report)
     }
 
-    /// Every object that nothing speaks against. The server only pretends, so their order does
-    /// not matter.
+    /// Every object that passed the checks. The server only pretends, so their order does not
+    /// matter.
     async fn rehearse_applies(
         &self,
         preview: &Preview,
         context: &ApplyContext,
         all: &mut DryRunResults,
     ) {
-        let mut results = stream::iter(preview.applies())
-            .map(|step| async move { (step, self.send_or_skip(step, context).await) })
-            .buffered(self.request.options.concurrency.max(1));
+        let permit = self.run.permit();
+        let steps: &Vec<&ApplyStep> = &preview.applies().collect();
+        let limit = self.request.options.concurrency;
+        let sends = concurrently_in_order(limit, steps.len(), |at| async move {
+            (
+                steps[at],
+                self.send_or_skip(steps[at], context, permit).await,
+            )
+        });
+        let mut results = pin!(sends);
         while let Some((step, result)) = results.next().await {
             let (action, reason, after) = match result {
                 Ok(AppliedObject { action, after, .. }) => {
@@ -141,12 +156,17 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
                     all.conflicts.push((step.clone(), reason.clone()));
                     (Action::Refused, Some(reason), None)
                 }
-                Err(SendError::Failed { reason, forbidden }) => {
+                Err(SendError::Failed {
+                    reason,
+                    forbidden,
+                    remedy,
+                }) => {
                     all.forbidden.push(forbidden);
+                    all.remedies.extend(remedy);
                     (Action::Failed, Some(reason), None)
                 }
             };
-            let outcome = outcome(step, action, reason);
+            let outcome = ObjectOutcome::of(&step.entry, action, reason);
             self.tell_object(&outcome);
             let changes = self.changes(&outcome, after.as_ref(), context);
             all.objects.push(Difference { outcome, changes });
@@ -195,7 +215,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         }
     }
 
-    /// With `--wait-for-deletion`, what is being deleted is no reason to refuse.
+    /// Where deletions are waited for, what is being deleted is no reason to refuse.
     fn awaited_deletions(&self, refusals: &mut Vec<Refusal>) -> Vec<Identity> {
         let waits = |refusal: &Refusal| {
             self.request.options.wait_for_deletion
@@ -210,7 +230,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
 
     fn awaited_object(&self, entry: &Entry, context: &ApplyContext) -> Difference {
         let reason = "as soon as it is deleted".to_owned();
-        let outcome = of_entry(entry, Action::Created, reason);
+        let outcome = ObjectOutcome::of(entry, Action::Created, Some(reason));
         let new = context.object(&entry.identity);
         let changes = new.map(|new| diff(&entry.identity.group_kind, &identity_of(new), new));
         self.tell_object(&outcome);
@@ -226,17 +246,19 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
         entry: &Entry,
         context: &ApplyContext,
     ) -> Difference {
-        let outcome = of_entry(entry, Action::Refused, refusal.message());
+        let outcome = ObjectOutcome::of(entry, Action::Refused, Some(refusal.message()));
         self.tell_object(&outcome);
         let changes = self.changes(&outcome, None, context);
         Difference { outcome, changes }
     }
 
     async fn rehearse_prunes(&self, preview: &Preview, all: &mut DryRunResults) {
-        let removing = RemovalOptions {
+        let options = RemovalOptions {
             release: &self.candidate.owner.id,
             concurrency: self.request.options.concurrency,
             dry_run: true,
+            done: Action::Pruned,
+            permit: self.run.permit(),
         };
         let refused: HashSet<&Identity> = preview
             .refusals
@@ -250,58 +272,30 @@ impl<C: Cluster, S: SecretStore, K: Clock> Apply<'_, C, S, K> {
             .filter(|step| !refused.contains(&step.entry.identity))
             .cloned()
             .collect();
-        for group in groups(&going) {
-            let removed = self.engine.remove_group(group, removing, |_, _| {}).await;
-            for (step, removed) in group.iter().zip(&removed) {
-                self.rehearsed_prune(step, removed, all);
-            }
+        let removed = self.run.remove_all(&going, options).await;
+        all.stopped = all.stopped.or(removed.stopped);
+        let standing = without_request(&preview.stale);
+        for outcome in &standing {
+            self.tell_object(outcome);
         }
-        let presence = presence(&preview.stale);
-        all.forbidden
-            .extend(preview.stale.undetermined.iter().map(|_| false));
-        for outcome in presence {
-            self.tell_object(&outcome);
-            all.objects.push(bare(outcome));
-        }
-    }
-
-    fn rehearsed_prune(&self, step: &PruneStep, removed: &RemovalOutcome, all: &mut DryRunResults) {
-        match removed.told(step, Action::Pruned) {
-            Ok((outcome, _)) => {
-                self.tell_object(&outcome);
-                if let RemovalOutcome::Failed(_) = removed {
-                    all.forbidden.push(false);
-                }
-                all.objects.push(bare(outcome));
+        for outcome in removed.outcomes.into_iter().chain(standing) {
+            if outcome.action == Action::Failed {
+                all.forbidden.push(false);
             }
-            Err(stopped) => all.stopped = Some(stopped),
+            all.objects.push(Difference {
+                outcome,
+                changes: Vec::new(),
+            });
         }
     }
 }
 
 /// Everything that the plan names.
-fn named(observed_plan: &ObservedPlan) -> HashMap<Identity, Entry> {
-    let named = observed_plan.plan.to_observe();
+fn named(plan: &Plan) -> HashMap<Identity, Entry> {
+    let named = plan.to_observe();
     named
         .map(|entry| (entry.identity.clone(), entry.clone()))
         .collect()
-}
-
-fn bare(outcome: ObjectOutcome) -> Difference {
-    Difference {
-        outcome,
-        changes: Vec::new(),
-    }
-}
-
-fn of_entry(entry: &Entry, action: Action, reason: String) -> ObjectOutcome {
-    ObjectOutcome {
-        identity: entry.identity.clone(),
-        version: entry.version.clone(),
-        component: entry.component.clone(),
-        action,
-        reason: Some(reason),
-    }
 }
 
 /// What an object is called: no difference in something that is new.

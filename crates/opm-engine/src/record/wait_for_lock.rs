@@ -1,18 +1,18 @@
-//! Waiting for one's turn: a record that somebody else is writing is left alone until its lock
-//! is released or has expired.
+//! Waiting for the lock: a record that somebody else is writing is left alone until its lock is
+//! released or has expired.
 
 use std::time::Duration;
 
 use opm_core::event::{Event, Wait};
+use opm_core::failure::Remedy;
 use opm_core::protocol::{LockAcquisition, LockObservation, LockState};
-use opm_core::record::Lock;
+use opm_core::record::{Lock, Record};
 
 use super::LoadedRecord;
-use super::secret::check_writable;
-use crate::engine::Engine;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiError, Clock, Frontend, Instant, SecretStore};
+use crate::ports::{Backend, Instant, StoredSecret};
 use crate::report::Release;
+use crate::run::Run;
 
 /// How often a held lock is looked at.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -25,7 +25,23 @@ pub(crate) struct WritableRecord {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Since when a lock has been seen as it is.
+impl WritableRecord {
+    /// The record, if there is one.
+    pub(crate) fn record(&self) -> Option<&Record> {
+        self.loaded.as_ref().map(|loaded| &loaded.record)
+    }
+}
+
+/// Whether a record has to be readable to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// The whole of it.
+    Whole,
+    /// Only its lock, as far as that goes: the rest may be damaged.
+    LockOnly,
+}
+
+/// A lock that is seen unchanged since then.
 #[derive(Clone, PartialEq, Eq)]
 struct WatchedLock {
     id: String,
@@ -33,40 +49,23 @@ struct WatchedLock {
     since: Instant,
 }
 
-impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
-    /// Loads the record, and waits for at most `patience` while somebody else holds its lock.
-    pub(crate) async fn turn(
+impl<B: Backend> Run<'_, B> {
+    /// Loads the record, and waits for at most `timeout` while somebody else holds its lock.
+    pub(crate) async fn wait_for_lock(
         &self,
         release: &Release,
-        patience: Duration,
-        frontend: Frontend<'_>,
+        reading: Reading,
+        timeout: Duration,
     ) -> Result<WritableRecord, Failure> {
-        let load = async || {
-            let (loaded, warnings) = self.load(release).await?;
-            if let Some(loaded) = &loaded {
-                check_writable(&loaded.stored)?;
-            }
-            Ok((loaded, warnings))
-        };
-        self.turn_by(release, patience, frontend, load).await
-    }
-
-    /// The same, for whoever reads the record in another way.
-    pub(crate) async fn turn_by(
-        &self,
-        release: &Release,
-        patience: Duration,
-        frontend: Frontend<'_>,
-        load: impl AsyncFn() -> Result<(Option<LoadedRecord>, Vec<String>), Failure>,
-    ) -> Result<WritableRecord, Failure> {
-        // Whatever became of an earlier run, this one holds no lock yet.
-        self.gate.no_lock();
-        let started = self.clock.monotonic();
+        let started = self.backend.monotonic();
         let mut watched: Option<WatchedLock> = None;
         let mut first: Option<WatchedLock> = None;
         let mut told = false;
         loop {
-            let (loaded, warnings) = load().await?;
+            let (loaded, warnings) = match reading {
+                Reading::Whole => self.load_to_write(release).await?,
+                Reading::LockOnly => self.load_lock(release).await?,
+            };
             let Some(loaded) = loaded else {
                 return Ok(WritableRecord {
                     loaded: None,
@@ -74,10 +73,10 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
                     warnings,
                 });
             };
-            let sight = self.sight(&loaded, &mut watched);
+            let observation = self.observe_lock(&loaded.stored, &loaded.record, &mut watched);
             first = first.or_else(|| watched.clone());
-            let record = Some(&loaded.record);
-            let (lock, expires_in) = match LockState::of(record, &sight, &self.settings.timing) {
+            let state = LockState::of(Some(&loaded.record), &observation, &self.settings.timing);
+            let (lock, expires_in) = match state {
                 LockState::Open(acquisition) => {
                     return Ok(WritableRecord {
                         loaded: Some(loaded),
@@ -87,29 +86,30 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
                 }
                 LockState::Held { lock, expires_in } => (lock, expires_in),
             };
-            let waited = self.clock.monotonic().0.saturating_sub(started.0);
+            let waited = self.backend.monotonic().0.saturating_sub(started.0);
             // Only watching tells the age of a lock whose times somebody wiped.
-            let unknown_age = sight.written.is_none() && first == watched;
-            if waited >= patience && !unknown_age {
+            let unknown_age = observation.written.is_none() && first == watched;
+            if waited >= timeout && !unknown_age {
                 return Err(locked(release, &lock, expires_in));
             }
             if !told {
-                frontend
-                    .events
-                    .emit(Event::Waiting(Wait::Lock(holder(&lock))));
+                self.emit(Event::Waiting(Wait::Lock(holder(&lock))));
                 told = true;
             }
-            self.unless_stopped(self.clock.sleep(LOOK_AGAIN.min(expires_in)))
-                .await
-                .map_err(|s| {
-                    Failure::before_writing("waiting for the lock", &ApiError::stopped(s))
-                })?;
+            let pause = self.backend.sleep(LOOK_AGAIN.min(expires_in));
+            let paused = self.unless_stopped(self.permit(), pause).await;
+            paused.map_err(|stopped| Failure::stopped("waiting for the lock", stopped))?;
         }
     }
 
-    fn sight(&self, loaded: &LoadedRecord, watched: &mut Option<WatchedLock>) -> LockObservation {
-        let now = self.clock.monotonic();
-        let lock = loaded.record.lock.as_ref();
+    fn observe_lock(
+        &self,
+        stored: &StoredSecret,
+        record: &Record,
+        watched: &mut Option<WatchedLock>,
+    ) -> LockObservation {
+        let now = self.backend.monotonic();
+        let lock = record.lock.as_ref();
         let same = watched
             .as_ref()
             .zip(lock)
@@ -122,8 +122,8 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
             });
         }
         LockObservation {
-            written: loaded.stored.lock_written,
-            server_time: loaded.stored.server_time,
+            written: stored.lock_written,
+            server_time: stored.server_time,
             unchanged_for: watched.as_ref().map_or(Duration::ZERO, |watched| {
                 now.0.saturating_sub(watched.since.0)
             }),
@@ -152,18 +152,16 @@ pub(crate) fn holder(lock: &Lock) -> String {
 }
 
 fn locked(release: &Release, lock: &Lock, expires_in: Duration) -> Failure {
-    Failure::new(
-        FailureKind::Locked,
-        format!(
-            "release {} in namespace {} is locked by {}",
-            release.name,
-            release.namespace,
-            holder(lock)
-        ),
-    )
-    .hint("--lock-timeout waits for it")
-    .hint(format!(
-        "if its holder is dead, the lock expires in {} s by itself",
-        expires_in.as_secs() + 1
-    ))
+    let message = format!(
+        "release {} in namespace {} is locked by {}",
+        release.name,
+        release.namespace,
+        holder(lock)
+    );
+    Failure::new(FailureKind::Locked, message)
+        .remedy(Remedy::WaitForLock)
+        .remedy(format!(
+            "if its holder is dead, the lock expires in {} s by itself",
+            expires_in.as_secs() + 1
+        ))
 }

@@ -1,34 +1,89 @@
-//! Taking the lock: the first write of a run, with the intent in it.
+//! Beginning a run: the first write, with lock and intent in it.
 //!
 //! What is too large for the release's Secret moves out only under the lock: two runs that both
 //! began to move would write over each other. So such a run claims the lock first, with nothing
 //! but the lock in the write, and writes its intent down in a second one. Nothing is touched in
 //! between.
 
-use opm_core::protocol::Locked;
-use opm_core::record::Record;
+use opm_core::check::CheckedPlan;
+use opm_core::event::Event;
+use opm_core::failure::Remedy;
+use opm_core::protocol::{LockAcquisition, Locked, RunStart, begin};
 use opm_core::record::size::Records;
+use opm_core::record::{LogResult, Record};
 
-use super::hold::{LockGuard, WriteError};
+use super::lock_guard::{LockGuard, WriteError};
 use super::spill::all_in_place;
-use super::{LoadedRecord, secret};
-use crate::engine::Engine;
+use super::{holder, secret};
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiError, Clock, Cluster, ErrorKind, SecretStore, StoredSecret, WriteOutcome};
+use crate::ports::{ApiError, ApiErrorKind, Backend, StoredSecret, WriteOutcome};
 use crate::report::Release;
+use crate::run::Run;
 
-impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
-    /// Writes a record with this run's lock and intent in it. None if somebody else was faster.
-    pub(crate) async fn take_lock(
+/// What a run begins with.
+pub(crate) struct Beginning {
+    /// The record that the plan stands on: the stored one, or a new one.
+    pub(crate) record: Record,
+    /// The Secret that it is written over, if there is one.
+    pub(crate) stored: Option<StoredSecret>,
+    /// How the lock is taken.
+    pub(crate) acquisition: LockAcquisition,
+    /// What is to be done.
+    pub(crate) checked: CheckedPlan,
+    /// This run, as lock and log name it.
+    pub(crate) start: RunStart,
+    /// Whether what is too large may move into record Secrets.
+    pub(crate) records: Records,
+}
+
+/// A run that holds the lock, has written its intent down, and may touch things.
+pub(crate) struct LockedRun {
+    pub(crate) locked: Locked,
+    pub(crate) guard: LockGuard,
+}
+
+impl<B: Backend> Run<'_, B> {
+    /// Takes the lock and writes the intent down. None if somebody else was faster.
+    pub(crate) async fn begin(
         &self,
         release: &Release,
-        loaded: Option<&LoadedRecord>,
+        beginning: Beginning,
+    ) -> Result<Option<LockedRun>, Failure> {
+        let Beginning {
+            record,
+            stored,
+            acquisition,
+            checked,
+            start,
+            records,
+        } = beginning;
+        let took_over = match &acquisition {
+            LockAcquisition::TakeOver(expired) => Some(holder(&expired.lock)),
+            LockAcquisition::Free { .. } => None,
+        };
+        let Ok(locked) = begin(record, acquisition, checked, start) else {
+            return Ok(None);
+        };
+        let guard = self.take_lock(release, stored.as_ref(), &locked, records);
+        let Some(guard) = guard.await? else {
+            return Ok(None);
+        };
+        if let Some(holder) = took_over {
+            self.emit(Event::TookOver { holder });
+        }
+        self.emit(Event::Begun);
+        Ok(Some(LockedRun { locked, guard }))
+    }
+
+    async fn take_lock(
+        &self,
+        release: &Release,
+        stored: Option<&StoredSecret>,
         locked: &Locked,
         records: Records,
     ) -> Result<Option<LockGuard>, Failure> {
         let fitted = self.fit(locked.record().clone(), records);
         let fitted = fitted.map_err(|error| unwritten(release, &error))?;
-        let stored = loaded.map(|loaded| &loaded.stored);
         if fitted.moves.is_empty() {
             return self.take(release, stored, fitted.record, records).await;
         }
@@ -59,18 +114,22 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
     ) -> Result<Option<LockGuard>, Failure> {
         let content = secret::content(release, stored, &record);
         let sent = self.now();
+        let permit = self.permit();
         let written = match stored {
-            None => self.secrets.create(&content, &self.gate).await,
+            None => self.backend.create_secret(&content, permit).await,
             Some(stored) => {
                 let version = &stored.resource_version;
-                self.secrets.replace(&content, version, &self.gate).await
+                self.backend.replace_secret(&content, version, permit).await
             }
         };
         let stored = match written.map_err(|error| unwritten(release, &error))? {
             WriteOutcome::Written(stored) => *stored,
             WriteOutcome::Lost => {
                 // A repeated request may have met its own first attempt.
-                let now = self.secrets.get(&content.namespace, &content.name).await;
+                let now = self
+                    .backend
+                    .get_secret(&content.namespace, &content.name)
+                    .await;
                 let now = now.map_err(|error| unwritten(release, &error))?;
                 match now.filter(|now| now.content.data == content.data) {
                     Some(stored) => stored,
@@ -78,7 +137,8 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
                 }
             }
         };
-        let guard = self.hold(release.clone(), stored, record, sent, records);
+        let guard = LockGuard::new(release.clone(), stored, record, records);
+        guard.fence.extend(sent, &self.settings.timing);
         Ok(Some(guard))
     }
 
@@ -93,8 +153,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Engine<C, S, K> {
             WriteError::Api(error) => error,
         };
         let mut failure = unwritten(&guard.release, &error);
-        let result = opm_core::record::LogResult::Failed;
-        let ended = self.ended(result, Some(failure.message.clone()), &[]);
+        let ended = self.ended(LogResult::Failed, Some(failure.message.clone()), &[]);
         let record = locked.give_up(guard.record().await, &ended);
         if self.write(guard, record).await.is_err() {
             let warning = "the lock could not be released and expires by itself";
@@ -109,11 +168,10 @@ fn unwritten(release: &Release, error: &ApiError) -> Failure {
     let what = format!("cannot write the release's record, Secret/{name}");
     let failure = Failure::before_writing(&what, error);
     match error.kind {
-        ErrorKind::NamespaceMissing => failure.hint("--create-namespace creates it"),
-        ErrorKind::TooLarge => failure.hint(
-            "with records (no --no-record, and the feature change-records), what does not fit \
-             moves into Secrets of its own",
-        ),
+        ApiErrorKind::NamespaceMissing => {
+            failure.remedy(Remedy::CreateNamespace(release.namespace.to_string()))
+        }
+        ApiErrorKind::TooLarge => failure.remedy(Remedy::KeepRecords),
         _ => failure,
     }
 }

@@ -7,11 +7,11 @@ use opm_core::rendered::Rendered;
 use thiserror::Error;
 
 use super::unavailable;
-use crate::engine::Engine;
-use crate::failure::{Failure, FailureKind};
-use crate::ports::SecretStore;
+use crate::failure::Failure;
+use crate::ports::Backend;
 use crate::record::ManifestsError;
 use crate::report::Release;
+use crate::run::Run;
 
 /// A change as it can be applied again.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ impl RestoredChangeError {
         match self {
             Self::Manifests(error) => unavailable(id, error),
             Self::NoValues | Self::Restore(_) => {
-                Failure::new(FailureKind::Refused, format!("{id}: {self}"))
+                Failure::refused(format!("{id}: {self}")).because(self.clone())
             }
         }
     }
@@ -53,9 +53,9 @@ impl RestoredChange {
     }
 }
 
-impl<C, S: SecretStore, K> Engine<C, S, K> {
+impl<B: Backend> Run<'_, B> {
     /// A change as it was applied: its manifests, its values, its components and their order.
-    pub(crate) async fn state_of(
+    pub(crate) async fn restored(
         &self,
         release: &Release,
         change: &Change,

@@ -1,4 +1,4 @@
-//! `--component`: what is left of the release is a change of its own.
+//! Deleting one component: what is left of the release is a change of its own.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,12 +17,11 @@ use opm_core::record::{Change, LogResult, RecordRef};
 use super::{Delete, DeleteSource};
 use crate::failure::{Failure, FailureKind};
 use crate::observe::scopes;
-use crate::ports::{Clock, Cluster, SecretStore};
-use crate::record::{LockGuard, RecordSecretScope, WriteError};
+use crate::ports::Backend;
+use crate::record::{LockGuard, RecordSecretScope};
 use crate::report::{Release, Report};
-use crate::run::{kept, pending};
 
-impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
+impl<B: Backend> Delete<'_, B> {
     pub(super) async fn record_component(
         &self,
         applied: Applied,
@@ -30,7 +29,7 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         guard: &LockGuard,
         report: &mut Report,
         source: &DeleteSource,
-    ) -> Result<Report, Failure> {
+    ) -> Result<(), Failure> {
         let Some(current) = source.record.current() else {
             let message = "the release has no recorded change that a component could leave";
             return Err(Failure::new(FailureKind::Refused, message).after(report.clone()));
@@ -45,48 +44,35 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
             None => self.stand_in(current, applied.plan()),
         };
         let (id, digest) = (change.id.clone(), change.manifest_digest.clone());
-        let reconciled = applied.reconcile(results, self.engine.server_now());
+        let reconciled = applied.reconcile(results, self.run.server_now());
         let ended = self
-            .engine
+            .run
             .ended(LogResult::Succeeded, None, &report.resources);
         let recorded = reconciled.record(change, self.request.max_history, &ended);
-        let unpruned = recorded.unpruned;
-        let mut record = recorded.record;
+        let (mut record, unpruned) = (recorded.record, recorded.unpruned);
         make_room(&mut record);
         report.change_id = id.parse().ok();
         report.manifest_digest = Some(digest);
-        report.pending = pending(&record);
-        report.kept = kept(&record);
-        if let Err(error) = self.engine.write_and_sweep(guard, record).await {
-            let (kind, message) = match error {
-                WriteError::Lost => (
-                    FailureKind::LockLost,
-                    "the release's lock was lost".to_owned(),
-                ),
-                WriteError::Api(error) => (
-                    FailureKind::Failed,
-                    format!("the release's record could not be written: {error}"),
-                ),
-            };
-            return Err(Failure::new(kind, message).after(report.clone()));
+        report.take_tracked(&record);
+        if let Err(error) = self.run.write_and_sweep(guard, record).await {
+            let what = "the release's record could not be written";
+            return Err(Failure::unwritten(error, what).after(report.clone()));
         }
         report.warnings.extend(guard.take_notes().await);
-        self.frontend
-            .events
-            .emit(Event::Recorded { change: Some(id) });
+        self.run.emit(Event::Recorded { change: Some(id) });
         if unpruned {
             let message = "recorded, but not everything could be deleted; it stays pending";
             return Err(Failure::new(FailureKind::Incomplete, message).after(report.clone()));
         }
-        Ok(report.clone())
+        Ok(())
     }
 
     /// What is left, exactly as an apply without the component would have made it: equal input,
     /// equal change. None where the manifests of the current change cannot be had.
     async fn left(&self, current: &Change) -> Option<Candidate> {
-        let state = self.engine.state_of(&self.release, current).await.ok()?;
+        let restored = self.run.restored(&self.release, current).await.ok()?;
         let going = self.request.component.as_ref()?;
-        let mut rendered = state.rendered;
+        let mut rendered = restored.rendered;
         for component in &mut rendered.components {
             if component.name == *going {
                 component.optional = true;
@@ -108,18 +94,23 @@ impl<C: Cluster, S: SecretStore, K: Clock> Delete<'_, C, S, K> {
         features: BTreeMap<String, bool>,
         guard: &LockGuard,
     ) -> Option<RecordRef> {
-        if !self.engine.has(CHANGE_RECORDS.as_str()) {
+        if !self.run.has(CHANGE_RECORDS.as_str()) {
             return None;
         }
         let stored = guard.record().await;
         let existing = self
-            .engine
+            .run
             .record_secrets(&self.release, &stored, RecordSecretScope::Named)
             .await;
         let existing = existing.unwrap_or_default();
-        let kept = self
-            .engine
-            .keep_manifests(&self.release, left, &stored, &existing, features);
+        let kept = self.run.keep_manifests(
+            &self.release,
+            left,
+            &stored,
+            &existing,
+            features,
+            self.run.permit_under(guard),
+        );
         Some(kept.await)
     }
 

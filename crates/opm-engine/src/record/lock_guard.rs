@@ -1,4 +1,4 @@
-//! Holding a release's lock: one owner of every write of the record, and a renewal that runs
+//! A lock that this run holds: one owner of every write of the record, and a renewal that runs
 //! beside the work for as long as it takes.
 //!
 //! A write that was lost is looked at again: if the lock in the record is still this run's, it
@@ -16,12 +16,9 @@ use opm_core::record::size::{Fitted, Records};
 use opm_core::record::{Record, encode_lock};
 
 use super::secret;
-use crate::engine::Engine;
-use crate::ports::{
-    ApiError, Clock, Gate, Instant, RemoveOutcome, SecretStore, StoredSecret, Timestamp,
-    WriteOutcome,
-};
+use crate::ports::{ApiError, Backend, Fence, Permit, RemoveOutcome, StoredSecret, WriteOutcome};
 use crate::report::Release;
+use crate::run::Run;
 
 /// How often a write is made anew on top of somebody else's edit.
 const ATTEMPTS: usize = 5;
@@ -50,12 +47,40 @@ pub(crate) struct LockGuard {
     /// Whether what is too large may move into record Secrets.
     records: Records,
     state: Mutex<GuardState>,
-    /// In front of writes of the record: an interrupt does not close it, because the lock has
-    /// to be released then.
-    gate: Gate,
+    /// Ends what this run may do when the lock is no longer certain.
+    pub(crate) fence: Fence,
 }
 
 impl LockGuard {
+    /// The lock was just taken.
+    pub(super) fn new(
+        release: Release,
+        stored: StoredSecret,
+        record: Record,
+        records: Records,
+    ) -> Self {
+        Self {
+            release,
+            records,
+            state: Mutex::new(GuardState {
+                stored,
+                record,
+                held: true,
+                notes: Vec::new(),
+            }),
+            fence: Fence::default(),
+        }
+    }
+
+    /// For writes of the record itself: a cancelled run makes them too, because the lock has to
+    /// be released then.
+    fn permit(&self) -> Permit<'_> {
+        Permit {
+            fence: Some(&self.fence),
+            ..Permit::default()
+        }
+    }
+
     /// The record as it is stored: what was too large is not in it.
     pub(crate) async fn record(&self) -> Record {
         self.state.lock().await.record.clone()
@@ -79,33 +104,9 @@ struct GuardState {
     notes: Vec<String>,
 }
 
-impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
-    /// The lock was just taken, by a write that was sent at this time.
-    pub(crate) fn hold(
-        &self,
-        release: Release,
-        stored: StoredSecret,
-        record: Record,
-        sent: (Instant, Timestamp),
-        records: Records,
-    ) -> LockGuard {
-        let guard = LockGuard {
-            release,
-            records,
-            state: Mutex::new(GuardState {
-                stored,
-                record,
-                held: true,
-                notes: Vec::new(),
-            }),
-            gate: Gate::default(),
-        };
-        self.extend(&guard, sent);
-        guard
-    }
-
-    /// Works, and renews the lock until the work is done. When the lock is lost, the gate
-    /// closes, and the work comes to its end by itself.
+impl<B: Backend> Run<'_, B> {
+    /// Works, and renews the lock until the work is done. When the lock is lost, the
+    /// fence closes, and the work comes to its end by itself.
     pub(crate) async fn while_renewing<T>(
         &self,
         guard: &LockGuard,
@@ -121,13 +122,12 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
     async fn keep_renewing(&self, guard: &LockGuard) {
         let mut pause = self.settings.timing.renew;
         loop {
-            self.clock.sleep(pause).await;
+            self.backend.sleep(pause).await;
             pause = match self.renew(guard).await {
                 Ok(true) => self.settings.timing.renew,
                 Ok(false) => return,
                 Err(WriteError::Lost) => {
-                    self.gate.lock_lost();
-                    guard.gate.lock_lost();
+                    guard.fence.close();
                     return;
                 }
                 // The deadline stands; until then it is worth trying.
@@ -147,14 +147,14 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
             let bytes = encode_lock(&lock);
             let sent = self.now();
             let written = self
-                .secrets
-                .write_lock(state.stored.version(), &bytes, &guard.gate)
+                .backend
+                .write_lock(state.stored.version(), &bytes, guard.permit())
                 .await?;
             match written {
                 WriteOutcome::Written(stored) => {
                     state.stored = *stored;
                     state.record.lock = Some(lock);
-                    self.extend(guard, sent);
+                    guard.fence.extend(sent, &self.settings.timing);
                     return Ok(true);
                 }
                 WriteOutcome::Lost => self.read_again(&mut state).await?,
@@ -168,12 +168,9 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
     pub(crate) async fn write(&self, guard: &LockGuard, record: Record) -> Result<(), WriteError> {
         let mut state = guard.state.lock().await;
         let LockGuard {
-            release,
-            records,
-            gate,
-            ..
+            release, records, ..
         } = guard;
-        let slim = self.slim(release, record, &state.record, *records, gate);
+        let slim = self.slim(release, record, &state.record, *records, guard.permit());
         let Fitted {
             mut record, notes, ..
         } = slim.await?;
@@ -186,8 +183,8 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
             let sent = self.now();
             let version = state.stored.resource_version.clone();
             let written = self
-                .secrets
-                .replace(&content, &version, &guard.gate)
+                .backend
+                .replace_secret(&content, &version, guard.permit())
                 .await?;
             let stored = match written {
                 WriteOutcome::Written(stored) => *stored,
@@ -204,8 +201,8 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
             state.stored = stored;
             state.record = record;
             match state.held {
-                true => self.extend(guard, sent),
-                false => self.gate.no_lock(),
+                true => guard.fence.extend(sent, &self.settings.timing),
+                false => guard.fence.open(),
             }
             return Ok(());
         }
@@ -218,30 +215,25 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
         for _ in 0..ATTEMPTS {
             let stored = &state.stored;
             let removed = self
-                .secrets
-                .remove(
+                .backend
+                .remove_secret(
                     &stored.content.namespace,
                     &stored.content.name,
                     &stored.uid,
                     Some(&stored.resource_version),
-                    &guard.gate,
+                    guard.permit(),
                 )
                 .await?;
             match removed {
                 RemoveOutcome::Gone => {
                     state.held = false;
-                    self.gate.no_lock();
+                    guard.fence.open();
                     return Ok(());
                 }
                 RemoveOutcome::Lost => self.read_again(&mut state).await?,
             }
         }
         Err(WriteError::Lost)
-    }
-
-    fn extend(&self, guard: &LockGuard, sent: (Instant, Timestamp)) {
-        self.gate.hold_until(sent, self.settings.timing.hold);
-        guard.gate.hold_until(sent, self.settings.timing.hold);
     }
 
     /// A repeated request may find its own first attempt in the way: what was to be written is
@@ -252,14 +244,20 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
         data: &std::collections::BTreeMap<String, Vec<u8>>,
     ) -> Result<Option<StoredSecret>, WriteError> {
         let content = &before.content;
-        let now = self.secrets.get(&content.namespace, &content.name).await?;
+        let now = self
+            .backend
+            .get_secret(&content.namespace, &content.name)
+            .await?;
         Ok(now.filter(|now| now.uid == before.uid && now.content.data == *data))
     }
 
     /// Takes the record as it is now, if its lock is still this run's.
     async fn read_again(&self, state: &mut GuardState) -> Result<(), WriteError> {
         let content = &state.stored.content;
-        let now = self.secrets.get(&content.namespace, &content.name).await?;
+        let now = self
+            .backend
+            .get_secret(&content.namespace, &content.name)
+            .await?;
         let now = now.filter(|now| now.uid == state.stored.uid && !now.terminating);
         let Some(stored) = now else {
             return Err(WriteError::Lost);

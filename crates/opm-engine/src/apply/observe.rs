@@ -1,0 +1,67 @@
+//! `observe`: what there is of everything that the plan is about. Decides nothing.
+
+use std::collections::{BTreeMap, HashMap};
+
+use opm_core::check::{CheckContext, Observed};
+use opm_core::identity::Identity;
+use opm_core::plan::Occupants;
+use opm_core::reach::{self, OwnNamespace};
+use serde_json::{Map, Value};
+
+use super::Apply;
+use super::plan::PlannedApply;
+use crate::failure::Failure;
+use crate::ports::{Backend, Detail};
+
+/// A plan, and everything that was seen of what it is about.
+pub(super) struct ObservedApply {
+    pub(super) planned: PlannedApply,
+    pub(super) observed: Observed,
+    pub(super) live: BTreeMap<Identity, Map<String, Value>>,
+    occupants: HashMap<Identity, Occupants>,
+    /// Whether what the candidate needs of the cluster is there.
+    pub(super) reached: Result<OwnNamespace, Failure>,
+}
+
+impl<B: Backend> Apply<'_, B> {
+    /// Looks at the namespaces and kinds that the candidate needs, at every object of the plan,
+    /// and into what the plan would delete with everything in it.
+    pub(super) async fn observe(&self, planned: PlannedApply) -> ObservedApply {
+        let reached = self.reach().await;
+        let detail = match self.request.options.dry_run {
+            true => Detail::Whole,
+            false => Detail::Metadata,
+        };
+        let release = &self.candidate.owner.id;
+        let (observed, live) = self.run.observe(&planned.plan, release, detail).await;
+        let occupants = self.run.look_into(&planned.plan, self.served).await;
+        ObservedApply {
+            planned,
+            observed,
+            live,
+            occupants,
+            reached,
+        }
+    }
+
+    /// What the check has to know beside the plan and the live objects.
+    pub(super) fn check_context<'s>(&self, observed: &'s ObservedApply) -> CheckContext<'s> {
+        CheckContext {
+            release: self.candidate.owner.id,
+            adopt: self.request.options.adopt.clone(),
+            take_ownership: self.request.options.take_ownership,
+            occupants: &observed.occupants,
+        }
+    }
+
+    async fn reach(&self) -> Result<OwnNamespace, Failure> {
+        let mut state = self.run.cluster_state(&self.candidate, self.served).await;
+        self.probe(&mut state).await;
+        reach::check(&self.candidate, &state, self.request.create_namespace).map_err(|problems| {
+            let reasons: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            let own = &self.request.namespace;
+            let remedies = problems.iter().filter_map(|problem| problem.remedy(own));
+            remedies.fold(Failure::refused(reasons.join("\n")), Failure::remedy)
+        })
+    }
+}

@@ -1,0 +1,64 @@
+//! `plan`: what should happen, from what is rendered and what is recorded.
+
+use opm_core::plan::{Plan, PlanOptions, plan};
+use opm_core::record::Record;
+
+use super::Apply;
+use crate::failure::Failure;
+use crate::ports::{Backend, StoredSecret};
+use crate::record::LoadedRecord;
+use crate::report::Release;
+
+/// A plan, and the record that it stands on.
+pub(super) struct PlannedApply {
+    pub(super) plan: Plan,
+    /// The stored record, or a new one.
+    pub(super) record: Record,
+    pub(super) stored: Option<StoredSecret>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl PlannedApply {
+    /// The change that is current now.
+    pub(super) fn current(&self) -> Option<String> {
+        self.record.current().map(|change| change.id.clone())
+    }
+}
+
+impl<B: Backend> Apply<'_, B> {
+    /// Plans. Without a record, other releases of the name and objects that carry this release's
+    /// labels are looked for.
+    pub(super) async fn plan(
+        &self,
+        loaded: Option<LoadedRecord>,
+        mut warnings: Vec<String>,
+    ) -> Result<PlannedApply, Failure> {
+        let unrecorded = loaded.is_none();
+        let (mut record, stored) = match loaded {
+            Some(loaded) => {
+                warnings.extend(loaded.warnings);
+                (loaded.record, Some(loaded.stored))
+            }
+            None => {
+                warnings.extend(self.run.namesakes(&self.release()).await);
+                (Release::new_record(&self.candidate.owner), None)
+            }
+        };
+        let orphans = self.add_orphans(&mut record, unrecorded, &mut warnings);
+        orphans.await.map_err(|failure| self.refusal(failure))?;
+        let options = PlanOptions {
+            no_prune: self.request.options.no_prune,
+            allow_empty: self.request.options.allow_empty,
+            guards: self.request.options.guards,
+        };
+        let plan = plan(&self.candidate.desired(), Some(&record), options)
+            .map_err(|error| self.refusal(Failure::refused(error.to_string()).because(error)))?;
+        warnings.extend(self.candidate.warnings.iter().map(ToString::to_string));
+        Ok(PlannedApply {
+            plan,
+            record,
+            stored,
+            warnings,
+        })
+    }
+}

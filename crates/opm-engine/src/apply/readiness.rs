@@ -1,0 +1,104 @@
+//! Waiting until what was applied is ready: before recording where there has to be a way back,
+//! after it elsewhere.
+
+use opm_core::failure::Remedy;
+
+use super::Apply;
+use super::record::RecordedRun;
+use super::stages::stopped_failure;
+use crate::failure::{Failure, FailureKind};
+use crate::ports::{ApiErrorKind, Backend, Permit, Stopped};
+use crate::report::Report;
+use crate::wait::{UnreadyObject, WaitTarget};
+
+impl<B: Backend> Apply<'_, B> {
+    /// Where there has to be a way back, nothing is recorded before it is ready.
+    pub(super) async fn not_ready_first(
+        &self,
+        targets: &[WaitTarget],
+        permit: Permit<'_>,
+    ) -> Option<Failure> {
+        self.mode.fallback.as_ref()?;
+        self.tell_targets(targets);
+        let timeout = self.request.options.timeout;
+        match self.run.wait_ready(targets, timeout, permit).await {
+            Ok(not_ready) if not_ready.is_empty() => None,
+            Ok(not_ready) => {
+                let message = format!("not ready in time: {}", first_of(&not_ready));
+                let failure = Failure::new(FailureKind::Failed, message);
+                Some(about(failure, not_ready))
+            }
+            Err(error) => Some(match error.kind {
+                ApiErrorKind::Stopped(stopped) => stopped_failure(stopped, Report::default()),
+                _ => {
+                    let message = format!("whether everything is ready is unknown: {error}");
+                    Failure::new(FailureKind::Failed, message).because(error)
+                }
+            }),
+        }
+    }
+
+    /// The record is written; whether everything becomes ready changes nothing in it.
+    pub(super) async fn wait_until_ready(
+        &self,
+        recorded: RecordedRun,
+        targets: &[WaitTarget],
+    ) -> Result<Report, Failure> {
+        let RecordedRun { report, unpruned } = recorded;
+        let mut failure = unpruned.then(|| not_pruned(&report));
+        if self.request.options.wait && self.mode.fallback.is_none() {
+            self.tell_targets(targets);
+            let timeout = self.request.options.timeout;
+            let waited = self.run.wait_ready(targets, timeout, self.run.permit());
+            match waited.await {
+                Ok(not_ready) if not_ready.is_empty() => {}
+                Ok(not_ready) => {
+                    let late = failure.unwrap_or_else(|| {
+                        let count = not_ready.len();
+                        let message = format!("recorded, but not ready: {count} objects");
+                        Failure::new(FailureKind::Incomplete, message)
+                    });
+                    failure = Some(about(late, not_ready));
+                }
+                Err(error) if error.kind == ApiErrorKind::Stopped(Stopped::Cancelled) => {
+                    let message = "interrupted while waiting; the change is recorded";
+                    return Err(Failure::new(FailureKind::Interrupted, message).after(report));
+                }
+                Err(error) => {
+                    let message = format!("recorded, but readiness is unknown: {error}");
+                    let unknown = Failure::new(FailureKind::Incomplete, message);
+                    failure = Some(unknown.because(error));
+                }
+            }
+        }
+        match failure {
+            Some(failure) => Err(failure.after(report)),
+            None => Ok(report),
+        }
+    }
+}
+
+/// What became stale and could not be removed.
+fn not_pruned(report: &Report) -> Failure {
+    let count = report.pending.len();
+    let message =
+        format!("recorded, but {count} stale objects could not be removed; they stay pending");
+    Failure::new(FailureKind::Incomplete, message)
+        .remedy(Remedy::ShowPending)
+        .about_failed(report)
+}
+
+fn about(failure: Failure, not_ready: Vec<UnreadyObject>) -> Failure {
+    not_ready.into_iter().fold(failure, |failure, object| {
+        failure.object(object.identity, object.reason)
+    })
+}
+
+/// The first object that is not ready, and how many more there are.
+fn first_of(not_ready: &[UnreadyObject]) -> String {
+    let first = not_ready.first().map(|one| one.identity.to_string());
+    match not_ready.len().saturating_sub(1) {
+        0 => first.unwrap_or_default(),
+        more => format!("{} and {more} more", first.unwrap_or_default()),
+    }
+}

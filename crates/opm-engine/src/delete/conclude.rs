@@ -1,0 +1,227 @@
+//! Carrying out a delete that was begun: the objects, then the record.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use opm_core::check::PruneStep;
+use opm_core::event::{Event, Wait};
+use opm_core::identity::Identity;
+use opm_core::protocol::{Applied, Conclusion, Locked, PruneOutcome, Resume};
+use opm_core::record::moved::missing;
+use opm_core::record::{LogResult, Record};
+use opm_core::time::Timestamp;
+
+use super::{Delete, DeleteSource};
+use crate::failure::{Failure, FailureKind};
+use crate::ports::{Backend, Stopped};
+use crate::record::{LockGuard, RecordSecretScope, WriteError, not_let_go};
+use crate::report::Report;
+
+/// A delete that has done what it could.
+pub(super) struct DeletedRun {
+    pub(super) report: Report,
+    pub(super) lingering: BTreeMap<Identity, String>,
+    /// The namespace that the record lived in, if it goes too.
+    pub(super) namespace: Option<PruneStep>,
+}
+
+impl<B: Backend> Delete<'_, B> {
+    /// Deletes everything that may go, and then the record, or what is left of it.
+    pub(super) async fn delete_all(
+        &self,
+        mut locked: Locked,
+        guard: &LockGuard,
+        source: &DeleteSource,
+    ) -> Result<DeletedRun, Failure> {
+        let mut deleted = DeletedRun {
+            report: Report {
+                warnings: source.warnings.clone(),
+                ..self.report()
+            },
+            lingering: BTreeMap::new(),
+            namespace: None,
+        };
+        let mut decided = false;
+        loop {
+            let Ok(applied) = locked.finish(&HashMap::new()) else {
+                let message = "a delete applies nothing";
+                return Err(Failure::new(FailureKind::Failed, message));
+            };
+            let results = self.delete_objects(&applied, guard, &mut deleted).await;
+            if !decided {
+                self.take_decided(applied.plan(), &mut deleted.report);
+                decided = true;
+            }
+            let results = match results {
+                Ok(results) => results,
+                Err(stopped) => {
+                    let failure = stopped_failure(stopped, deleted.report);
+                    return Err(self.run.let_go(applied.stop(), guard, failure).await);
+                }
+            };
+            if self.request.component.is_some() {
+                deleted.namespace = None;
+                self.record_component(applied, &results, guard, &mut deleted.report, source)
+                    .await?;
+                break;
+            }
+            match self.conclude(applied, &results, &deleted.report) {
+                Conclusion::Remove => {
+                    self.remove_record(guard, &deleted.report).await?;
+                    break;
+                }
+                Conclusion::Stays(record) => {
+                    return Err(self.stays(*record, guard, deleted.report).await);
+                }
+                Conclusion::Rest { resume, until } => {
+                    locked = self.rest(*resume, until, guard, &deleted.report).await?;
+                }
+            }
+        }
+        let warnings = self.run.backend.take_warnings();
+        deleted.report.warnings.extend(warnings);
+        Ok(deleted)
+    }
+
+    /// Deletes the objects; of the release's own namespace it is only asked whether it may go.
+    async fn delete_objects(
+        &self,
+        applied: &Applied,
+        guard: &LockGuard,
+        deleted: &mut DeletedRun,
+    ) -> Result<HashMap<Identity, PruneOutcome>, Stopped> {
+        let permit = self.run.permit_under(guard);
+        let (steps, own) = self.without_own_namespace(applied.prune());
+        let namespace = deleted.namespace.take().or(own);
+        let mut gone = self.remove_all(&steps, false, permit).await;
+        deleted.report.resources.extend(gone.removed.outcomes);
+        deleted.report.warnings.extend(gone.warnings);
+        deleted.lingering.extend(gone.removed.lingering);
+        if let Some(stopped) = gone.removed.stopped {
+            return Err(stopped);
+        }
+        if let Some(own) = &namespace {
+            let (result, outcome) = self.may_namespace_go(own, permit).await;
+            deleted.report.resources.extend(outcome);
+            let identity = own.entry.identity.clone();
+            gone.removed.results.insert(identity, result);
+        }
+        deleted.namespace = namespace;
+        Ok(gone.removed.results)
+    }
+
+    fn conclude(
+        &self,
+        applied: Applied,
+        results: &HashMap<Identity, PruneOutcome>,
+        report: &Report,
+    ) -> Conclusion {
+        let reconciled = applied.reconcile(results, self.run.server_now());
+        let (result, reason) = match report.failed().count() {
+            0 => (LogResult::Succeeded, None),
+            n => (
+                LogResult::Failed,
+                Some(format!("{n} objects could not be deleted")),
+            ),
+        };
+        reconciled.conclude(&self.run.ended(result, reason, &report.resources))
+    }
+
+    /// A request of a holder whose lock was taken over may still land: waits until none can,
+    /// then looks once more.
+    async fn rest(
+        &self,
+        resume: Resume,
+        until: Timestamp,
+        guard: &LockGuard,
+        report: &Report,
+    ) -> Result<Locked, Failure> {
+        let rest = until.since(self.run.server_now()) + Duration::from_secs(1);
+        self.run.emit(Event::Waiting(Wait::Rest(rest)));
+        let permit = self.run.permit_under(guard);
+        let pause = self.run.backend.sleep(rest);
+        let rested = self.run.unless_stopped(permit, pause).await;
+        let looked = self.run.server_now();
+        let checked = self.check(resume.record()).await;
+        let locked = match checked {
+            Ok(checked) => resume.go_on(checked, looked),
+            Err(failure) => return Err(failure.after(report.clone())),
+        };
+        let Err(stopped) = rested else {
+            return Ok(locked);
+        };
+        let failure = stopped_failure(stopped, report.clone());
+        let partial = match locked.finish(&HashMap::new()) {
+            Ok(applied) => applied.stop(),
+            Err(partial) => *partial,
+        };
+        Err(self.run.let_go(partial, guard, failure).await)
+    }
+
+    /// Something could not be deleted: the record stays.
+    async fn stays(&self, record: Record, guard: &LockGuard, mut report: Report) -> Failure {
+        report.take_tracked(&record);
+        let count = report.failed().count();
+        let message = format!("{count} objects could not be deleted; the release's record stays");
+        let failure = Failure::new(FailureKind::Failed, message)
+            .about_failed(&report)
+            .remedy("fix the cause and delete again");
+        report.warnings.extend(self.run.backend.take_warnings());
+        let failure = failure.after(report);
+        match self.run.write(guard, record).await {
+            Ok(()) => failure,
+            Err(error) => not_let_go(error, failure),
+        }
+    }
+
+    /// Removes the record Secrets, then the record itself: as long as that is there, a delete
+    /// that was cut short can be done again.
+    async fn remove_record(&self, guard: &LockGuard, report: &Report) -> Result<(), Failure> {
+        let failed = |error: WriteError, what: &str| {
+            let message = format!("all objects are deleted, but {what}");
+            let failure = Failure::new(FailureKind::Failed, message);
+            not_let_go(error, failure.after(report.clone()))
+        };
+        let swept = self.remove_record_secrets(guard).await;
+        swept.map_err(|error| failed(error, "not the release's records"))?;
+        let removed = self.run.remove(guard).await;
+        removed.map_err(|error| failed(error, "the release's record is not"))?;
+        self.run.emit(Event::Recorded { change: None });
+        Ok(())
+    }
+
+    /// A record whose parts are gone could not be read any more, so it stops naming them first:
+    /// there is nothing left that they could be needed for.
+    async fn remove_record_secrets(&self, guard: &LockGuard) -> Result<(), WriteError> {
+        let record = guard.record().await;
+        let existing = self
+            .run
+            .record_secrets(&self.release, &record, RecordSecretScope::All)
+            .await?;
+        let mut nothing = Record::new(record.metadata.clone(), record.labels.clone());
+        if !missing(&record).is_empty() {
+            nothing = Record {
+                history: Vec::new(),
+                pending: nothing.pending,
+                kept: nothing.kept,
+                ..record
+            };
+            self.run.write(guard, nothing.clone()).await?;
+        }
+        let permit = self.run.permit_under(guard);
+        let swept = self.run.sweep(&self.release, &existing, &nothing, permit);
+        Ok(swept.await?)
+    }
+}
+
+fn stopped_failure(stopped: Stopped, report: Report) -> Failure {
+    let message = match stopped {
+        Stopped::Cancelled => "interrupted; objects that are not deleted yet are still tracked",
+        Stopped::LockUncertain => {
+            "the release's lock could not be renewed in time, so this run stopped"
+        }
+    };
+    Failure::new(stopped.into(), message)
+        .remedy("delete again to go on")
+        .after(report)
+}

@@ -1,0 +1,106 @@
+//! `prune`, `forget` and `unlock`: runs that change what the record says of single objects, or
+//! nothing but its lock, and make no new change.
+
+mod forget;
+mod prune;
+mod unlock;
+
+use std::collections::HashMap;
+
+use opm_core::check::{Adopt, CheckContext, CheckedPlan, check};
+use opm_core::failure::Remedy;
+use opm_core::identity::{Identity, ObjectSelector};
+use opm_core::plan::{PlanOptions, plan_prune_kept};
+use opm_core::protocol::{Applied, LockAcquisition};
+use opm_core::record::Record;
+use opm_core::record::size::Records;
+
+use crate::failure::{Failure, FailureKind};
+use crate::ports::{Backend, Detail};
+use crate::record::{Beginning, LoadedRecord, LockGuard, LockedRun};
+use crate::report::{Release, Report};
+use crate::run::Run;
+
+impl<B: Backend> Run<'_, B> {
+    /// A plan that removes the kept objects that `named` names, and leaves all else alone.
+    pub(crate) async fn plan_maintenance(
+        &self,
+        release: &Release,
+        record: &Record,
+        named: impl Fn(&Identity) -> bool,
+    ) -> Result<CheckedPlan, Failure> {
+        let plan = plan_prune_kept(record, named, PlanOptions::default())
+            .map_err(|error| Failure::refused(error.to_string()).because(error))?;
+        let (observed, _) = self.observe(&plan, &release.id, Detail::Metadata).await;
+        let occupants = match plan.to_look_into().next() {
+            Some(_) => self.look_into(&plan, &self.discover().await?).await,
+            None => HashMap::new(),
+        };
+        let context = CheckContext {
+            release: release.id,
+            adopt: Adopt::None,
+            take_ownership: false,
+            occupants: &occupants,
+        };
+        check(plan, &observed, &context).map_err(Failure::of_refusals)
+    }
+
+    /// Takes the lock for such a plan. None if somebody else was faster.
+    async fn begin_maintenance(
+        &self,
+        release: &Release,
+        loaded: LoadedRecord,
+        acquisition: LockAcquisition,
+        checked: CheckedPlan,
+        command: &str,
+    ) -> Result<Option<(Applied, LockGuard)>, Failure> {
+        let beginning = Beginning {
+            record: loaded.record,
+            stored: Some(loaded.stored),
+            acquisition,
+            checked,
+            start: self.start(command, None, None).await,
+            records: Records::Used,
+        };
+        let Some(LockedRun { locked, guard }) = self.begin(release, beginning).await? else {
+            return Ok(None);
+        };
+        Ok(locked.finish(&HashMap::new()).ok().zip(Some(guard)))
+    }
+
+    /// Writes what maintenance leaves of the record, and lets go of the lock.
+    async fn end_maintenance(
+        &self,
+        guard: &LockGuard,
+        record: Record,
+        mut report: Report,
+    ) -> Result<Report, Failure> {
+        report.take_tracked(&record);
+        if let Err(error) = self.write_and_sweep(guard, record).await {
+            let what = "the release's record could not be written";
+            return Err(Failure::unwritten(error, what).after(report));
+        }
+        report.warnings.extend(guard.take_notes().await);
+        report.warnings.extend(self.backend.take_warnings());
+        Ok(report)
+    }
+}
+
+/// Selectors that name nothing are a mistake, all of them told at once.
+fn check_named(
+    what: &str,
+    selectors: &[ObjectSelector],
+    tracked: &[&Identity],
+) -> Result<(), Failure> {
+    let unmatched = selectors
+        .iter()
+        .filter(|selector| !tracked.iter().any(|identity| selector.matches(identity)));
+    let names: Vec<String> = unmatched.map(ToString::to_string).collect();
+    match names.is_empty() {
+        true => Ok(()),
+        false => {
+            let message = format!("the release has no {what} {}", names.join(", "));
+            Err(Failure::new(FailureKind::NotFound, message).remedy(Remedy::ShowStatus))
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The frame of every use case that writes a release's record: wait for the lock, decide from
+//! the record as it stands, begin, renew while working, write, let go.
+//!
+//! Losing the race for the record at `begin` means starting over from the load, a bounded number
+//! of times. What a use case does in between is its own.
+
+use std::future::Future;
+use std::time::Duration;
+
+use opm_core::protocol::Partial;
+use opm_core::record::LogResult;
+
+use super::{LockGuard, Reading, WritableRecord, WriteError};
+use crate::failure::{Failure, FailureKind};
+use crate::ports::Backend;
+use crate::report::Release;
+use crate::run::Run;
+
+/// How often everything starts over because somebody else wrote the record first.
+const ATTEMPTS: usize = 5;
+
+/// What became of one attempt.
+pub(crate) enum Attempt<T> {
+    /// It was carried out, or there was nothing to carry out.
+    Done(T),
+    /// Somebody else wrote the record first, or what was in the way is gone: once more.
+    Again,
+}
+
+/// A use case that writes a release's record.
+pub(crate) trait RecordWriter: Send {
+    /// What it comes to.
+    type Output: Send;
+
+    /// How much of the record it has to read.
+    const READING: Reading = Reading::Whole;
+
+    /// Decides from the record as it stands, begins, works, writes and lets go.
+    fn attempt(
+        &mut self,
+        record: WritableRecord,
+    ) -> impl Future<Output = Result<Attempt<Self::Output>, Failure>> + Send;
+}
+
+impl<B: Backend> Run<'_, B> {
+    /// Attempts to write a release's record until nobody else is faster.
+    pub(crate) async fn write_release<W: RecordWriter>(
+        &self,
+        release: &Release,
+        lock_timeout: Duration,
+        writer: &mut W,
+    ) -> Result<W::Output, Failure> {
+        for _ in 0..ATTEMPTS {
+            let record = self
+                .wait_for_lock(release, W::READING, lock_timeout)
+                .await?;
+            if let Attempt::Done(output) = writer.attempt(record).await? {
+                return Ok(output);
+            }
+        }
+        Err(Failure::overtaken(&release.name))
+    }
+
+    /// Lets go of the lock after something went wrong: the intent stays, nothing is recorded.
+    pub(crate) async fn let_go(
+        &self,
+        partial: Partial,
+        guard: &LockGuard,
+        mut failure: Failure,
+    ) -> Failure {
+        let result = match failure.kind {
+            FailureKind::Interrupted => LogResult::Interrupted,
+            _ => LogResult::Failed,
+        };
+        let reason = failure.for_the_log();
+        let ended = self.ended(result, Some(reason), &failure.report.resources);
+        let record = partial.release(&ended, &self.settings.timing);
+        failure.report.take_tracked(&record);
+        if let Err(error) = self.write(guard, record).await {
+            failure = not_let_go(error, failure);
+        }
+        failure.report.warnings.extend(self.backend.take_warnings());
+        failure
+    }
+}
+
+/// The failure stands; that the record could not be written comes on top.
+pub(crate) fn not_let_go(error: WriteError, mut failure: Failure) -> Failure {
+    match error {
+        WriteError::Lost => {
+            if failure.kind != FailureKind::Interrupted {
+                failure.kind = FailureKind::LockLost;
+            }
+            failure.message = format!("{}; and the release's lock was lost", failure.message);
+        }
+        WriteError::Api(error) => failure.report.warnings.push(format!(
+            "the release's record could not be written, its lock expires by itself: {error}"
+        )),
+    }
+    failure
+}
