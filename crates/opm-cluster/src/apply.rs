@@ -5,7 +5,7 @@
 //! with its uid.
 
 use opm_engine::ports::{
-    ApiError, ApplyObject, ApplyResponse, Detail, ApiErrorKind, Gate, Precondition,
+    ApiError, ApiErrorKind, ApplyObject, ApplyResponse, Detail, Permit, Precondition,
 };
 use serde_json::{Map, Value, json};
 
@@ -25,7 +25,7 @@ impl ClusterClient {
     pub(crate) async fn apply_one(
         &self,
         request: &ApplyObject<'_>,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> Result<ApplyResponse, ApiError> {
         self.known().learn(request.object);
         let served = self.served_kind(&request.identity.group_kind).await?;
@@ -35,9 +35,9 @@ impl ClusterClient {
             plural: &served.plural,
             namespace: request.identity.namespace.as_deref(),
         };
-        match &request.mode {
-            Precondition::Absent => self.create(request, place, gate).await,
-            Precondition::Update { uid } => self.update(request, place, uid, gate).await,
+        match &request.precondition {
+            Precondition::Absent => self.create(request, place, permit).await,
+            Precondition::Exists { uid } => self.update(request, place, uid, permit).await,
         }
     }
 
@@ -45,13 +45,15 @@ impl ClusterClient {
         &self,
         request: &ApplyObject<'_>,
         place: Place<'_>,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> Result<ApplyResponse, ApiError> {
         let body = create_body(request.object);
         let call = place.apply(&request.identity.name, &body, &options(request))?;
-        let done = self.exchange(&call, SendOptions::writing(self, gate)).await;
+        let done = self
+            .exchange(&call, SendOptions::writing(self, permit))
+            .await;
         if done.may_still_land && !request.dry_run {
-            gate.note_unanswered();
+            permit.note_unanswered();
         }
         let error = match done.result {
             Ok(answer) => return sent(&answer, request),
@@ -65,7 +67,7 @@ impl ClusterClient {
             && !request.dry_run
             && let Some(uid) = self.our_own_creation(request, place).await?
         {
-            let sent = self.update(request, place, &uid, gate).await?;
+            let sent = self.update(request, place, &uid, permit).await?;
             return Ok(ApplyResponse {
                 created: true,
                 ..sent
@@ -103,13 +105,15 @@ impl ClusterClient {
         request: &ApplyObject<'_>,
         place: Place<'_>,
         uid: &str,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> Result<ApplyResponse, ApiError> {
         let body = with_metadata(request.object, "uid", uid);
         let call = place.apply(&request.identity.name, &body, &options(request))?;
         let mut races = 0;
         loop {
-            let done = self.exchange(&call, SendOptions::writing(self, gate)).await;
+            let done = self
+                .exchange(&call, SendOptions::writing(self, permit))
+                .await;
             match done.result {
                 Ok(answer) => return sent(&answer, request),
                 Err(error) if lost_a_race(&error) && races < RACES => races += 1,

@@ -1,4 +1,4 @@
-//! The client: a `kube::Client` and what one run keeps beside it.
+//! The client: a `kube::Client`, and what is kept beside it for all runs and for one.
 
 use std::fmt;
 use std::sync::atomic::AtomicBool;
@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use opm_engine::ports::{Instant, ServedKinds, Timestamp};
-use serde_json::{Map, Value};
 
 use crate::clock::SystemClock;
+use crate::identity::ActingIdentity;
 use crate::redact::KnownValues;
 use crate::retry::RetryPolicy;
 use crate::secret_object::CarriedMetadata;
@@ -16,7 +16,7 @@ use crate::warnings::Warnings;
 
 /// How patient a client is, and how much it asks at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct ClientSettings {
     /// When requests are repeated.
     pub retry: RetryPolicy,
     /// How long one attempt may take. The server itself gives up after 60 s.
@@ -27,7 +27,7 @@ pub struct Settings {
     pub concurrent_reads: usize,
 }
 
-impl Default for Settings {
+impl Default for ClientSettings {
     fn default() -> Self {
         Self {
             retry: RetryPolicy::default(),
@@ -38,27 +38,33 @@ impl Default for Settings {
     }
 }
 
-pub(crate) type Now = Arc<dyn Fn() -> (Instant, Timestamp) + Send + Sync>;
-
 /// The engine's ports over a Kubernetes API. Cheap to clone; clones share everything.
 #[derive(Clone)]
 pub struct ClusterClient {
     pub(crate) kube: kube::Client,
-    pub(crate) settings: Settings,
-    pub(crate) now: Now,
-    state: Arc<State>,
+    pub(crate) settings: ClientSettings,
+    pub(crate) clock: SystemClock,
+    /// Who this client, or this run, acts as.
+    pub(crate) identity: ActingIdentity,
+    server: Arc<ServerState>,
+    run: Arc<RunState>,
 }
 
-/// What one run remembers of its server.
+/// What is known of the server, whoever asks.
 #[derive(Default)]
-struct State {
+struct ServerState {
     served: Mutex<Option<Arc<ServedKinds>>>,
+    contacted: AtomicBool,
+    /// The latest Date of an answer, and when it came.
+    clock: Mutex<Option<(Timestamp, Instant)>>,
+}
+
+/// What belongs to one run.
+#[derive(Default)]
+struct RunState {
     warnings: Mutex<Warnings>,
     known: Mutex<KnownValues>,
     carried: Mutex<CarriedMetadata>,
-    contacted: AtomicBool,
-    /// The latest Date of an answer, and when it came.
-    server_clock: Mutex<Option<(Timestamp, Instant)>>,
 }
 
 impl ClusterClient {
@@ -66,69 +72,80 @@ impl ClusterClient {
     pub fn from_client(kube: kube::Client) -> Self {
         Self {
             kube,
-            settings: Settings::default(),
-            now: Arc::new(|| SystemClock::default().now()),
-            state: Arc::default(),
+            settings: ClientSettings::default(),
+            clock: SystemClock::default(),
+            identity: ActingIdentity::default(),
+            server: Arc::default(),
+            run: Arc::default(),
         }
     }
 
     /// The same client with other settings.
     #[must_use]
-    pub fn with_settings(mut self, settings: Settings) -> Self {
+    pub fn with_settings(mut self, settings: ClientSettings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// The same client with other clocks, which must be those that set the gate's deadline.
+    /// The same client with other clocks.
     #[must_use]
-    pub fn with_now(
-        mut self,
-        now: impl Fn() -> (Instant, Timestamp) + Send + Sync + 'static,
-    ) -> Self {
-        self.now = Arc::new(now);
+    pub fn with_clock(mut self, clock: SystemClock) -> Self {
+        self.clock = clock;
         self
     }
 
-    /// Hides the values of this object, if it is a Secret, from every message from now on.
-    /// Objects that are applied are hidden in any case.
-    pub fn hide_values_of(&self, object: &Map<String, Value>) {
-        self.known().learn(object);
+    /// The same client, which acts as somebody else.
+    #[must_use]
+    pub(crate) fn with_identity(mut self, identity: ActingIdentity) -> Self {
+        self.identity = identity;
+        self
+    }
+
+    /// The same client for another run: what is known of the server is shared, warnings and
+    /// values to hide are not.
+    pub(crate) fn with_fresh_run(&self, act_as: Option<&str>) -> Self {
+        let identity = act_as.map(ActingIdentity::user);
+        Self {
+            identity: identity.unwrap_or_else(|| self.identity.clone()),
+            run: Arc::default(),
+            ..self.clone()
+        }
     }
 
     pub(crate) fn served_cache(&self) -> MutexGuard<'_, Option<Arc<ServedKinds>>> {
-        lock(&self.state.served)
+        lock(&self.server.served)
     }
 
     pub(crate) fn warnings(&self) -> MutexGuard<'_, Warnings> {
-        lock(&self.state.warnings)
+        lock(&self.run.warnings)
     }
 
     pub(crate) fn known(&self) -> MutexGuard<'_, KnownValues> {
-        lock(&self.state.known)
+        lock(&self.run.known)
     }
 
     pub(crate) fn carried(&self) -> MutexGuard<'_, CarriedMetadata> {
-        lock(&self.state.carried)
+        lock(&self.run.carried)
     }
 
     /// Takes the time from an answer, and says what time it is if the answer does not.
     pub(crate) fn note_server_time(&self, date: Option<Timestamp>) -> Timestamp {
-        let (now, wall) = (self.now)();
+        let (now, wall) = self.clock.now();
         if let Some(date) = date {
-            *lock(&self.state.server_clock) = Some((date, now));
+            *lock(&self.server.clock) = Some((date, now));
         }
         date.unwrap_or(wall)
     }
 
     /// What time it is on the server, by its latest answer.
     pub(crate) fn server_clock(&self) -> Option<Timestamp> {
-        let (date, at) = (*lock(&self.state.server_clock))?;
-        let (now, _) = (self.now)();
+        let (date, at) = (*lock(&self.server.clock))?;
+        let (now, _) = self.clock.now();
         Some(Timestamp(date.0 + now.0.saturating_sub(at.0)))
     }
 
     pub(crate) fn contacted(&self) -> &AtomicBool {
-        &self.state.contacted
+        &self.server.contacted
     }
 }
 

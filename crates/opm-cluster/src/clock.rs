@@ -23,7 +23,7 @@ impl SystemClock {
         Self { wrong_by: seconds }
     }
 
-    /// Both clocks, as a [`opm_engine::ports::Gate`] wants them.
+    /// Both clocks, as a [`opm_engine::ports::Permit`] wants them.
     pub fn now(&self) -> (Instant, Timestamp) {
         (self.monotonic(), self.wall())
     }

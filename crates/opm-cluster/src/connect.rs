@@ -9,7 +9,8 @@ use kube::Config;
 use kube::config::KubeConfigOptions;
 use thiserror::Error;
 
-use crate::client::{ClusterClient, Settings};
+use crate::client::{ClientSettings, ClusterClient};
+use crate::identity::ActingIdentity;
 use crate::kubeconfig::{Environment, KubeconfigError, SelectedContext, choose};
 use crate::proxy;
 use crate::send::{chain, network_message};
@@ -29,7 +30,7 @@ pub struct ConnectOptions {
     /// What the environment says.
     pub environment: Environment,
     /// How patient the client is.
-    pub settings: Settings,
+    pub settings: ClientSettings,
 }
 
 /// A client, and what is known about the cluster from the configuration alone.
@@ -88,15 +89,16 @@ pub async fn connect(options: ConnectOptions) -> Result<Connection, ConnectError
         None => in_cluster()?,
     };
     let server = config.cluster_url.to_string();
-    if let Some(user) = &options.impersonate {
-        if user.is_empty() || HeaderValue::from_str(user).is_err() {
-            return Err(ConnectError::Impersonate(user.clone()));
-        }
+    let configured = ActingIdentity::take_from(&mut config.auth_info);
+    let identity = match &options.impersonate {
         // Groups and the rest that the kubeconfig sets are those of somebody else.
-        config.auth_info.impersonate = Some(user.clone());
-        config.auth_info.impersonate_uid = None;
-        config.auth_info.impersonate_groups = None;
-        config.auth_info.impersonate_user_extra = None;
+        Some(user) => ActingIdentity::user(user),
+        None => configured,
+    };
+    let empty = options.impersonate.as_ref().is_some_and(String::is_empty);
+    if empty || identity.headers().is_err() {
+        let user = options.impersonate.clone().unwrap_or_default();
+        return Err(ConnectError::Impersonate(user));
     }
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     config.write_timeout = Some(WRITE_TIMEOUT);
@@ -111,7 +113,9 @@ pub async fn connect(options: ConnectOptions) -> Result<Connection, ConnectError
         cause: network_message(&error),
     })?;
     Ok(Connection {
-        client: ClusterClient::from_client(client).with_settings(options.settings),
+        client: ClusterClient::from_client(client)
+            .with_settings(options.settings)
+            .with_identity(identity),
         context,
         namespace,
         server,

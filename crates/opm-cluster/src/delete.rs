@@ -1,7 +1,7 @@
 //! One delete, guarded by uid, with everything in its body.
 
 use opm_engine::ports::{
-    ApiError, DeleteObject, DeleteOutcome, ApiErrorKind, Gate, Propagation, RemoveOutcome,
+    ApiError, ApiErrorKind, DeleteObject, DeleteOutcome, Permit, Propagation, RemoveOutcome,
 };
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ impl ClusterClient {
     pub(crate) async fn delete_one(
         &self,
         request: &DeleteObject<'_>,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> Result<DeleteOutcome, ApiError> {
         let kind = &request.identity.group_kind;
         let served = match resolve(&*self.served_with([kind]).await?, kind) {
@@ -26,7 +26,9 @@ impl ClusterClient {
         };
         let place = place(kind, &served, request.identity.namespace.as_deref());
         let call = place.delete(&request.identity.name, &body(request))?;
-        let done = self.exchange(&call, SendOptions::writing(self, gate)).await;
+        let done = self
+            .exchange(&call, SendOptions::writing(self, permit))
+            .await;
         if matches!(&done.result, Err(error) if error.kind == ApiErrorKind::KindNotServed) {
             return self.deleted_with_its_kind(request).await;
         }
@@ -46,16 +48,18 @@ impl ClusterClient {
     }
 
     /// Removes a Secret with this uid and, if given, at this resourceVersion.
-    pub(crate) async fn remove_secret(
+    pub(crate) async fn delete_secret(
         &self,
         (namespace, name): (&str, &str),
         uid: &str,
         resource_version: Option<&str>,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> Result<RemoveOutcome, ApiError> {
         let options = options(uid, resource_version, Propagation::Background, false);
         let call: Call = secrets(Some(namespace)).delete(name, &options)?;
-        let done = self.exchange(&call, SendOptions::writing(self, gate)).await;
+        let done = self
+            .exchange(&call, SendOptions::writing(self, permit))
+            .await;
         match &done.result {
             Err(error) if error.kind == ApiErrorKind::Stale => Ok(RemoveOutcome::Lost),
             _ => outcome(done).map(|_| RemoveOutcome::Gone),
@@ -215,7 +219,7 @@ mod tests {
     #[test]
     fn what_a_refusal_means() {
         let says = |kind, message: &str, in_doubt| Exchange {
-            result: Err(local_error(kind, message.to_owned())),
+            result: Err(ApiError::local(kind, message.to_owned())),
             in_doubt,
             may_still_land: in_doubt,
         };

@@ -1,7 +1,7 @@
 //! Taking labels and field managers off one object: a merge patch that names the uid and the
 //! version it was made for.
 
-use opm_engine::ports::{ApiError, DisownObject, ApiErrorKind, Gate};
+use opm_engine::ports::{ApiError, ApiErrorKind, DisownObject, Permit};
 use serde_json::{Map, Value, json};
 
 use crate::client::ClusterClient;
@@ -12,13 +12,15 @@ impl ClusterClient {
     pub(crate) async fn disown_one(
         &self,
         request: &DisownObject<'_>,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> Result<(), ApiError> {
         let kind = &request.identity.group_kind;
         let served = self.served_kind(kind).await?;
         let place = place(kind, &served, request.identity.namespace.as_deref());
         let call = place.merge(&request.identity.name, &body(request), request.dry_run)?;
-        let done = self.exchange(&call, SendOptions::writing(self, gate)).await;
+        let done = self
+            .exchange(&call, SendOptions::writing(self, permit))
+            .await;
         match done.result {
             Ok(_) => Ok(()),
             // What is gone has moved on, too.

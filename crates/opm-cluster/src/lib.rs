@@ -14,6 +14,7 @@ mod delete;
 mod discovery;
 mod disown;
 mod errors;
+mod identity;
 mod json;
 mod kubeconfig;
 mod list;
@@ -31,7 +32,7 @@ mod watch;
 mod watch_stream;
 mod workload;
 
-pub use client::{ClusterClient, Settings};
+pub use client::{ClientSettings, ClusterClient};
 pub use clock::SystemClock;
 pub use connect::{ConnectError, ConnectOptions, Connection, connect};
 pub use kubeconfig::{Environment, KubeconfigError, context_namespace};

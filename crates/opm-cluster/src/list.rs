@@ -4,7 +4,7 @@
 //! apiVersion and kind that they have when read alone, which lists leave out.
 
 use opm_core::identity::GroupKind;
-use opm_engine::ports::{ApiError, Detail, ApiErrorKind, ServedKind, Timestamp};
+use opm_engine::ports::{ApiError, ApiErrorKind, Detail, ServedKind, Timestamp};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::client::ClusterClient;
 use crate::discovery::place;
 use crate::json::Object;
 use crate::request::{ListPage, Place};
-use crate::send::{SendOptions, local_error};
+use crate::send::SendOptions;
 
 /// Objects per page where only metadata is read.
 pub(crate) const METADATA_PAGE: usize = 500;
@@ -181,7 +181,7 @@ pub(crate) struct Selectors<'a> {
 pub(crate) fn unreadable(what: &str, error: &serde_json::Error) -> ApiError {
     // The parser's own words may quote the text it stumbled over.
     let place = format!("line {}, column {}", error.line(), error.column());
-    local_error(
+    ApiError::local(
         ApiErrorKind::Rejected,
         format!("failed to read the server's answer about {what} ({place})"),
     )

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::future::join_all;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::scope::Scope;
-use opm_engine::ports::{ApiError, Detail, ApiErrorKind, Found, ServedKinds};
+use opm_engine::ports::{ApiError, ApiErrorKind, Detail, Observation, ServedKinds};
 use tokio::sync::Semaphore;
 
 use crate::client::ClusterClient;
@@ -17,7 +17,7 @@ use crate::discovery::{ResolvedKind, not_reachable, resolve};
 use crate::json::{self, Object};
 use crate::list::{Kind, page_size, unreadable};
 use crate::request::ListPage;
-use crate::send::{Answer, local_error};
+use crate::send::Answer;
 
 /// From this many objects of a kind in a namespace on, a list is tried first.
 const LIST_FROM: usize = 4;
@@ -28,7 +28,7 @@ const PAGE_COST: usize = 25;
 /// A page larger than this is full of somebody else's large objects.
 const LARGEST_PAGE: usize = 64 << 20;
 
-type Looks = BTreeMap<Identity, Found>;
+type Looks = BTreeMap<Identity, Observation>;
 
 /// Objects of one kind in one namespace.
 struct Batch<'a> {
@@ -82,7 +82,9 @@ impl ClusterClient {
                 Ok((found, complete)) => {
                     looks = found;
                     if complete {
-                        let absent = missing.values().map(|id| ((*id).clone(), Found::Absent));
+                        let absent = missing
+                            .values()
+                            .map(|id| ((*id).clone(), Observation::Absent));
                         looks.extend(absent);
                         return looks;
                     }
@@ -91,7 +93,7 @@ impl ClusterClient {
                 Err(error) => {
                     let failed = missing.into_values().cloned();
                     return failed
-                        .map(|id| (id, Found::Failed(error.clone())))
+                        .map(|id| (id, Observation::Failed(error.clone())))
                         .collect();
                 }
             }
@@ -141,7 +143,7 @@ impl ClusterClient {
                 let name = json::metadata(&object, "name").unwrap_or_default();
                 if let Some(id) = missing.remove(name) {
                     batch.kind.name_kind(&mut object);
-                    looks.insert(id.clone(), Found::Present(object));
+                    looks.insert(id.clone(), Observation::Present(object));
                 }
             }
             if token.is_none() {
@@ -160,17 +162,17 @@ impl ClusterClient {
         id: &Identity,
         detail: Detail,
         permits: &Semaphore,
-    ) -> (Identity, Found) {
+    ) -> (Identity, Observation) {
         let _permit = permits.acquire().await;
         let answer = match kind.place().get(&id.name, detail) {
             Ok(call) => self.read(&call).await,
             Err(error) => Err(error),
         };
         let found = match answer.and_then(|answer| present(&answer, kind, id)) {
-            Ok(object) => Found::Present(object),
+            Ok(object) => Observation::Present(object),
             Err(error) => match error.kind {
-                ApiErrorKind::NotFound | ApiErrorKind::NamespaceMissing => Found::Absent,
-                _ => Found::Failed(error),
+                ApiErrorKind::NotFound | ApiErrorKind::NamespaceMissing => Observation::Absent,
+                _ => Observation::Failed(error),
             },
         };
         (id.clone(), found)
@@ -179,7 +181,7 @@ impl ClusterClient {
     /// A kind that discovery knew and the server then did not: asked once more, so that the
     /// objects of a definition that was just removed are absent, and others are not.
     async fn settle_unserved(&self, looks: &mut Looks) {
-        let unserved = |found: &Found| matches!(found, Found::Failed(error) if error.kind == ApiErrorKind::KindNotServed);
+        let unserved = |found: &Observation| matches!(found, Observation::Failed(error) if error.kind == ApiErrorKind::KindNotServed);
         if !looks.values().any(unserved) {
             return;
         }
@@ -188,7 +190,7 @@ impl ClusterClient {
         };
         for (id, found) in looks.iter_mut().filter(|(_, found)| unserved(found)) {
             if resolve(&served, &id.group_kind) == ResolvedKind::NotServed {
-                *found = Found::Absent;
+                *found = Observation::Absent;
             }
         }
     }
@@ -210,7 +212,7 @@ fn present(answer: &Answer, kind: Kind<'_>, id: &Identity) -> Result<Object, Api
 fn all_failed(wanted: &[Identity], error: &ApiError) -> Looks {
     let failed = wanted.iter().cloned();
     failed
-        .map(|id| (id, Found::Failed(error.clone())))
+        .map(|id| (id, Observation::Failed(error.clone())))
         .collect()
 }
 
@@ -226,7 +228,10 @@ fn batches<'a>(wanted: &'a [Identity], served: &'a ServedKinds) -> (Vec<Batch<'a
         };
         let namespace = id.namespace.as_deref();
         if (known.scope == Scope::Namespaced) != namespace.is_some() {
-            looks.insert(id.clone(), Found::Failed(wrong_scope(id, known.scope)));
+            looks.insert(
+                id.clone(),
+                Observation::Failed(wrong_scope(id, known.scope)),
+            );
             continue;
         }
         let batch = batches.entry((kind, namespace)).or_insert_with(|| Batch {
@@ -242,10 +247,10 @@ fn batches<'a>(wanted: &'a [Identity], served: &'a ServedKinds) -> (Vec<Batch<'a
     (batches.into_values().collect(), looks)
 }
 
-fn unserved(kind: &GroupKind, resolved: &ResolvedKind) -> Found {
+fn unserved(kind: &GroupKind, resolved: &ResolvedKind) -> Observation {
     match resolved {
-        ResolvedKind::NotServed => Found::Absent,
-        other => Found::Failed(not_reachable(kind, other)),
+        ResolvedKind::NotServed => Observation::Absent,
+        other => Observation::Failed(not_reachable(kind, other)),
     }
 }
 
@@ -256,7 +261,7 @@ fn wrong_scope(id: &Identity, scope: Scope) -> ApiError {
         Scope::Namespaced => "in namespaces, and none is given",
         Scope::Cluster => "outside of namespaces",
     };
-    local_error(
+    ApiError::local(
         ApiErrorKind::Rejected,
         format!("{id}: objects of this kind live {lives}"),
     )

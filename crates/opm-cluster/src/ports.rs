@@ -1,12 +1,13 @@
 //! The cluster port: one line per verb, the work is in the files of that name.
 
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::time::Duration;
 
 use opm_core::identity::{GroupKind, Identity};
 use opm_engine::ports::{
-    ApiError, ApplyObject, ApplyResponse, Cluster, DeleteObject, DeleteOutcome, Detail,
-    DisownObject, Found, Gate, ServedKinds, WatchEvent,
+    ApiError, ApplyObject, ApplyResponse, Backend, Clock, Cluster, DeleteObject, DeleteOutcome,
+    Detail, DisownObject, Instant, Observation, Permit, ServedKinds, Timestamp, WatchEvent,
 };
 use serde_json::{Map, Value};
 
@@ -23,7 +24,7 @@ impl Cluster for ClusterClient {
         self.discover().await.map(|served| (*served).clone())
     }
 
-    async fn look(&self, wanted: &[Identity], detail: Detail) -> BTreeMap<Identity, Found> {
+    async fn look(&self, wanted: &[Identity], detail: Detail) -> BTreeMap<Identity, Observation> {
         self.look_at(wanted, detail).await
     }
 
@@ -46,21 +47,21 @@ impl Cluster for ClusterClient {
     async fn apply(
         &self,
         request: ApplyObject<'_>,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> Result<ApplyResponse, ApiError> {
-        self.apply_one(&request, gate).await
+        self.apply_one(&request, permit).await
     }
 
     async fn delete(
         &self,
         request: DeleteObject<'_>,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> Result<DeleteOutcome, ApiError> {
-        self.delete_one(&request, gate).await
+        self.delete_one(&request, permit).await
     }
 
-    async fn part(&self, request: DisownObject<'_>, gate: &Gate) -> Result<(), ApiError> {
-        self.disown_one(&request, gate).await
+    async fn disown(&self, request: DisownObject<'_>, permit: Permit<'_>) -> Result<(), ApiError> {
+        self.disown_one(&request, permit).await
     }
 
     async fn watch(
@@ -90,5 +91,25 @@ impl Cluster for ClusterClient {
         let review: Value = serde_json::from_slice(&answer.body).ok()?;
         let name = review["status"]["userInfo"]["username"].as_str()?;
         Some(name.to_owned())
+    }
+}
+
+impl Clock for ClusterClient {
+    fn wall(&self) -> Timestamp {
+        self.clock.wall()
+    }
+
+    fn monotonic(&self) -> Instant {
+        self.clock.monotonic()
+    }
+
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
+        self.clock.sleep(duration)
+    }
+}
+
+impl Backend for ClusterClient {
+    fn for_run(&self, act_as: Option<&str>) -> Self {
+        self.with_fresh_run(act_as)
     }
 }

@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 use http::Method;
-use opm_engine::ports::{ApiError, Detail, ApiErrorKind};
+use opm_engine::ports::{ApiError, ApiErrorKind, Detail};
 use serde_json::{Value, json};
 
 const JSON: &str = "application/json";

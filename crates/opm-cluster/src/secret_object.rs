@@ -10,7 +10,6 @@ use opm_engine::ports::{
 use serde_json::{Map, Value, json};
 
 use crate::json::{self, Object};
-use crate::send::local_error;
 
 /// The data key that the lock lives under.
 const LOCK: &str = "lock";
@@ -161,7 +160,7 @@ fn data(object: &Object) -> Result<BTreeMap<String, Vec<u8>>, ApiError> {
             let decoded = STANDARD.decode(value.as_str().unwrap_or_default());
             let bytes = decoded.map_err(|_| {
                 let message = format!("the server sent a Secret whose `data.{key}` is not base64");
-                local_error(ApiErrorKind::Rejected, message)
+                ApiError::local(ApiErrorKind::Rejected, message)
             })?;
             Ok((key.clone(), bytes))
         })

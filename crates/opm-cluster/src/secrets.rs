@@ -1,9 +1,10 @@
 //! Records in Secrets: every write carries what it was based on, and an answer that got lost is
 //! looked up rather than guessed.
 
+use opm_core::labels::LOCK_FIELD_MANAGER;
 use opm_engine::ports::{
-    ApiError, Detail, ApiErrorKind, Gate, RemoveOutcome, SecretContent, SecretStore, SecretVersion,
-    StoredSecret, Timestamp, WriteOutcome,
+    ApiError, ApiErrorKind, Detail, Permit, RemoveOutcome, SecretContent, SecretStore,
+    SecretVersion, StoredSecret, Timestamp, WriteOutcome,
 };
 
 use crate::apply::create_body;
@@ -18,19 +19,22 @@ use crate::send::{Answer, Exchange, SendOptions};
 const RECORD_MANAGER: &str = "opm";
 
 /// Who renews locks: a manager of its own, so that other writes leave the lock's time alone.
-const LOCK_MANAGER: &str = "opm-lock";
 
 impl SecretStore for ClusterClient {
     fn server_time(&self) -> Option<Timestamp> {
         self.server_clock()
     }
 
-    async fn get(&self, namespace: &str, name: &str) -> Result<Option<StoredSecret>, ApiError> {
+    async fn get_secret(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<StoredSecret>, ApiError> {
         self.get_secret(namespace, name, SendOptions::reading(self))
             .await
     }
 
-    async fn list(
+    async fn list_secrets(
         &self,
         namespace: Option<&str>,
         labels: &[(&str, &str)],
@@ -42,7 +46,7 @@ impl SecretStore for ClusterClient {
             fields: None,
         };
         let list = self.list_all(secrets(namespace), selectors).await?;
-        let time = list.date.unwrap_or_else(|| (self.now)().1);
+        let time = list.date.unwrap_or_else(|| self.clock.now().1);
         let mut carried = self.carried();
         list.items
             .iter()
@@ -50,7 +54,11 @@ impl SecretStore for ClusterClient {
             .collect()
     }
 
-    async fn create(&self, content: &SecretContent, gate: &Gate) -> Result<WriteOutcome, ApiError> {
+    async fn create_secret(
+        &self,
+        content: &SecretContent,
+        permit: Permit<'_>,
+    ) -> Result<WriteOutcome, ApiError> {
         let options = ApplyOptions {
             field_manager: RECORD_MANAGER,
             force: false,
@@ -60,26 +68,26 @@ impl SecretStore for ClusterClient {
         let call = place.apply(&content.name, &create_body(&to_object(content)), &options)?;
         let wrote = |stored: &StoredSecret| stored.content == *content;
         let at = (content.namespace.as_str(), content.name.as_str());
-        let created = self.write(&call, SendOptions::writing(self, gate), at, wrote);
+        let created = self.write(&call, SendOptions::writing(self, permit), at, wrote);
         let (outcome, may_still_land) = created.await;
         if may_still_land {
-            gate.note_unanswered();
+            permit.note_unanswered();
         }
         outcome
     }
 
-    async fn replace(
+    async fn replace_secret(
         &self,
         content: &SecretContent,
         resource_version: &str,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> Result<WriteOutcome, ApiError> {
         let body = to_replacement(content, resource_version, &self.carried());
         let place = secrets(Some(&content.namespace));
         let call = place.replace(&content.name, &body, RECORD_MANAGER)?;
         let wrote = |stored: &StoredSecret| stored.content == *content;
         let at = (content.namespace.as_str(), content.name.as_str());
-        let options = SendOptions::writing(self, gate);
+        let options = SendOptions::writing(self, permit);
         // Bound to a version, it does nothing when it lands late.
         self.write(&call, options, at, wrote).await.0
     }
@@ -88,16 +96,16 @@ impl SecretStore for ClusterClient {
         &self,
         at: SecretVersion<'_>,
         lock: &[u8],
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> Result<WriteOutcome, ApiError> {
         let options = ApplyOptions {
-            field_manager: LOCK_MANAGER,
+            field_manager: LOCK_FIELD_MANAGER,
             force: true,
             dry_run: false,
         };
         let place = secrets(Some(at.namespace));
         let call = place.apply(at.name, &to_lock(at, lock), &options)?;
-        let options = SendOptions::writing(self, gate).within(self.settings.lock_timeout);
+        let options = SendOptions::writing(self, permit).within(self.settings.lock_timeout);
         let wrote = |stored: &StoredSecret| {
             stored.uid == at.uid
                 && stored
@@ -111,15 +119,15 @@ impl SecretStore for ClusterClient {
             .0
     }
 
-    async fn remove(
+    async fn remove_secret(
         &self,
         namespace: &str,
         name: &str,
         uid: &str,
         resource_version: Option<&str>,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> Result<RemoveOutcome, ApiError> {
-        self.remove_secret((namespace, name), uid, resource_version, gate)
+        self.delete_secret((namespace, name), uid, resource_version, permit)
             .await
     }
 }

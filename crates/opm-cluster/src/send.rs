@@ -1,4 +1,4 @@
-//! Sending a request, again where `retry` says so, and never past a closed gate.
+//! Sending a request, again where `retry` says so, and never without a permit.
 
 use std::error::Error as StdError;
 use std::hash::{BuildHasher, RandomState};
@@ -10,7 +10,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, DATE, RETRY_AFTER};
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use kube::client::Body;
-use opm_engine::ports::{ApiError, ApiErrorKind, Gate, Stopped, Timestamp};
+use opm_engine::ports::{ApiError, ApiErrorKind, Permit, Stopped, Timestamp};
 
 use crate::client::ClusterClient;
 use crate::errors::{RequestedResource, StatusBody, classify};
@@ -21,8 +21,8 @@ use crate::retry::{AttemptFailure, RetryPolicy, RetryProgress};
 /// More than any answer that makes sense to hold in memory.
 const LARGEST_ANSWER: usize = 256 << 20;
 
-/// How often a wait between attempts looks at the gate.
-const GATE_INTERVAL: Duration = Duration::from_millis(100);
+/// How often a wait between attempts looks at the permit.
+const PERMIT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// An answer with a status below 400.
 #[derive(Debug, Clone)]
@@ -47,27 +47,27 @@ pub(crate) struct Exchange {
 /// How a request is sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SendOptions<'a> {
-    gate: Option<&'a Gate>,
+    permit: Option<Permit<'a>>,
     retry: RetryPolicy,
     attempt_timeout: Duration,
     largest: usize,
 }
 
 impl<'a> SendOptions<'a> {
-    /// A read: no gate.
+    /// A read: nothing stops it.
     pub(crate) fn reading(client: &ClusterClient) -> Self {
         Self {
-            gate: None,
+            permit: None,
             retry: client.settings.retry,
             attempt_timeout: client.settings.attempt_timeout,
             largest: LARGEST_ANSWER,
         }
     }
 
-    /// A write: every attempt asks the gate first.
-    pub(crate) fn writing(client: &ClusterClient, gate: &'a Gate) -> Self {
+    /// A write: every attempt asks its permit first.
+    pub(crate) fn writing(client: &ClusterClient, permit: Permit<'a>) -> Self {
         Self {
-            gate: Some(gate),
+            permit: Some(permit),
             ..SendOptions::reading(client)
         }
     }
@@ -83,7 +83,7 @@ impl<'a> SendOptions<'a> {
     /// As patient, but reading: for a look at what became of a write.
     pub(crate) fn to_read(self) -> SendOptions<'static> {
         SendOptions {
-            gate: None,
+            permit: None,
             retry: self.retry,
             attempt_timeout: self.attempt_timeout,
             largest: self.largest,
@@ -112,7 +112,7 @@ impl ClusterClient {
         // "Stopped" means that nothing was sent. When something was, its cause is the answer.
         let mut doubtful: Option<ApiError> = None;
         loop {
-            if let Err(stopped) = self.pass(options.gate) {
+            if let Err(stopped) = self.pass(options.permit) {
                 let result = Err(doubtful.unwrap_or_else(|| ApiError::stopped(stopped)));
                 return Exchange {
                     result,
@@ -152,7 +152,7 @@ impl ClusterClient {
             }
             tracing::debug!(target: "opm_cluster", method = %call.method, path = call.target,
                 cause = %failed.error, wait_ms = wait.as_millis(), "sending again");
-            self.wait(wait, options.gate).await;
+            self.wait(wait, options.permit).await;
         }
     }
 
@@ -161,18 +161,18 @@ impl ClusterClient {
         self.exchange(call, SendOptions::reading(self)).await.result
     }
 
-    fn pass(&self, gate: Option<&Gate>) -> Result<(), Stopped> {
-        gate.map_or(Ok(()), |gate| gate.check((self.now)()))
+    fn pass(&self, permit: Option<Permit<'_>>) -> Result<(), Stopped> {
+        permit.map_or(Ok(()), |permit| permit.check(self.clock.now()))
     }
 
-    async fn wait(&self, wait: Duration, gate: Option<&Gate>) {
+    async fn wait(&self, wait: Duration, permit: Option<Permit<'_>>) {
         let until = tokio::time::Instant::now() + wait;
-        while self.pass(gate).is_ok() {
+        while self.pass(permit).is_ok() {
             let left = until.saturating_duration_since(tokio::time::Instant::now());
             if left.is_zero() {
                 return;
             }
-            tokio::time::sleep(left.min(GATE_INTERVAL)).await;
+            tokio::time::sleep(left.min(PERMIT_INTERVAL)).await;
         }
     }
 
@@ -181,7 +181,7 @@ impl ClusterClient {
         call: &Call,
         options: SendOptions<'_>,
     ) -> Result<Answer, FailedAttempt> {
-        let request = http_request(call)?;
+        let request = self.http_request(call)?;
         let talk = async {
             let response = self.kube.send(request).await.map_err(|e| no_answer(&e))?;
             let (head, body) = response.into_parts();
@@ -224,23 +224,28 @@ impl ClusterClient {
     }
 }
 
-/// The request as `kube` takes it.
-pub(crate) fn to_http(call: &Call) -> Result<Request<Body>, http::Error> {
-    let mut request = Request::builder()
-        .method(&call.method)
-        .uri(&call.target)
-        .header(ACCEPT, call.accept);
-    if let Some(content_type) = call.content_type {
-        request = request.header(CONTENT_TYPE, content_type);
+impl ClusterClient {
+    /// The request as `kube` takes it, as whoever this run acts as.
+    pub(crate) fn to_http(&self, call: &Call) -> Result<Request<Body>, http::Error> {
+        let mut request = Request::builder()
+            .method(&call.method)
+            .uri(&call.target)
+            .header(ACCEPT, call.accept);
+        if let Some(content_type) = call.content_type {
+            request = request.header(CONTENT_TYPE, content_type);
+        }
+        for (name, value) in self.identity.headers()? {
+            request = request.header(name, value);
+        }
+        request.body(Body::from(call.body.clone()))
     }
-    request.body(Body::from(call.body.clone()))
-}
 
-fn http_request(call: &Call) -> Result<Request<Body>, FailedAttempt> {
-    to_http(call).map_err(|error| FailedAttempt {
-        failure: AttemptFailure::Permanent,
-        error: local_error(ApiErrorKind::Rejected, format!("no such request: {error}")),
-    })
+    fn http_request(&self, call: &Call) -> Result<Request<Body>, FailedAttempt> {
+        self.to_http(call).map_err(|error| FailedAttempt {
+            failure: AttemptFailure::Permanent,
+            error: ApiError::local(ApiErrorKind::Rejected, format!("no such request: {error}")),
+        })
+    }
 }
 
 fn no_answer(error: &kube::Error) -> FailedAttempt {
@@ -260,12 +265,12 @@ fn broken_body(error: &(dyn StdError + Send + Sync + 'static)) -> FailedAttempt 
         let message = "the server's answer is too large to be read".to_owned();
         return FailedAttempt {
             failure: AttemptFailure::Permanent,
-            error: local_error(ApiErrorKind::TooLarge, message),
+            error: ApiError::local(ApiErrorKind::TooLarge, message),
         };
     }
     FailedAttempt {
         failure: AttemptFailure::NoAnswer,
-        error: local_error(ApiErrorKind::Unreachable, chain(error)),
+        error: ApiError::local(ApiErrorKind::Unreachable, chain(error)),
     }
 }
 
@@ -273,24 +278,13 @@ fn timed_out(after: Duration) -> FailedAttempt {
     let message = format!("no answer within {} s", after.as_secs_f32());
     FailedAttempt {
         failure: AttemptFailure::NoAnswer,
-        error: local_error(ApiErrorKind::Unreachable, message),
+        error: ApiError::local(ApiErrorKind::Unreachable, message),
     }
 }
 
 /// What kept a request from being answered.
 pub(crate) fn unreachable_error(error: &kube::Error) -> ApiError {
-    local_error(ApiErrorKind::Unreachable, network_message(error))
-}
-
-/// An error that is not an answer of the server.
-pub(crate) fn local_error(kind: ApiErrorKind, message: String) -> ApiError {
-    ApiError {
-        kind,
-        status: None,
-        reason: String::new(),
-        message,
-        causes: Vec::new(),
-    }
+    ApiError::local(ApiErrorKind::Unreachable, network_message(error))
 }
 
 /// Says what happened to the network, without the wrapping that says it happened in a client.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::future::try_join_all;
 use opm_core::identity::{GroupKind, Identity};
-use opm_engine::ports::{ApiError, Detail, ApiErrorKind, Found, ServedKind, WatchEvent};
+use opm_engine::ports::{ApiError, ApiErrorKind, Detail, Observation, ServedKind, WatchEvent};
 use tokio::sync::mpsc::{Sender, channel};
 
 use crate::client::ClusterClient;
@@ -261,12 +261,12 @@ impl ClusterClient {
         loop {
             for (id, found) in self.look_at(&wanted, group.detail()).await {
                 let (version, event) = match found {
-                    Found::Absent => (None, WatchEvent::Gone(id.clone())),
-                    Found::Present(object) => (
+                    Observation::Absent => (None, WatchEvent::Gone(id.clone())),
+                    Observation::Present(object) => (
                         json::metadata(&object, "resourceVersion").map(str::to_owned),
                         WatchEvent::Seen(id.clone(), object),
                     ),
-                    Found::Failed(error) => return Err(error),
+                    Observation::Failed(error) => return Err(error),
                 };
                 if known.insert(id, version.clone()) != Some(version) {
                     let _ = events.send(event).await;

@@ -13,7 +13,7 @@ use crate::client::ClusterClient;
 use crate::errors::{RequestedResource, StatusBody, classify};
 use crate::json::{self, Object};
 use crate::request::Call;
-use crate::send::{chain, local_error, to_http, unreachable_error};
+use crate::send::{chain, unreachable_error};
 
 /// How long the server keeps one watch open.
 pub(crate) const LASTS: Duration = Duration::from_secs(120);
@@ -106,8 +106,8 @@ impl ClusterClient {
     }
 
     async fn open_body(&self, call: &Call) -> Result<Body, StreamEnd> {
-        let mut request = to_http(call).map_err(|error| {
-            StreamEnd::Failed(local_error(ApiErrorKind::Rejected, error.to_string()))
+        let mut request = self.to_http(call).map_err(|error| {
+            StreamEnd::Failed(ApiError::local(ApiErrorKind::Rejected, error.to_string()))
         })?;
         // A compressed stream holds lines back.
         request
@@ -119,7 +119,7 @@ impl ClusterClient {
             Ok(Err(error)) => return Err(StreamEnd::Failed(unreachable_error(&error))),
             Err(_) => {
                 let message = "no answer to a watch".to_owned();
-                return Err(StreamEnd::Failed(local_error(
+                return Err(StreamEnd::Failed(ApiError::local(
                     ApiErrorKind::Unreachable,
                     message,
                 )));

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 use opm_core::candidate::{Candidate, Selection};
 use opm_core::check::{self, Adopt, CheckContext, LiveObject, Observed};
-use opm_core::observation::Observation;
 use opm_core::diff::diff;
 use opm_core::digest::ManifestDigest;
 use opm_core::entry::Entry;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::manifest::Manifest;
 use opm_core::name::{ComponentName, ModuleName, ModulePath, NamespaceName, ReleaseName};
+use opm_core::observation::Observation;
 use opm_core::plan::{Plan, PlanOptions, plan};
 use opm_core::record::{
     Body, Change, Content, Extra, Inventory, Metadata, ModuleRef, Record, Slot, Values,

@@ -185,7 +185,10 @@ impl fmt::Display for Remedy {
             Self::Adopt => "delete it by hand, or adopt it",
             Self::AdoptNamed(identity) => return write!(f, "adopt {identity} by name"),
             Self::AdoptFieldsOf(identity) => {
-                return write!(f, "adopt {identity} by name: that takes over its fields as well");
+                return write!(
+                    f,
+                    "adopt {identity} by name: that takes over its fields as well"
+                );
             }
             Self::TakeOwnership => "take ownership: that transfers it to this release",
             Self::ForceConflicts => "force conflicts: that makes these objects what is rendered",
@@ -195,14 +198,10 @@ impl fmt::Display for Remedy {
             Self::CreateNamespace(namespace) => return write!(f, "create namespace {namespace}"),
             Self::LiftGuard(_) => "lift the guard of its kind as well",
             Self::EmptyOrKeepGuard(_) => "remove them first, or leave the guard in place",
-            Self::ListOrKeepGuard(_) => {
-                "ask for the right to list it, or leave the guard in place"
-            }
+            Self::ListOrKeepGuard(_) => "ask for the right to list it, or leave the guard in place",
             Self::PruneAtOnce => "prune at once: the old workload is then removed first",
             Self::NotAtomicOrKeepGuard => "apply without a way back, or leave the guard in place",
-            Self::ApplyOnceNotAtomic => {
-                "apply once without a way back: that keeps its manifests"
-            }
+            Self::ApplyOnceNotAtomic => "apply once without a way back: that keeps its manifests",
             Self::KeepRecords => {
                 "keep records: what does not fit then moves into Secrets of its own"
             }
@@ -282,9 +281,18 @@ mod tests {
     fn a_request_that_failed_before_anything_was_written() {
         let stopped = |stopped| FailureKind::before_writing(ApiErrorKind::Stopped(stopped));
         for (found, expected) in [
-            (FailureKind::before_writing(ApiErrorKind::Forbidden), FailureKind::NotPermitted),
-            (FailureKind::before_writing(ApiErrorKind::Unreachable), FailureKind::Unreachable),
-            (FailureKind::before_writing(ApiErrorKind::Invalid), FailureKind::Refused),
+            (
+                FailureKind::before_writing(ApiErrorKind::Forbidden),
+                FailureKind::NotPermitted,
+            ),
+            (
+                FailureKind::before_writing(ApiErrorKind::Unreachable),
+                FailureKind::Unreachable,
+            ),
+            (
+                FailureKind::before_writing(ApiErrorKind::Invalid),
+                FailureKind::Refused,
+            ),
             (stopped(Stopped::Cancelled), FailureKind::Interrupted),
             (stopped(Stopped::LockUncertain), FailureKind::LockLost),
         ] {

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::client::ClusterClient;
 use crate::request::{Call, Place};
-use crate::send::{SendOptions, local_error};
+use crate::send::SendOptions;
 
 /// How long a single group's server is waited for.
 const PATIENCE: Duration = Duration::from_secs(6);
@@ -44,11 +44,11 @@ pub(crate) fn resolve(served: &ServedKinds, kind: &GroupKind) -> ResolvedKind {
 /// The error for a kind that cannot be reached.
 pub(crate) fn not_reachable(kind: &GroupKind, resolved: &ResolvedKind) -> ApiError {
     match resolved {
-        ResolvedKind::Silent(cause) => local_error(
+        ResolvedKind::Silent(cause) => ApiError::local(
             ApiErrorKind::Unreachable,
             format!("the API group {} does not answer: {cause}", kind.group),
         ),
-        _ => local_error(
+        _ => ApiError::local(
             ApiErrorKind::KindNotServed,
             format!("the server does not serve the kind {kind}"),
         ),
@@ -158,7 +158,7 @@ enum Document {
 
 fn document(body: &[u8]) -> Result<Document, ApiError> {
     let unreadable = |error: serde_json::Error| {
-        local_error(
+        ApiError::local(
             ApiErrorKind::Rejected,
             format!("failed to read what the server serves: {error}"),
         )

@@ -1,7 +1,7 @@
 //! From an HTTP answer to an [`ApiError`]: what went wrong, told apart as far as a decision
 //! depends on it, in words that quote no Secret.
 
-use opm_engine::ports::{ApiError, Cause, ApiErrorKind};
+use opm_engine::ports::{ApiError, ApiErrorKind, Cause};
 use serde::Deserialize;
 
 use crate::redact::{KnownValues, rule_words};
@@ -112,7 +112,9 @@ fn kind_of(status: u16, answer: Option<&StatusBody>, plural: &str) -> ApiErrorKi
             _ => ApiErrorKind::NotFound,
         },
         (404, None) => ApiErrorKind::KindNotServed,
-        (409, Some(answer)) if answer.has_cause("FieldManagerConflict") => ApiErrorKind::FieldConflict,
+        (409, Some(answer)) if answer.has_cause("FieldManagerConflict") => {
+            ApiErrorKind::FieldConflict
+        }
         (409, Some(answer)) if answer.message.starts_with("Apply failed with ") => {
             ApiErrorKind::FieldConflict
         }
@@ -124,7 +126,9 @@ fn kind_of(status: u16, answer: Option<&StatusBody>, plural: &str) -> ApiErrorKi
         (500, Some(answer)) if matches!(answer.reason.as_str(), "ServerTimeout" | "Timeout") => {
             ApiErrorKind::Unreachable
         }
-        (_, Some(answer)) if answer.message.contains("request is too large") => ApiErrorKind::TooLarge,
+        (_, Some(answer)) if answer.message.contains("request is too large") => {
+            ApiErrorKind::TooLarge
+        }
         _ => ApiErrorKind::Rejected,
     }
 }

@@ -1,12 +1,12 @@
 //! Create-only and update: what each does to what is there.
 
-use opm_engine::ports::{ApplyObject, Cluster as _, ApiErrorKind, Gate, Precondition, Stopped};
+use opm_engine::ports::{ApiErrorKind, ApplyObject, Cluster as _, Permit, Precondition, Stopped};
 use serde_json::json;
 
 use crate::{identity_of, object, on_a_server, uid, version};
 
 fn update(uid: &str) -> Precondition {
-    Precondition::Update {
+    Precondition::Exists {
         uid: uid.to_owned(),
     }
 }
@@ -83,12 +83,12 @@ async fn a_dry_run_changes_nothing() {
         identity: &identity,
         version: "v1",
         object: &map,
-        mode: Precondition::Absent,
+        precondition: Precondition::Absent,
         field_manager: "opm",
         force: false,
         dry_run: true,
     };
-    let sent = test.client.apply(request, &Gate::default()).await.unwrap();
+    let sent = test.client.apply(request, Permit::default()).await.unwrap();
     assert!(sent.created);
     assert!(test.live_map("x").await.is_none());
 }
@@ -104,7 +104,7 @@ async fn a_closed_gate_lets_nothing_through() {
         identity: &identity,
         version: "v1",
         object: &map,
-        mode: Precondition::Absent,
+        precondition: Precondition::Absent,
         field_manager: "opm",
         force: false,
         dry_run: false,

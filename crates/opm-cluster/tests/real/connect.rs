@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use opm_cluster::{ConnectError, ConnectOptions, Environment, connect};
-use opm_engine::ports::{Cluster as _, ApiErrorKind, SecretStore as _};
+use opm_engine::ports::{ApiErrorKind, Cluster as _, SecretStore as _};
 
 use crate::on_a_server;
 

@@ -11,7 +11,7 @@ use http_body_util::{BodyExt as _, Full};
 use kube::client::Body;
 use opm_cluster::{ClusterClient, RetryPolicy, Settings};
 use opm_engine::ports::{
-    Cluster as _, DeleteOutcome, Detail, ApiErrorKind, Found, Gate, Precondition, Stopped,
+    ApiErrorKind, Cluster as _, DeleteOutcome, Detail, Observation, Permit, Precondition, Stopped,
 };
 use serde_json::json;
 use tower::{BoxError, service_fn};
@@ -214,7 +214,7 @@ async fn a_delete_whose_answer_was_lost_is_gone() {
     let identity = test.map_id("x");
     let outcome = script
         .client
-        .delete(deletion(&identity, &uid), &Gate::default())
+        .delete(deletion(&identity, &uid), Permit::default())
         .await;
     assert_eq!(outcome.unwrap(), DeleteOutcome::Gone);
     assert_eq!(script.sent(), 2);
@@ -322,6 +322,8 @@ async fn an_attempt_that_hangs_is_given_up() {
     let found = client
         .look(std::slice::from_ref(&id), Detail::Metadata)
         .await;
-    assert!(matches!(&found[&id], Found::Failed(error) if error.kind == ApiErrorKind::Unreachable));
+    assert!(
+        matches!(&found[&id], Observation::Failed(error) if error.kind == ApiErrorKind::Unreachable)
+    );
     assert!(begun.elapsed() < Duration::from_secs(3));
 }

@@ -3,7 +3,7 @@
 use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
-use opm_engine::ports::{ApiError, Cluster as _, ApiErrorKind, Gate, Precondition};
+use opm_engine::ports::{ApiError, ApiErrorKind, Cluster as _, Permit, Precondition};
 use opm_testkit::{Leftover, Rights};
 use serde_json::{Value, json};
 
@@ -29,8 +29,16 @@ async fn refusals_are_told_apart() {
     let huge = "x".repeat(4_000_000);
     for (value, kind, status) in [
         (map(elsewhere), ApiErrorKind::NamespaceMissing, 404),
-        (map(json!({"data": {"k": big}})), ApiErrorKind::TooLarge, 422),
-        (map(json!({"data": {"k": huge}})), ApiErrorKind::TooLarge, 413),
+        (
+            map(json!({"data": {"k": big}})),
+            ApiErrorKind::TooLarge,
+            422,
+        ),
+        (
+            map(json!({"data": {"k": huge}})),
+            ApiErrorKind::TooLarge,
+            413,
+        ),
         (
             map(json!({"data": {"bad key": "v"}})),
             ApiErrorKind::Invalid,
@@ -78,7 +86,7 @@ async fn an_immutable_field_is_named() {
                     "spec": {"containers": [{"name": "c", "image": "none"}]}}}}))
     };
     let sent = test.create(&deployment("a")).await.unwrap();
-    let mode = Precondition::Update {
+    let mode = Precondition::Exists {
         uid: uid(&sent.object),
     };
     let error = test.apply(&deployment("b"), mode).await.unwrap_err();
@@ -105,7 +113,7 @@ async fn a_terminating_namespace_takes_nothing_new() {
     let identity = id("", "Namespace", None, &name);
     let uid = uid(&sent.object);
     test.client
-        .delete(deletion(&identity, &uid), &Gate::default())
+        .delete(deletion(&identity, &uid), Permit::default())
         .await
         .unwrap();
     let new = json!({"apiVersion": "v1", "kind": "ConfigMap",
@@ -114,7 +122,7 @@ async fn a_terminating_namespace_takes_nothing_new() {
     assert_eq!(error.kind, ApiErrorKind::NamespaceTerminating, "{error:?}");
     let again = test
         .client
-        .delete(deletion(&identity, &uid), &Gate::default())
+        .delete(deletion(&identity, &uid), Permit::default())
         .await;
     assert_eq!(again.unwrap(), opm_engine::ports::DeleteOutcome::Accepted);
     let path = format!("/api/v1/namespaces/{name}/configmaps/held");
@@ -137,7 +145,8 @@ async fn quota_is_a_denial_and_rights_are_not() {
     for _ in 0..100 {
         match test.create(&map).await {
             Err(error)
-                if error.kind == ApiErrorKind::Denied && error.message.contains("exceeded quota") =>
+                if error.kind == ApiErrorKind::Denied
+                    && error.message.contains("exceeded quota") =>
             {
                 last = Some(error);
                 break;
@@ -145,7 +154,7 @@ async fn quota_is_a_denial_and_rights_are_not() {
             Ok(sent) => {
                 let uid = uid(&sent.object);
                 test.client
-                    .delete(deletion(&test.map_id("x"), &uid), &Gate::default())
+                    .delete(deletion(&test.map_id("x"), &uid), Permit::default())
                     .await
                     .unwrap();
             }
@@ -213,7 +222,7 @@ async fn no_refusal_quotes_a_secret() {
         )
     };
     let sent = test.create(&fixed("before-canary")).await.unwrap();
-    let mode = Precondition::Update {
+    let mode = Precondition::Exists {
         uid: uid(&sent.object),
     };
     let error = test.apply(&fixed(CANARY), mode).await.unwrap_err();
@@ -265,7 +274,7 @@ async fn a_policy_that_quotes_is_not_repeated() {
             Ok(sent) => {
                 let uid = uid(&sent.object);
                 test.client
-                    .delete(deletion(&test.map_id("x"), &uid), &Gate::default())
+                    .delete(deletion(&test.map_id("x"), &uid), Permit::default())
                     .await
                     .unwrap();
             }

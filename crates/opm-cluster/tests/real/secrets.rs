@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::Method;
 use opm_engine::ports::{
-    ApiErrorKind, Gate, RemoveOutcome, SecretContent, SecretStore, StoredSecret, WriteOutcome,
+    ApiErrorKind, Permit, RemoveOutcome, SecretContent, SecretStore, StoredSecret, WriteOutcome,
 };
 use opm_testkit::Rights;
 use serde_json::json;
@@ -290,7 +290,7 @@ async fn listed_by_labels() {
         content.labels.insert("n".to_owned(), n.to_string());
         written(
             test.client
-                .create(&content, &Gate::default())
+                .create(&content, Permit::default())
                 .await
                 .unwrap(),
         );

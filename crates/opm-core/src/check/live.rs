@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 
 use crate::identity::Identity;
 use crate::ids::ReleaseId;
-use crate::observation::Observation;
 use crate::labels::{
     COMPONENT, COMPONENT_INVENTORY, COMPONENT_RECORD, FIELD_MANAGER, OwnerLabels, PRUNE,
     shared_field_manager,
 };
+use crate::observation::Observation;
 
 /// What was found for each object of a plan.
 pub type Observed = HashMap<Identity, Observation<LiveObject>>;

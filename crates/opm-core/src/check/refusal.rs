@@ -67,7 +67,9 @@ impl Refusals {
             RefusalReason::Unreachable(_) => FailureKind::Unreachable,
             _ => FailureKind::Refused,
         });
-        kinds.reduce(FailureKind::and).unwrap_or(FailureKind::Refused)
+        kinds
+            .reduce(FailureKind::and)
+            .unwrap_or(FailureKind::Refused)
     }
 }
 

@@ -11,25 +11,17 @@ use crate::api_error::{ApiError, Cause};
 
 /// The immutable fields for which an apply was refused, or none if that was not the reason, or
 /// not the only one. `desired` is what was applied.
-pub fn immutable_fields(
-    error: &ApiError,
-    desired: &Map<String, Value>,
-) -> Option<Vec<String>> {
+pub fn immutable_fields(error: &ApiError, desired: &Map<String, Value>) -> Option<Vec<String>> {
     if error.status != Some(422) || error.reason != "Invalid" {
         return None;
     }
-    let (immutable, others): (Vec<&Cause>, Vec<&Cause>) = error
-        .causes
-        .iter()
-        .partition(|cause| is_immutable(cause));
+    let (immutable, others): (Vec<&Cause>, Vec<&Cause>) =
+        error.causes.iter().partition(|cause| is_immutable(cause));
     let harmless = |cause: &&Cause| is_selector_mismatch(cause) && selects_its_template(desired);
     if immutable.is_empty() || !others.iter().all(harmless) {
         return None;
     }
-    let mut fields: Vec<String> = immutable
-        .iter()
-        .map(|cause| cause.field.clone())
-        .collect();
+    let mut fields: Vec<String> = immutable.iter().map(|cause| cause.field.clone()).collect();
     fields.sort();
     fields.dedup();
     Some(fields)

@@ -44,7 +44,11 @@ fn map(uid: &str, labelled: &str, manager: &str) -> Observation<ReadObject> {
     })
 }
 
-fn judged(entry: Entry, observation: Option<&Observation<ReadObject>>, applied: Option<&Value>) -> ObjectStatus {
+fn judged(
+    entry: Entry,
+    observation: Option<&Observation<ReadObject>>,
+    applied: Option<&Value>,
+) -> ObjectStatus {
     let applied = applied.map(|value| object(value.clone()));
     let release = ID.parse().unwrap();
     let evidence = ObjectEvidence {
@@ -103,7 +107,11 @@ fn a_job_that_removed_itself_is_complete() {
         (without, "Missing"),
         (foreign, "Missing"),
     ] {
-        let status = judged(entry("Job", "j"), Some(&Observation::Absent), Some(&applied));
+        let status = judged(
+            entry("Job", "j"),
+            Some(&Observation::Absent),
+            Some(&applied),
+        );
         assert_eq!(status.word(), word, "{applied}");
     }
     let unknown = judged(entry("Job", "j"), Some(&Observation::Absent), None);

@@ -4,17 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::time::Duration;
 
-use opm_core::check::{
-    Adopt, ApplyMethod, CheckContext, CheckedPlan, LiveObject, Observed, check,
-};
+use opm_core::check::{Adopt, ApplyMethod, CheckContext, CheckedPlan, LiveObject, Observed, check};
 use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::labels::OwnerLabels;
 use opm_core::observation::Observation;
 use opm_core::plan::{Plan, PlanOptions, plan, plan_delete};
-use opm_core::protocol::{Deadline, 
-    Applied, LockAcquisition, LockObservation, LockState, Locked, PruneOutcome, Resume, RunEnd,
-    RunStart, SendOutcome, begin, renewed,
+use opm_core::protocol::{
+    Applied, Deadline, LockAcquisition, LockObservation, LockState, Locked, PruneOutcome, Resume,
+    RunEnd, RunStart, SendOutcome, begin, renewed,
 };
 use opm_core::record::{LogResult, Record};
 use opm_core::time::Timestamp;

@@ -1,9 +1,7 @@
 //! Checks against what is really there: the ownership table, and what follows from it for
 //! applying, pruning and deleting.
 
-use opm_core::check::{
-    Adopt, CheckContext, LiveObject, Ownership, check, preview,
-};
+use opm_core::check::{Adopt, CheckContext, LiveObject, Ownership, check, preview};
 use opm_core::failure::FailureKind;
 use opm_core::labels::OwnerLabels;
 use opm_core::observation::Observation;
@@ -206,15 +204,9 @@ fn a_replaced_object_is_not_pruned() {
 fn refusals_have_a_kind() {
     let table = [
         (vec![forbidden("no")], FailureKind::NotPermitted),
+        (vec![unreachable("down")], FailureKind::Unreachable),
         (
-            vec![unreachable("down")],
-            FailureKind::Unreachable,
-        ),
-        (
-            vec![
-                forbidden("no"),
-                unreachable("down"),
-            ],
+            vec![forbidden("no"), unreachable("down")],
             FailureKind::Refused,
         ),
     ];

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use opm_core::observation::Observation;
 use opm_core::check::{
-    ApplyMethod, CheckContext, CheckedPlan, LiveObject, Observed, PruneMethod, Refusals,
-    check,
+    ApplyMethod, CheckContext, CheckedPlan, LiveObject, Observed, PruneMethod, Refusals, check,
 };
 use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::labels::OwnerLabels;
+use opm_core::observation::Observation;
 use opm_core::plan::{Desired, Plan, Purpose, plan, plan_delete, plan_delete_component};
 use opm_core::protocol::{
     Conclusion, LockObservation, LockState, Locked, PruneOutcome, RunEnd, RunStart, SendOutcome,

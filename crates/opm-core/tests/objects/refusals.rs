@@ -265,8 +265,16 @@ fn look_alikes_are_not_taken_for_it() {
 
 #[test]
 fn one_ordinary_cause_makes_the_refusal_ordinary() {
-    let immutable = cause(INVALID, "spec.selector", "Invalid value: {}: field is immutable");
-    let ordinary = cause(INVALID, "spec.replicas", "Invalid value: -1: must be greater than or equal to 0");
+    let immutable = cause(
+        INVALID,
+        "spec.selector",
+        "Invalid value: {}: field is immutable",
+    );
+    let ordinary = cause(
+        INVALID,
+        "spec.replicas",
+        "Invalid value: -1: must be greater than or equal to 0",
+    );
     assert_eq!(
         verdict(422, "Invalid", &[immutable, ordinary], &json!({})),
         None
@@ -276,8 +284,16 @@ fn one_ordinary_cause_makes_the_refusal_ordinary() {
 #[test]
 fn a_selector_mismatch_is_harmless_only_if_the_new_object_matches_itself() {
     let causes = [
-        cause(INVALID, "spec.template.metadata.labels", "Invalid value: {\"app\":\"a\"}: `selector` does not match template `labels`"),
-        cause(INVALID, "spec.selector", "Invalid value: {}: field is immutable"),
+        cause(
+            INVALID,
+            "spec.template.metadata.labels",
+            "Invalid value: {\"app\":\"a\"}: `selector` does not match template `labels`",
+        ),
+        cause(
+            INVALID,
+            "spec.selector",
+            "Invalid value: {}: field is immutable",
+        ),
     ];
     let workload = |selector: Value| json!({"spec": {"selector": selector, "template": {"metadata": {"labels": {"app": "b", "x": "y"}}}}});
     let fits = Some(vec!["spec.selector".to_owned()]);

@@ -3,25 +3,28 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::executor::block_on;
-use opm_core::event::Event;
-use opm_core::protocol::{LockAcquisition, Timing};
+use opm_core::identity::{GroupKind, Identity};
+use opm_core::protocol::LockAcquisition;
 use opm_core::record::size::Records;
 use opm_core::record::{Extra, Lock, Metadata, Record};
+use serde_json::{Map, Value};
 
 use super::secret::content;
-use super::{WritableRecord, WriteError};
-use crate::engine::{Actor, Engine, Settings};
+use super::{LockGuard, Reading, WritableRecord, WriteError};
+use crate::engine::{Actor, Settings};
 use crate::failure::FailureKind;
 use crate::ports::{
-    Answer, ApiError, ApiErrorKind, Backend, Events, Instant, Prompt, Question, RemoveOutcome,
-    SecretContent, SecretVersion, Stopped, StoredSecret, Timestamp, WriteOutcome,
+    ApiError, ApiErrorKind, ApplyObject, ApplyResponse, Backend, Caller, Clock, Cluster,
+    DeleteObject, DeleteOutcome, Detail, DisownObject, Instant, Observation, Permit, RemoveOutcome,
+    SecretContent, SecretStore, SecretVersion, ServedKinds, Stopped, StoredSecret, Timestamp,
+    WatchEvent, WriteOutcome,
 };
 use crate::report::Release;
+use crate::run::Run;
 
 /// A clock that moves only when somebody sleeps.
 #[derive(Clone, Default)]
@@ -73,7 +76,7 @@ impl Store {
             uid: "u".to_owned(),
             resource_version: (version + 1).to_string(),
             lock_written,
-            server_time: self.backend.wall(),
+            server_time: self.clock.wall(),
             terminating: false,
         };
         *slot = Some(stored.clone());
@@ -87,21 +90,15 @@ impl Store {
 }
 
 fn no_answer() -> ApiError {
-    ApiError {
-        kind: ApiErrorKind::Unreachable,
-        status: None,
-        reason: String::new(),
-        message: "no answer".to_owned(),
-        causes: Vec::new(),
-    }
+    ApiError::local(ApiErrorKind::Unreachable, "no answer")
 }
 
 impl SecretStore for Store {
     fn server_time(&self) -> Option<Timestamp> {
-        Some(self.backend.wall())
+        Some(self.clock.wall())
     }
 
-    async fn get(&self, _: &str, _: &str) -> Result<Option<StoredSecret>, ApiError> {
+    async fn get_secret(&self, _: &str, _: &str) -> Result<Option<StoredSecret>, ApiError> {
         let mut slot = self.secret.lock().unwrap();
         let mut reads = self.reads.lock().unwrap();
         *reads += 1;
@@ -109,12 +106,12 @@ impl SecretStore for Store {
             act(*reads, stored);
         }
         if let Some(stored) = slot.as_mut() {
-            stored.server_time = self.backend.wall();
+            stored.server_time = self.clock.wall();
         }
         Ok(slot.clone())
     }
 
-    async fn list(
+    async fn list_secrets(
         &self,
         _: Option<&str>,
         _: &[(&str, &str)],
@@ -122,21 +119,25 @@ impl SecretStore for Store {
         Ok(Vec::new())
     }
 
-    async fn create(&self, _: &SecretContent, _: &Gate) -> Result<WriteOutcome, ApiError> {
+    async fn create_secret(
+        &self,
+        _: &SecretContent,
+        _: Permit<'_>,
+    ) -> Result<WriteOutcome, ApiError> {
         Ok(WriteOutcome::Lost)
     }
 
-    async fn replace(
+    async fn replace_secret(
         &self,
         content: &SecretContent,
         version: &str,
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> Result<WriteOutcome, ApiError> {
-        let now = (self.backend.monotonic(), self.backend.wall());
-        gate.check(now).map_err(ApiError::stopped)?;
+        let now = (self.clock.monotonic(), self.clock.wall());
+        permit.check(now).map_err(ApiError::stopped)?;
         match self.at(version) {
             true => Ok(WriteOutcome::Written(Box::new(
-                self.put(content, Some(self.backend.wall())),
+                self.put(content, Some(self.clock.wall())),
             ))),
             false => Ok(WriteOutcome::Lost),
         }
@@ -146,10 +147,10 @@ impl SecretStore for Store {
         &self,
         at: SecretVersion<'_>,
         lock: &[u8],
-        gate: &Gate,
+        permit: Permit<'_>,
     ) -> Result<WriteOutcome, ApiError> {
-        let now = (self.backend.monotonic(), self.backend.wall());
-        gate.check(now).map_err(ApiError::stopped)?;
+        let now = (self.clock.monotonic(), self.clock.wall());
+        permit.check(now).map_err(ApiError::stopped)?;
         if *self.silent.lock().unwrap() {
             return Err(no_answer());
         }
@@ -158,31 +159,93 @@ impl SecretStore for Store {
         }
         let mut content = self.secret.lock().unwrap().clone().unwrap().content;
         content.data.insert("lock".to_owned(), lock.to_vec());
-        let stored = self.put(&content, Some(self.backend.wall()));
+        let stored = self.put(&content, Some(self.clock.wall()));
         Ok(WriteOutcome::Written(Box::new(stored)))
     }
 
-    async fn remove(
+    async fn remove_secret(
         &self,
         _: &str,
         _: &str,
         _: &str,
         _: Option<&str>,
-        _: &Gate,
+        _: Permit<'_>,
     ) -> Result<RemoveOutcome, ApiError> {
         Ok(RemoveOutcome::Gone)
     }
 }
 
-struct Nobody;
+impl Clock for Store {
+    fn wall(&self) -> Timestamp {
+        self.clock.wall()
+    }
 
-impl Events for Nobody {
-    fn emit(&self, _: Event) {}
+    fn monotonic(&self) -> Instant {
+        self.clock.monotonic()
+    }
+
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
+        self.clock.sleep(duration)
+    }
 }
 
-impl Prompt for Nobody {
-    fn ask<'a>(&'a self, _: &'a Question) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
-        Box::pin(async { Answer::CannotAsk })
+/// There is nothing in this cluster but the one Secret.
+impl Cluster for Store {
+    async fn served(&self) -> Result<ServedKinds, ApiError> {
+        Ok(ServedKinds::default())
+    }
+
+    async fn look(&self, _: &[Identity], _: Detail) -> BTreeMap<Identity, Observation> {
+        BTreeMap::new()
+    }
+
+    async fn list(
+        &self,
+        _: &GroupKind,
+        _: Option<&str>,
+        _: Option<(&str, &str)>,
+        _: Detail,
+    ) -> Result<Vec<Map<String, Value>>, ApiError> {
+        Ok(Vec::new())
+    }
+
+    async fn apply(&self, _: ApplyObject<'_>, _: Permit<'_>) -> Result<ApplyResponse, ApiError> {
+        Err(no_answer())
+    }
+
+    async fn delete(&self, _: DeleteObject<'_>, _: Permit<'_>) -> Result<DeleteOutcome, ApiError> {
+        Err(no_answer())
+    }
+
+    async fn disown(&self, _: DisownObject<'_>, _: Permit<'_>) -> Result<(), ApiError> {
+        Err(no_answer())
+    }
+
+    async fn watch(
+        &self,
+        _: &[Identity],
+        _: Duration,
+        _: &mut (dyn FnMut(WatchEvent) -> bool + Send),
+    ) -> Result<bool, ApiError> {
+        Err(no_answer())
+    }
+
+    async fn pods_of(&self, _: &Map<String, Value>) -> Result<Vec<Map<String, Value>>, ApiError> {
+        Ok(Vec::new())
+    }
+
+    fn take_warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    async fn user(&self) -> Option<String> {
+        None
+    }
+}
+
+impl Backend for Store {
+    fn for_run(&self, _: Option<&str>) -> Self {
+        self.clone()
     }
 }
 
@@ -222,48 +285,32 @@ fn record(lock: Option<Lock>) -> Record {
     record
 }
 
-fn engine(store: &Store) -> Engine<(), Store, TestClock> {
-    let actor = Actor {
-        who: "grace".to_owned(),
-        host: "here".to_owned(),
-        pipeline: None,
-        pid: 7,
-        boot: None,
-        pid_namespace: None,
-        version: "0".to_owned(),
-        is_alive: |_| true,
-    };
-    let settings = Settings {
-        actor,
-        timing: Timing::default(),
-        record_limit: opm_core::record::size::MAX_RECORD_BYTES,
-        features: BTreeMap::new(),
-    };
-    let gate = Arc::new(Gate::default());
-    Engine::new((), store.clone(), store.backend.clone(), gate, settings)
+fn settings() -> Settings {
+    Settings::of(Actor::named("grace"))
 }
 
-fn frontend() -> Frontend<'static> {
-    Frontend {
-        events: &Nobody,
-        prompt: &Nobody,
-    }
+fn wait(store: &Store, timeout: u64) -> Result<WritableRecord, FailureKind> {
+    let (settings, caller) = (settings(), Caller::default());
+    let run = Run::new(store, &settings, 0, &caller);
+    let timeout = Duration::from_secs(timeout);
+    let writable = block_on(run.wait_for_lock(&release(), Reading::Whole, timeout));
+    writable.map_err(|failure| failure.kind)
 }
 
-fn turn(store: &Store, patience: u64) -> Result<WritableRecord, FailureKind> {
-    let engine = engine(store);
-    let patience = Duration::from_secs(patience);
-    let turn = block_on(engine.turn(&release(), patience, frontend()));
-    turn.map_err(|failure| failure.kind)
+/// A lock that this run has just taken.
+fn guard<B: Backend>(run: &Run<'_, B>, stored: StoredSecret, held: Record) -> LockGuard {
+    let guard = LockGuard::new(release(), stored, held, Records::Used);
+    guard.fence.extend(run.now(), &run.settings.timing);
+    guard
 }
 
 #[test]
 fn a_lock_whose_times_were_wiped_is_watched_for_a_ttl() {
     let store = Store::default();
     store.put(&content(&release(), None, &record(Some(lock("old")))), None);
-    let taken = turn(&store, 0).unwrap();
+    let taken = wait(&store, 0).unwrap();
     assert!(matches!(taken.acquisition, LockAcquisition::TakeOver(_)));
-    let waited = store.backend.now();
+    let waited = store.clock.now();
     assert!(waited >= Duration::from_secs(30) && waited < Duration::from_secs(33));
 }
 
@@ -279,20 +326,20 @@ fn a_lock_whose_times_were_wiped_and_that_beats_is_held() {
             stored.content.data.insert("lock".to_owned(), bytes);
         }
     }));
-    assert_eq!(turn(&store, 0).unwrap_err(), FailureKind::Locked);
-    assert!(store.backend.now() < Duration::from_secs(10));
+    assert_eq!(wait(&store, 0).unwrap_err(), FailureKind::Locked);
+    assert!(store.clock.now() < Duration::from_secs(10));
 }
 
 #[test]
 fn a_fresh_lock_is_refused_at_once_or_waited_for() {
     let store = Store::default();
     let held = content(&release(), None, &record(Some(lock("old"))));
-    store.put(&held, Some(store.backend.wall()));
-    assert_eq!(turn(&store, 0).unwrap_err(), FailureKind::Locked);
-    assert_eq!(store.backend.now(), Duration::ZERO);
-    assert_eq!(turn(&store, 10).unwrap_err(), FailureKind::Locked);
+    store.put(&held, Some(store.clock.wall()));
+    assert_eq!(wait(&store, 0).unwrap_err(), FailureKind::Locked);
+    assert_eq!(store.clock.now(), Duration::ZERO);
+    assert_eq!(wait(&store, 10).unwrap_err(), FailureKind::Locked);
     assert!(matches!(
-        turn(&store, 60).unwrap().acquisition,
+        wait(&store, 60).unwrap().acquisition,
         LockAcquisition::TakeOver(_)
     ));
 }
@@ -300,34 +347,36 @@ fn a_fresh_lock_is_refused_at_once_or_waited_for() {
 #[test]
 fn renewals_go_on_until_the_work_is_done() {
     let store = Store::default();
-    let engine = engine(&store);
+    let (settings, caller) = (settings(), Caller::default());
+    let run = Run::new(&store, &settings, 0, &caller);
     let held = record(Some(lock("mine")));
     let stored = store.put(&content(&release(), None, &held), None);
-    let guard = engine.hold(release(), stored, held, engine.now(), Records::Used);
+    let guard = guard(&run, stored, held);
     let work = async {
         for _ in 0..100 {
-            engine.backend.sleep(Duration::from_millis(500)).await;
+            run.backend.sleep(Duration::from_millis(500)).await;
         }
-        engine.gate.check(engine.now())
+        run.permit_under(&guard).check(run.now())
     };
-    assert_eq!(block_on(engine.while_renewing(&guard, work)), Ok(()));
-    assert!(store.backend.now() > Duration::from_secs(100));
+    assert_eq!(block_on(run.while_renewing(&guard, work)), Ok(()));
+    assert!(store.clock.now() > Duration::from_secs(100));
 }
 
 #[test]
-fn without_renewal_the_gate_closes_and_nothing_is_written() {
+fn without_renewal_the_fence_closes_and_nothing_is_written() {
     let store = Store::default();
-    let engine = engine(&store);
+    let (settings, caller) = (settings(), Caller::default());
+    let run = Run::new(&store, &settings, 0, &caller);
     let held = record(Some(lock("mine")));
     let stored = store.put(&content(&release(), None, &held), None);
-    let guard = engine.hold(release(), stored, held, engine.now(), Records::Used);
+    let guard = guard(&run, stored, held);
     *store.silent.lock().unwrap() = true;
-    block_on(engine.backend.sleep(Duration::from_secs(19)));
-    assert_eq!(engine.gate.check(engine.now()), Ok(()));
-    block_on(engine.backend.sleep(Duration::from_secs(1)));
-    let closed = engine.gate.check(engine.now());
+    block_on(run.backend.sleep(Duration::from_secs(19)));
+    assert_eq!(run.permit_under(&guard).check(run.now()), Ok(()));
+    block_on(run.backend.sleep(Duration::from_secs(1)));
+    let closed = run.permit_under(&guard).check(run.now());
     assert_eq!(closed, Err(Stopped::LockUncertain));
-    let written = block_on(engine.write(&guard, record(None)));
+    let written = block_on(run.write(&guard, record(None)));
     assert!(matches!(written, Err(WriteError::Api(error))
         if error.kind == ApiErrorKind::Stopped(Stopped::LockUncertain)));
 }
@@ -335,11 +384,12 @@ fn without_renewal_the_gate_closes_and_nothing_is_written() {
 #[test]
 fn edits_beside_the_lock_survive_and_a_lost_lock_stops_everything() {
     let store = Store::default();
-    let engine = engine(&store);
+    let (settings, caller) = (settings(), Caller::default());
+    let run = Run::new(&store, &settings, 0, &caller);
     let held = record(Some(lock("mine")));
     let first = content(&release(), None, &held);
     let stored = store.put(&first, None);
-    let guard = engine.hold(release(), stored, held, engine.now(), Records::Used);
+    let guard = guard(&run, stored, held);
     let mut edited = first;
     edited
         .annotations
@@ -348,7 +398,7 @@ fn edits_beside_the_lock_survive_and_a_lost_lock_stops_everything() {
     store.put(&edited, None);
     let mut next = record(Some(lock("mine")));
     next.metadata.last_transition_time = Some("2026-01-01T00:00:00Z".to_owned());
-    block_on(engine.write(&guard, next)).unwrap();
+    block_on(run.write(&guard, next)).unwrap();
     let now = store.secret.lock().unwrap().clone().unwrap().content;
     assert_eq!(now.annotations["team"], "games");
     assert_eq!(now.data["notes"], b"x");
@@ -358,7 +408,7 @@ fn edits_beside_the_lock_survive_and_a_lost_lock_stops_everything() {
         &content(&release(), None, &record(Some(lock("theirs")))),
         None,
     );
-    let written = block_on(engine.write(&guard, record(None)));
+    let written = block_on(run.write(&guard, record(None)));
     assert!(matches!(written, Err(WriteError::Lost)));
 }
 
