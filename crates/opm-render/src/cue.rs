@@ -20,7 +20,7 @@ use std::path::Path;
 use opm_core::rendered::Module;
 use thiserror::Error;
 
-use command::{Environment, Finished, Run};
+use command::{Environment, Invocation, ProgramOutput};
 use module_file::CueModule;
 use workspace::Workspace;
 
@@ -34,7 +34,7 @@ pub use version::VersionError;
 pub use workspace::WorkspaceError;
 
 use crate::module_dir::ModuleDir;
-use crate::watch::Watch;
+use crate::observer::RenderObserver;
 use crate::{Inputs, Loaded};
 
 pub(crate) use registry::resolve;
@@ -100,7 +100,7 @@ pub(crate) fn load(
     dir: &ModuleDir,
     inputs: &Inputs,
     settings: &CueSettings,
-    watch: &dyn Watch,
+    watch: &dyn RenderObserver,
 ) -> Result<Loaded, CueError> {
     let (module, stdout) = evaluate(dir, inputs, "opm", settings, watch)?;
     let loaded = output::read(&stdout, &module.path)?;
@@ -111,7 +111,7 @@ pub(crate) fn load(
 pub(crate) fn describe(
     dir: &ModuleDir,
     settings: &CueSettings,
-    watch: &dyn Watch,
+    watch: &dyn RenderObserver,
 ) -> Result<Module, CueError> {
     let (module, stdout) = evaluate(dir, &Inputs::default(), "described", settings, watch)?;
     Ok(output::read_metadata(&stdout, &module.path)?)
@@ -122,7 +122,7 @@ fn evaluate(
     inputs: &Inputs,
     expression: &str,
     settings: &CueSettings,
-    watch: &dyn Watch,
+    watch: &dyn RenderObserver,
 ) -> Result<(CueModule, Vec<u8>), CueError> {
     let module = module_file::read(dir)?;
     dir.check_confined().map_err(CueModuleError::Dir)?;
@@ -156,7 +156,7 @@ fn lacks_dependency(stderr: &str) -> bool {
 struct Cue<'a> {
     settings: &'a CueSettings,
     workspace: &'a Workspace,
-    watch: &'a dyn Watch,
+    watch: &'a dyn RenderObserver,
 }
 
 impl Cue<'_> {
@@ -165,7 +165,7 @@ impl Cue<'_> {
         Ok(version::check(&String::from_utf8_lossy(&finished.stdout))?)
     }
 
-    fn export(&self, expression: &str) -> Result<Finished, CommandError> {
+    fn export(&self, expression: &str) -> Result<ProgramOutput, CommandError> {
         let package = format!("./{}", workspace::PACKAGE);
         let arguments = ["export", "-E", &package, "-e", expression, "--out", "json"];
         self.run(&arguments, self.evaluating())
@@ -186,8 +186,12 @@ impl Cue<'_> {
         }
     }
 
-    fn run(&self, arguments: &[&str], environment: Environment) -> Result<Finished, CommandError> {
-        let run = Run {
+    fn run(
+        &self,
+        arguments: &[&str],
+        environment: Environment,
+    ) -> Result<ProgramOutput, CommandError> {
+        let run = Invocation {
             program: &self.settings.program,
             arguments,
             directory: self.workspace.path(),

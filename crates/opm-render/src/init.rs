@@ -49,7 +49,7 @@ fn listed(files: &[String]) -> String {
 
 /// What was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Initialised {
+pub struct NewModule {
     /// The name that the module got, from its directory.
     pub name: ModuleName,
     /// The files, relative to the directory.
@@ -75,7 +75,7 @@ const YAML: [(&str, &str); 3] = [
 const DEFINITIONS: [&str; 3] = ["cue.mod", "module.yaml", "module.cue"];
 
 /// Writes a new module. Nothing that is there is overwritten.
-pub fn init(directory: &Path, format: InitFormat) -> Result<Initialised, InitError> {
+pub fn init(directory: &Path, format: InitFormat) -> Result<NewModule, InitError> {
     let files = match format {
         InitFormat::Cue => CUE,
         InitFormat::Yaml => YAML,
@@ -103,7 +103,7 @@ pub fn init(directory: &Path, format: InitFormat) -> Result<Initialised, InitErr
             .replace("PACKAGE", &package);
         write_new(&directory.join(path), &text)?;
     }
-    Ok(Initialised {
+    Ok(NewModule {
         name,
         files: files.iter().map(|(path, _)| *path).collect(),
     })

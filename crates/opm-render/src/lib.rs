@@ -2,7 +2,7 @@
 //!
 //! A module is a directory or, for CUE, a reference to a registry. Whatever its format, the
 //! result is one [`Rendered`]: metadata, values, and components that hold plain Kubernetes
-//! objects. Nothing here talks to a cluster or prints; progress goes to a [`Watch`].
+//! objects. Nothing here talks to a cluster or prints; progress goes to a [`RenderObserver`].
 
 mod components;
 mod cue;
@@ -11,9 +11,9 @@ mod init;
 mod lint;
 mod manifests;
 mod module_dir;
+mod observer;
 mod source;
 mod values;
-mod watch;
 mod yaml_module;
 
 pub mod yaml;
@@ -32,16 +32,16 @@ pub use cue::{
     OutputError, RegistryError, SettingsError, VersionError, WorkspaceError,
 };
 pub use error::RenderError;
-pub use init::{InitError, InitFormat, Initialised, init};
+pub use init::{InitError, InitFormat, NewModule, init};
 pub use lint::{Lint, lint};
 pub use manifests::FilesError;
 pub use module_dir::DirError;
+pub use observer::{NoObserver, RenderObserver};
 pub use source::ModuleRef;
 pub use values::{ValueFlags, Values, ValuesError};
-pub use watch::{Quiet, Watch};
 pub use yaml_module::{ModuleFileError, schema as module_schema};
 
-use manifests::Reader;
+use manifests::ManifestReader;
 use module_dir::ModuleDir;
 use source::Format;
 
@@ -75,7 +75,7 @@ pub fn load(
     module: &ModuleRef,
     inputs: &Inputs,
     settings: &CueSettings,
-    watch: &dyn Watch,
+    watch: &dyn RenderObserver,
 ) -> Result<Loaded, RenderError> {
     with_deep_stack(|| {
         let loaded = match module {
@@ -96,7 +96,7 @@ pub fn load(
 pub fn describe(
     module: &ModuleRef,
     settings: &CueSettings,
-    watch: &dyn Watch,
+    watch: &dyn RenderObserver,
 ) -> Result<Module, RenderError> {
     with_deep_stack(|| match module {
         ModuleRef::Directory(path) => {
@@ -137,7 +137,7 @@ fn load_directory(
     path: &Path,
     inputs: &Inputs,
     settings: &CueSettings,
-    watch: &dyn Watch,
+    watch: &dyn RenderObserver,
 ) -> Result<Loaded, RenderError> {
     let dir = ModuleDir::open(path)?;
     match Format::of(&dir)? {
@@ -151,7 +151,7 @@ fn load_directory(
 
 fn load_yaml(dir: &ModuleDir, inputs: &Inputs) -> Result<Loaded, RenderError> {
     let definition = read_definition(dir)?;
-    let mut reader = Reader::new(dir);
+    let mut reader = ManifestReader::new(dir);
     let mut components = Vec::new();
     for component in definition.components {
         let manifests =
@@ -184,7 +184,7 @@ fn load_yaml(dir: &ModuleDir, inputs: &Inputs) -> Result<Loaded, RenderError> {
     })
 }
 
-fn read_definition(dir: &ModuleDir) -> Result<yaml_module::Definition, RenderError> {
+fn read_definition(dir: &ModuleDir) -> Result<yaml_module::ModuleDefinition, RenderError> {
     let file = Path::new(yaml_module::FILE);
     let text = dir.read(file)?;
     yaml_module::parse(&text).map_err(|source| {

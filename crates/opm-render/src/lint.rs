@@ -16,8 +16,8 @@ use opm_core::scope::{Scope, Scopes};
 use opm_core::values::{Number, Value};
 
 use crate::cue::CueSettings;
+use crate::observer::RenderObserver;
 use crate::values::{Values, ValuesFile};
-use crate::watch::Watch;
 use crate::{Inputs, Loaded, ModuleRef};
 
 /// The most renderings with another value that one vet takes.
@@ -64,7 +64,7 @@ pub fn lint(
     inputs: &Inputs,
     loaded: &Loaded,
     settings: &CueSettings,
-    watch: &dyn Watch,
+    watch: &dyn RenderObserver,
 ) -> Vec<Lint> {
     let again = |inputs: &Inputs| crate::load(module, inputs, settings, watch).ok();
     let mut lints = empty_components(&loaded.rendered);

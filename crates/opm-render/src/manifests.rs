@@ -86,12 +86,12 @@ impl From<DirError> for FilesError {
 
 /// Reads the objects of a module's components, counting what was read over all of them.
 #[derive(Debug)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct ManifestReader<'a> {
     module: &'a ModuleDir,
     read: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ManifestReader<'a> {
     /// A reader for one rendering of a module.
     pub(crate) fn new(module: &'a ModuleDir) -> Self {
         Self { module, read: 0 }

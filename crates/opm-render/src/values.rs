@@ -18,7 +18,7 @@ use thiserror::Error;
 use crate::module_dir::{self, DirError};
 use crate::yaml;
 
-pub(crate) use assignment::{Assigned, Assignment};
+pub(crate) use assignment::{AssignedValue, Assignment};
 pub(crate) use key::{KeyPath, Segment};
 
 /// The largest values file.

@@ -161,7 +161,7 @@ struct ChartFile {
 
 /// A module.yaml that holds together.
 #[derive(Debug)]
-pub(crate) struct Definition {
+pub(crate) struct ModuleDefinition {
     /// What the module says about itself.
     pub module: Module,
     /// Its components, their files not yet read.
@@ -182,7 +182,7 @@ pub(crate) struct ComponentDefinition {
 }
 
 /// Reads a module.yaml and checks what can be checked without its other files.
-pub(crate) fn parse(text: &str) -> Result<Definition, ModuleFileError> {
+pub(crate) fn parse(text: &str) -> Result<ModuleDefinition, ModuleFileError> {
     let file: ModuleFile = yaml::document(text)?;
     let module = module(file.metadata)?;
     let mut components: Vec<ComponentDefinition> = Vec::new();
@@ -193,7 +193,7 @@ pub(crate) fn parse(text: &str) -> Result<Definition, ModuleFileError> {
         }
         components.push(component);
     }
-    Ok(Definition { module, components })
+    Ok(ModuleDefinition { module, components })
 }
 
 fn module(given: Metadata) -> Result<Module, ModuleFileError> {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 use thiserror::Error;
 
-use crate::watch::Watch;
+use crate::observer::RenderObserver;
 
 /// How much a program may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,7 +124,7 @@ pub(crate) enum Environment {
 
 /// A program to run.
 #[derive(Debug)]
-pub(crate) struct Run<'a> {
+pub(crate) struct Invocation<'a> {
     pub(crate) program: &'a Path,
     pub(crate) arguments: &'a [&'a str],
     pub(crate) directory: &'a Path,
@@ -134,15 +134,15 @@ pub(crate) struct Run<'a> {
 
 /// What a program left behind.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub(crate) struct ProgramOutput {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
 }
 
-impl Run<'_> {
+impl Invocation<'_> {
     /// Runs the program to its end, or ends it.
-    pub(crate) fn finish(&self, watch: &dyn Watch) -> Result<Finished, CommandError> {
+    pub(crate) fn finish(&self, watch: &dyn RenderObserver) -> Result<ProgramOutput, CommandError> {
         let start = Instant::now();
         let mut child = self.spawn()?;
         let ended = self.follow(&mut child, start, watch);
@@ -206,12 +206,12 @@ impl Run<'_> {
         &self,
         child: &mut Child,
         start: Instant,
-        watch: &dyn Watch,
-    ) -> Result<Finished, CommandError> {
+        watch: &dyn RenderObserver,
+    ) -> Result<ProgramOutput, CommandError> {
         let stdout = collect(child.stdout.take(), self.limits.output);
         let stderr = collect(child.stderr.take(), MAX_STDERR);
-        let mut clock = Clock {
-            run: self,
+        let mut clock = Supervisor {
+            invocation: self,
             start,
             told: 0,
             watch,
@@ -228,7 +228,7 @@ impl Run<'_> {
                 None => clock.tick(Duration::from_millis(1))?,
             }
         };
-        Ok(Finished {
+        Ok(ProgramOutput {
             status,
             stdout,
             stderr: String::from_utf8_lossy(&stderr).into_owned(),
@@ -236,7 +236,7 @@ impl Run<'_> {
     }
 
     /// Tells an answer, good or bad, from the end of a program that broke down.
-    fn check(&self, finished: &Finished) -> Result<(), CommandError> {
+    fn check(&self, finished: &ProgramOutput) -> Result<(), CommandError> {
         let what = self.what();
         let answered = matches!(finished.status.code(), Some(0 | 1));
         if !answered
@@ -271,27 +271,27 @@ const OUT_OF_MEMORY: [&str; 3] = [
 ];
 
 /// Waits for a child without forgetting time, progress and the caller's wish to give up.
-struct Clock<'a> {
-    run: &'a Run<'a>,
+struct Supervisor<'a> {
+    invocation: &'a Invocation<'a>,
     start: Instant,
     told: u64,
-    watch: &'a dyn Watch,
+    watch: &'a dyn RenderObserver,
 }
 
-impl Clock<'_> {
-    fn receive(&mut self, stream: &Receiver<Collected>) -> Result<Vec<u8>, CommandError> {
+impl Supervisor<'_> {
+    fn receive(&mut self, stream: &Receiver<StreamContent>) -> Result<Vec<u8>, CommandError> {
         loop {
             match stream.recv_timeout(TICK) {
-                Ok(Collected::All(bytes)) => return Ok(bytes),
-                Ok(Collected::TooMuch { limit }) => {
+                Ok(StreamContent::All(bytes)) => return Ok(bytes),
+                Ok(StreamContent::TooMuch { limit }) => {
                     return Err(CommandError::TooMuchOutput {
-                        what: self.run.what(),
+                        what: self.invocation.what(),
                         limit,
                     });
                 }
-                Ok(Collected::Failed(source)) => {
+                Ok(StreamContent::Failed(source)) => {
                     return Err(CommandError::Run {
-                        what: self.run.what(),
+                        what: self.invocation.what(),
                         source,
                     });
                 }
@@ -305,40 +305,40 @@ impl Clock<'_> {
         thread::sleep(pause);
         let elapsed = self.start.elapsed();
         if self.watch.cancelled() {
-            return Err(CommandError::Interrupted(self.run.what()));
+            return Err(CommandError::Interrupted(self.invocation.what()));
         }
-        if elapsed > self.run.limits.time {
-            let limit = self.run.limits.time;
+        if elapsed > self.invocation.limits.time {
+            let limit = self.invocation.limits.time;
             return Err(CommandError::TimedOut {
-                what: self.run.what(),
+                what: self.invocation.what(),
                 limit,
             });
         }
         if elapsed > SLOW && elapsed.as_secs() > self.told {
             self.told = elapsed.as_secs();
-            self.watch.waiting(&self.run.what(), elapsed);
+            self.watch.waiting(&self.invocation.what(), elapsed);
         }
         Ok(())
     }
 }
 
-enum Collected {
+enum StreamContent {
     All(Vec<u8>),
     TooMuch { limit: usize },
     Failed(std::io::Error),
 }
 
 /// Reads a stream to its end on a thread of its own, up to a limit.
-fn collect(stream: Option<impl Read + Send + 'static>, limit: usize) -> Receiver<Collected> {
+fn collect(stream: Option<impl Read + Send + 'static>, limit: usize) -> Receiver<StreamContent> {
     let (sender, receiver) = mpsc::channel();
     if let Some(stream) = stream {
         thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = stream.take(limit as u64 + 1).read_to_end(&mut bytes);
             let collected = match read {
-                Err(error) => Collected::Failed(error),
-                Ok(_) if bytes.len() > limit => Collected::TooMuch { limit },
-                Ok(_) => Collected::All(bytes),
+                Err(error) => StreamContent::Failed(error),
+                Ok(_) if bytes.len() > limit => StreamContent::TooMuch { limit },
+                Ok(_) => StreamContent::All(bytes),
             };
             // Nobody listens any more when the child was given up.
             let _ = sender.send(collected);

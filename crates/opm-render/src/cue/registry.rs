@@ -9,9 +9,9 @@ use semver::Version;
 use tempfile::TempDir;
 use thiserror::Error;
 
-use super::command::{CommandError, Finished, Run};
+use super::command::{CommandError, Invocation, ProgramOutput};
 use super::{CueError, CueSettings, WorkspaceError, fetching};
-use crate::watch::Watch;
+use crate::observer::RenderObserver;
 
 /// Why a module could not be had from its registry.
 #[derive(Debug, Error)]
@@ -39,7 +39,7 @@ pub enum RegistryError {
 
 /// A module in the cache.
 #[derive(Debug)]
-pub(crate) struct Resolved {
+pub(crate) struct CachedModule {
     /// Its directory.
     pub(crate) directory: PathBuf,
     /// Its exact version, without the `v`.
@@ -51,8 +51,8 @@ pub(crate) fn resolve(
     path: &str,
     version: &str,
     settings: &CueSettings,
-    watch: &dyn Watch,
-) -> Result<Resolved, CueError> {
+    watch: &dyn RenderObserver,
+) -> Result<CachedModule, CueError> {
     let reference = format!("{path}@{version}");
     check_version(&reference, version)?;
     let cache = settings.cache.as_deref().ok_or(RegistryError::NoCache)?;
@@ -61,10 +61,10 @@ pub(crate) fn resolve(
         return Ok(resolved(extracted(version), version));
     }
     let dir = TempDir::with_prefix("opm-").map_err(WorkspaceError::from)?;
-    let cue = |arguments: &[&str]| -> Result<Finished, CommandError> {
+    let cue = |arguments: &[&str]| -> Result<ProgramOutput, CommandError> {
         let environment = fetching(settings.cache.as_deref());
         let (program, limits) = (settings.program.as_path(), settings.limits);
-        Run {
+        Invocation {
             program,
             arguments,
             directory: dir.path(),
@@ -97,8 +97,8 @@ pub(crate) fn resolve(
     }
 }
 
-fn resolved(directory: PathBuf, version: &str) -> Resolved {
-    Resolved {
+fn resolved(directory: PathBuf, version: &str) -> CachedModule {
+    CachedModule {
         directory,
         version: version.trim_start_matches('v').to_owned(),
     }

@@ -9,7 +9,7 @@ use opm_core::name::{NamespaceName, ReleaseName};
 use opm_core::values::Value;
 
 use super::module_file::CueModule;
-use crate::values::{Assigned, Assignment, KeyPath, Segment};
+use crate::values::{AssignedValue, Assignment, KeyPath, Segment};
 
 /// The namespace of release ids (DNS, "opmodel.dev").
 const RELEASE_IDS: &str = "c1cbe76d-5687-5a47-bfe6-83b081b15413";
@@ -101,8 +101,8 @@ pub(super) fn assignments(assignments: &[Assignment]) -> String {
     let mut text = String::from("package opm_render\n");
     for Assignment { key, value, .. } in assignments {
         let chosen = match value {
-            Assigned::Text(text) => quoted(text),
-            Assigned::Either { literal, text } => {
+            AssignedValue::Text(text) => quoted(text),
+            AssignedValue::Either { literal, text } => {
                 let text = quoted(text);
                 let fits = |value: &str| {
                     format!(

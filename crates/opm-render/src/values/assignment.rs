@@ -5,7 +5,7 @@ use super::{ValuesError, literal};
 
 /// What an assignment gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Assigned {
+pub(crate) enum AssignedValue {
     /// A literal if the module takes one there, else the text itself. The source is one line.
     Either {
         /// The literal as CUE source.
@@ -21,7 +21,7 @@ pub(crate) enum Assigned {
 #[derive(Debug, Clone)]
 pub(crate) struct Assignment {
     pub(crate) key: KeyPath,
-    pub(crate) value: Assigned,
+    pub(crate) value: AssignedValue,
     /// The flag with its key, for messages; never the value, which may be a password.
     pub(crate) shown: String,
 }
@@ -31,12 +31,12 @@ impl Assignment {
     pub(super) fn literal(given: &str) -> Result<Self, ValuesError> {
         let (key, text) = split("--set", given)?;
         let value = match literal::is_literal(text) {
-            true => Assigned::Either {
+            true => AssignedValue::Either {
                 // Between the parts of a literal a line break is as good as a space.
                 literal: text.trim().replace(['\n', '\r'], " "),
                 text: text.to_owned(),
             },
-            false => Assigned::Text(text.to_owned()),
+            false => AssignedValue::Text(text.to_owned()),
         };
         Self::new("--set", key, value)
     }
@@ -44,15 +44,15 @@ impl Assignment {
     /// `--set-string KEY=VALUE`.
     pub(super) fn string(given: &str) -> Result<Self, ValuesError> {
         let (key, text) = split("--set-string", given)?;
-        Self::new("--set-string", key, Assigned::Text(text.to_owned()))
+        Self::new("--set-string", key, AssignedValue::Text(text.to_owned()))
     }
 
     /// `--set-file KEY=FILE`, with the file's content.
     pub(super) fn content(key: &str, content: String) -> Result<Self, ValuesError> {
-        Self::new("--set-file", key, Assigned::Text(content))
+        Self::new("--set-file", key, AssignedValue::Text(content))
     }
 
-    fn new(flag: &'static str, key: &str, value: Assigned) -> Result<Self, ValuesError> {
+    fn new(flag: &'static str, key: &str, value: AssignedValue) -> Result<Self, ValuesError> {
         let parsed = KeyPath::parse(key);
         let key = parsed.map_err(|why| ValuesError::Assignment {
             flag,

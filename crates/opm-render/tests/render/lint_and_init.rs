@@ -1,7 +1,7 @@
 //! What vet warns about, and modules that `init` writes.
 
 use crate::support::{TestModule, cue, cue_module, have_cue, objects, owned};
-use opm_render::{CueSettings, InitFormat, Inputs, ModuleRef, Quiet, ValueFlags, Values};
+use opm_render::{CueSettings, InitFormat, Inputs, ModuleRef, NoObserver, ValueFlags, Values};
 
 fn lints(module: &TestModule, set: &[&str]) -> Vec<String> {
     let flags = ValueFlags {
@@ -17,8 +17,8 @@ fn lints(module: &TestModule, set: &[&str]) -> Vec<String> {
         ..CueSettings::default()
     };
     let source = ModuleRef::Directory(module.path());
-    let loaded = opm_render::load(&source, &inputs, &settings, &Quiet).unwrap();
-    let found = opm_render::lint(&source, &inputs, &loaded, &settings, &Quiet);
+    let loaded = opm_render::load(&source, &inputs, &settings, &NoObserver).unwrap();
+    let found = opm_render::lint(&source, &inputs, &loaded, &settings, &NoObserver);
     found.iter().map(ToString::to_string).collect()
 }
 
@@ -117,7 +117,7 @@ fn new_modules_render_and_nothing_is_overwritten() {
             ..CueSettings::default()
         };
         let source = ModuleRef::Directory(directory.clone());
-        let loaded = opm_render::load(&source, &Inputs::default(), &settings, &Quiet).unwrap();
+        let loaded = opm_render::load(&source, &Inputs::default(), &settings, &NoObserver).unwrap();
         assert_eq!(
             objects(&loaded),
             [
@@ -130,7 +130,8 @@ fn new_modules_render_and_nothing_is_overwritten() {
             loaded.rendered.components[0].manifests[0].object()["data"]["index.html"].clone();
         assert_eq!(page, "<h1>Hello from my-shop</h1>\n");
         assert!(
-            opm_render::lint(&source, &Inputs::default(), &loaded, &settings, &Quiet).is_empty()
+            opm_render::lint(&source, &Inputs::default(), &loaded, &settings, &NoObserver)
+                .is_empty()
         );
         for again in [InitFormat::Yaml, InitFormat::Cue] {
             let error = opm_render::init(&directory, again).unwrap_err().to_string();
