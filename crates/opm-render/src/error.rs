@@ -4,7 +4,7 @@ use opm_core::name::{ComponentName, NameError};
 use thiserror::Error;
 
 use crate::components::ComponentsError;
-use crate::cue::CueError;
+use crate::cue::{CommandError, CueError};
 use crate::manifests::FilesError;
 use crate::module_dir::DirError;
 use crate::values::ValuesError;
@@ -77,6 +77,15 @@ pub enum RenderError {
 }
 
 impl RenderError {
+    /// Whether the caller gave up, by its token or its observer.
+    pub fn is_interrupted(&self) -> bool {
+        let Self::Cue(error) = self else { return false };
+        matches!(
+            error.as_ref(),
+            CueError::Command(CommandError::Interrupted(_))
+        )
+    }
+
     /// What to do next, as far as it is known.
     pub fn hints(&self) -> Vec<String> {
         match self {

@@ -196,6 +196,18 @@ pub(crate) fn parse(text: &str) -> Result<ModuleDefinition, ModuleFileError> {
     Ok(ModuleDefinition { module, components })
 }
 
+/// The part of a module.yaml that says which module it is.
+#[derive(Debug, Deserialize)]
+struct ModuleHeader {
+    metadata: Metadata,
+}
+
+/// Reads what a module.yaml says about the module itself, whatever else is wrong with it.
+pub(crate) fn parse_metadata(text: &str) -> Result<Module, ModuleFileError> {
+    let header: ModuleHeader = yaml::document(text)?;
+    module(header.metadata)
+}
+
 fn module(given: Metadata) -> Result<Module, ModuleFileError> {
     let name = ModuleName::new(given.name)?;
     let path = match given.path {

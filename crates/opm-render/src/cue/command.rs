@@ -5,17 +5,16 @@
 
 use std::ffi::OsString;
 use std::io::Read;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal};
 use thiserror::Error;
 
-use crate::observer::RenderObserver;
+use crate::context::RenderContext;
 
 /// How much a program may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,18 +141,23 @@ pub(crate) struct ProgramOutput {
 
 impl Invocation<'_> {
     /// Runs the program to its end, or ends it.
-    pub(crate) fn finish(&self, watch: &dyn RenderObserver) -> Result<ProgramOutput, CommandError> {
+    pub(crate) fn finish(
+        &self,
+        context: &RenderContext<'_>,
+    ) -> Result<ProgramOutput, CommandError> {
         let start = Instant::now();
-        let mut child = self.spawn()?;
-        let ended = self.follow(&mut child, start, watch);
+        let mut child = self.spawn(context)?;
+        let ended = self.follow(&mut child, start, context);
         if ended.is_err() {
-            end_group(&child);
-            // Reaps it; it was just killed, so this does not wait long.
-            let _ = child.wait();
+            context.cancellation.end(&mut child);
         }
-        let finished = ended?;
-        self.check(&finished)?;
-        Ok(finished)
+        let output = ended?;
+        // A program that was ended because the caller gave up looks like one that was killed.
+        if output.status.signal().is_some() && context.is_cancelled() {
+            return Err(CommandError::Interrupted(self.what()));
+        }
+        self.check(&output)?;
+        Ok(output)
     }
 
     /// The command as a reader would type it.
@@ -169,12 +173,9 @@ impl Invocation<'_> {
             .to_owned()
     }
 
-    fn spawn(&self) -> Result<Child, CommandError> {
+    fn spawn(&self, context: &RenderContext<'_>) -> Result<Child, CommandError> {
         let mut command = Command::new(self.program);
-        command
-            .args(self.arguments)
-            .current_dir(self.directory)
-            .process_group(0);
+        command.args(self.arguments).current_dir(self.directory);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -183,49 +184,49 @@ impl Invocation<'_> {
             Environment::Only(variables) => command.env_clear().envs(variables.iter().cloned()),
             Environment::Users(changed) => command.envs(changed.iter().cloned()),
         };
-        let child = command.spawn().map_err(|source| match source.kind() {
+        let spawned = context.cancellation.spawn(&mut command);
+        let spawned = spawned.map_err(|source| match source.kind() {
             std::io::ErrorKind::NotFound => CommandError::NotFound(self.program.to_owned()),
             _ => CommandError::Start {
                 program: self.program.to_owned(),
                 source,
             },
         })?;
-        match limit_resources(&child, &self.limits) {
-            Ok(()) => Ok(child),
-            Err(source) => {
-                end_group(&child);
-                Err(CommandError::Run {
-                    what: self.what(),
-                    source,
-                })
-            }
+        let mut child = spawned.ok_or_else(|| CommandError::Interrupted(self.what()))?;
+        if let Err(source) = limit_resources(&child, &self.limits) {
+            context.cancellation.end(&mut child);
+            return Err(CommandError::Run {
+                what: self.what(),
+                source,
+            });
         }
+        Ok(child)
     }
 
     fn follow(
         &self,
         child: &mut Child,
         start: Instant,
-        watch: &dyn RenderObserver,
+        context: &RenderContext<'_>,
     ) -> Result<ProgramOutput, CommandError> {
         let stdout = collect(child.stdout.take(), self.limits.output);
         let stderr = collect(child.stderr.take(), MAX_STDERR);
-        let mut clock = Supervisor {
+        let mut supervisor = Supervisor {
             invocation: self,
             start,
             told: 0,
-            watch,
+            context,
         };
-        let stdout = clock.receive(&stdout)?;
-        let stderr = clock.receive(&stderr)?;
+        let stdout = supervisor.receive(&stdout)?;
+        let stderr = supervisor.receive(&stderr)?;
         let status = loop {
-            let ended = child.try_wait();
+            let ended = context.cancellation.try_wait(child);
             match ended.map_err(|source| CommandError::Run {
                 what: self.what(),
                 source,
             })? {
                 Some(status) => break status,
-                None => clock.tick(Duration::from_millis(1))?,
+                None => supervisor.tick(Duration::from_millis(1))?,
             }
         };
         Ok(ProgramOutput {
@@ -236,24 +237,24 @@ impl Invocation<'_> {
     }
 
     /// Tells an answer, good or bad, from the end of a program that broke down.
-    fn check(&self, finished: &ProgramOutput) -> Result<(), CommandError> {
+    fn check(&self, output: &ProgramOutput) -> Result<(), CommandError> {
         let what = self.what();
-        let answered = matches!(finished.status.code(), Some(0 | 1));
+        let answered = matches!(output.status.code(), Some(0 | 1));
         if !answered
             && OUT_OF_MEMORY
                 .iter()
-                .any(|said| finished.stderr.contains(said))
+                .any(|said| output.stderr.contains(said))
         {
             return Err(CommandError::OutOfMemory {
                 what,
                 limit: self.limits.memory,
             });
         }
-        match (finished.status.signal(), answered) {
+        match (output.status.signal(), answered) {
             (Some(signal), _) => Err(CommandError::Killed { what, signal }),
             (None, true) => Ok(()),
             (None, false) => {
-                let said = finished.stderr.lines().next().unwrap_or_default();
+                let said = output.stderr.lines().next().unwrap_or_default();
                 Err(CommandError::Crashed {
                     what,
                     said: said.chars().take(200).collect(),
@@ -275,7 +276,7 @@ struct Supervisor<'a> {
     invocation: &'a Invocation<'a>,
     start: Instant,
     told: u64,
-    watch: &'a dyn RenderObserver,
+    context: &'a RenderContext<'a>,
 }
 
 impl Supervisor<'_> {
@@ -304,7 +305,7 @@ impl Supervisor<'_> {
     fn tick(&mut self, pause: Duration) -> Result<(), CommandError> {
         thread::sleep(pause);
         let elapsed = self.start.elapsed();
-        if self.watch.cancelled() {
+        if self.context.is_cancelled() {
             return Err(CommandError::Interrupted(self.invocation.what()));
         }
         if elapsed > self.invocation.limits.time {
@@ -316,7 +317,9 @@ impl Supervisor<'_> {
         }
         if elapsed > SLOW && elapsed.as_secs() > self.told {
             self.told = elapsed.as_secs();
-            self.watch.waiting(&self.invocation.what(), elapsed);
+            self.context
+                .observer
+                .waiting(&self.invocation.what(), elapsed);
         }
         Ok(())
     }
@@ -347,29 +350,19 @@ fn collect(stream: Option<impl Read + Send + 'static>, limit: usize) -> Receiver
     receiver
 }
 
-fn pid(child: &Child) -> Option<Pid> {
-    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
-}
-
-fn end_group(child: &Child) {
-    if let Some(pid) = pid(child) {
-        // An error means that it is gone already.
-        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
-    }
-}
-
 /// Limits the running program from outside, so that no code runs between fork and exec. The
 /// limit on CPU time ends a program whose parent was killed and watches it no more.
 #[cfg(target_os = "linux")]
 fn limit_resources(child: &Child, limits: &Limits) -> std::io::Result<()> {
-    use rustix::process::{Resource, Rlimit, prlimit};
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let seconds = limits.time.as_secs().max(1) * 4;
     for (resource, limit) in [(Resource::Data, limits.memory), (Resource::Cpu, seconds)] {
         let limit = Rlimit {
             current: Some(limit),
             maximum: Some(limit),
         };
-        match prlimit(pid(child), resource, limit) {
+        match prlimit(pid, resource, limit) {
             Ok(_) | Err(rustix::io::Errno::SRCH) => {}
             Err(error) => return Err(error.into()),
         }

@@ -10,8 +10,8 @@ use tempfile::TempDir;
 use thiserror::Error;
 
 use super::command::{CommandError, Invocation, ProgramOutput};
-use super::{CueError, CueSettings, WorkspaceError, fetching};
-use crate::observer::RenderObserver;
+use super::{CueError, WorkspaceError, fetching};
+use crate::context::RenderContext;
 
 /// Why a module could not be had from its registry.
 #[derive(Debug, Error)]
@@ -50,9 +50,9 @@ pub(crate) struct CachedModule {
 pub(crate) fn resolve(
     path: &str,
     version: &str,
-    settings: &CueSettings,
-    watch: &dyn RenderObserver,
+    context: &RenderContext<'_>,
 ) -> Result<CachedModule, CueError> {
+    let settings = context.settings;
     let reference = format!("{path}@{version}");
     check_version(&reference, version)?;
     let cache = settings.cache.as_deref().ok_or(RegistryError::NoCache)?;
@@ -71,7 +71,7 @@ pub(crate) fn resolve(
             environment,
             limits,
         }
-        .finish(watch)
+        .finish(context)
     };
     let failed = |said: &str| RegistryError::Resolve {
         reference: reference.clone(),
@@ -81,9 +81,9 @@ pub(crate) fn resolve(
         &["mod", "init", "opm.internal/main@v0"][..],
         &["mod", "get", &reference],
     ] {
-        let finished = cue(arguments)?;
-        if !finished.status.success() {
-            return Err(failed(&finished.stderr).into());
+        let output = cue(arguments)?;
+        if !output.status.success() {
+            return Err(failed(&output.stderr).into());
         }
     }
     let module = std::fs::read_to_string(dir.path().join("cue.mod/module.cue"));

@@ -23,7 +23,7 @@ fn load(example: &str, set: &[&str]) -> Loaded {
     };
     let module = ModuleRef::Directory(path);
     let loaded = opm_render::load(&module, &inputs, &settings, &NoObserver).unwrap();
-    let lints = opm_render::lint(&module, &inputs, &loaded, &settings, &NoObserver);
+    let lints = opm_render::lint(&module, &inputs, &loaded, &settings, &NoObserver).unwrap();
     assert!(lints.is_empty(), "{example}: {lints:#?}");
     loaded
 }

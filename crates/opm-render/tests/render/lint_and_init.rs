@@ -18,7 +18,7 @@ fn lints(module: &TestModule, set: &[&str]) -> Vec<String> {
     };
     let source = ModuleRef::Directory(module.path());
     let loaded = opm_render::load(&source, &inputs, &settings, &NoObserver).unwrap();
-    let found = opm_render::lint(&source, &inputs, &loaded, &settings, &NoObserver);
+    let found = opm_render::lint(&source, &inputs, &loaded, &settings, &NoObserver).unwrap();
     found.iter().map(ToString::to_string).collect()
 }
 
@@ -131,6 +131,7 @@ fn new_modules_render_and_nothing_is_overwritten() {
         assert_eq!(page, "<h1>Hello from my-shop</h1>\n");
         assert!(
             opm_render::lint(&source, &Inputs::default(), &loaded, &settings, &NoObserver)
+                .unwrap()
                 .is_empty()
         );
         for again in [InitFormat::Yaml, InitFormat::Cue] {
