@@ -163,6 +163,7 @@ fn in_users_words(line: &str) -> String {
         ("_inst.#release", "#release"),
         ("_inst.metadata", "metadata"),
         ("opm.metadata", "metadata"),
+        ("described.", "metadata."),
         ("m.metadata", "metadata"),
         ("_inst.", ""),
     ] {

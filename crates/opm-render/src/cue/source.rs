@@ -26,8 +26,9 @@ pub(super) fn defaults(package: &str) -> String {
     )
 }
 
-/// Instantiates the module and picks what is rendered. What `opm` is asked for is `opm`, or
-/// `described` where the values do not matter.
+/// Instantiates the module and picks what is wanted of it: `opm` is the rendering, `described` what
+/// the module says about itself without any values. Of the latter only what tells its release
+/// apart must evaluate; the rest is left out if it does not.
 pub(super) fn render(
     module: &CueModule,
     name: Option<&ReleaseName>,
@@ -75,7 +76,11 @@ opm: {{
 		}}
 	}}}}
 }}
-described: {{for k, v in m.metadata if list.Contains(_known, k) {{(k): v}}}}
+described: {{
+	name: string & m.metadata.name
+	for k, v in m.metadata if k == "defaultNamespace" {{(k): v}}
+	for k, v in m.metadata if list.Contains(_known, k) if v != _|_ {{(k): v}}
+}}
 fetched: true
 "#
     )

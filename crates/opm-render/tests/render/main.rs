@@ -13,6 +13,7 @@ mod bad_cue;
 mod bad_values;
 mod bad_yaml;
 mod cue_modules;
+mod describing;
 mod examples;
 mod hostile;
 mod lint_and_init;
