@@ -59,7 +59,7 @@ impl Cancellation {
     /// Ends the program and whatever it started.
     pub(crate) fn end(&self, child: &mut Child) {
         self.state().kill();
-        // Reaps it; it was just killed, so this does not take long.
+        // Reaps it. After the signal this does not take long.
         let _ = child.wait();
     }
 

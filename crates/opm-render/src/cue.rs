@@ -39,16 +39,16 @@ use crate::{Inputs, Loaded};
 
 pub(crate) use registry::resolve;
 
-/// Why a CUE module could not be rendered.
+/// Why a CUE module cannot be rendered.
 #[derive(Debug, Error)]
 pub enum CueError {
     /// The directory is no module.
     #[error(transparent)]
     Module(#[from] CueModuleError),
-    /// The temporary directory could not be written.
+    /// The temporary directory cannot be written.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
-    /// `cue` did not run to its end.
+    /// `cue` does not run to its end.
     #[error(transparent)]
     Command(#[from] CommandError),
     /// `cue` cannot be used.
@@ -57,10 +57,10 @@ pub enum CueError {
     /// `cue` says what is wrong with the module or its values.
     #[error("{0}")]
     Evaluation(Diagnostics),
-    /// What `cue` printed is no rendered module.
+    /// The output of `cue` is no rendered module.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// A module could not be had from its registry.
+    /// A module cannot be had from its registry.
     #[error(transparent)]
     Registry(#[from] RegistryError),
 }
@@ -76,17 +76,17 @@ impl CueError {
                      https://cuelang.org/docs/introduction/installation/",
                     version::MINIMUM
                 ),
-                "it is looked for in PATH, or where OPM_CUE says; YAML modules do not need it"
+                "opm looks for it in PATH, unless OPM_CUE names it; YAML modules do not need it"
                     .to_owned(),
             ],
-            Self::Version(_) => {
-                one("a current one: https://cuelang.org/docs/introduction/installation/")
-            }
+            Self::Version(_) => one(
+                "install a current version: https://cuelang.org/docs/introduction/installation/",
+            ),
             Self::Command(CommandError::TimedOut { .. }) => one(
-                "the module may never end; if it only is large, raise OPM_CUE_TIMEOUT (seconds)",
+                "the evaluation may never end; if the module is just large, raise OPM_CUE_TIMEOUT (seconds)",
             ),
             Self::Command(CommandError::OutOfMemory { .. }) => {
-                one("if the module only is large, raise OPM_CUE_MEMORY (MiB)")
+                one("if the module is just large, raise OPM_CUE_MEMORY (MiB)")
             }
             Self::Evaluation(diagnostics) => diagnostics.hints(),
             Self::Output(OutputError::Version(error)) => error.hint().into_iter().collect(),

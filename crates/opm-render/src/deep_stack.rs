@@ -48,7 +48,7 @@ pub(crate) async fn spawn<T: Send + 'static>(
     let shared = Arc::clone(&cancellation);
     let (sender, receiver) = oneshot::channel();
     let deliver = move || {
-        // Nobody listens any more when the future was dropped.
+        // Nobody listens any more when the future is dropped.
         let _ = sender.send(work(&shared));
     };
     let _guard = CancelOnDrop(&cancellation);

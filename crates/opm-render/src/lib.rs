@@ -60,7 +60,7 @@ pub struct Inputs {
     pub values: Values,
 }
 
-/// A rendered module, and the release that it was rendered for.
+/// A rendered module, and the release that it is rendered for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
     /// The release's name.

@@ -45,8 +45,8 @@ impl fmt::Display for Lint {
         match self {
             Self::ClusterScoped(identity) => write!(
                 f,
-                "{identity} belongs to the whole cluster, so only one release of this module can \
-                 have it; annotate it with {}: \"true\" if releases are to share it",
+                "{identity} is cluster-scoped, so only one release of this module can \
+                 have it; annotate it with {}: \"true\" if releases share it",
                 labels::SHARED
             ),
             Self::MovingClaim { identity, value } => write!(
@@ -59,7 +59,7 @@ impl fmt::Display for Lint {
     }
 }
 
-/// Renders with other inputs: none if these do not render, an error if the caller gave up.
+/// Renders with other inputs: none if these do not render, an error if the caller gives up.
 type Rerender<'a> = dyn Fn(&Inputs) -> Result<Option<Loaded>, RenderError> + 'a;
 
 /// Looks for what is likely to hurt in a module that renders.

@@ -105,7 +105,7 @@ impl ModuleRenderer {
         deep_stack::spawn(cancel, in_context).await
     }
 
-    /// Where a recorded module is: in the directory that was given, else in its registry.
+    /// Where a recorded module is: in the given directory, else in its registry.
     fn source(&self, module: &record::ModuleRef) -> Result<ModuleRef, RenderFailure> {
         if let Some(directory) = &self.directory {
             return Ok(ModuleRef::Directory(directory.clone()));

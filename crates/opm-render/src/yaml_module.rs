@@ -3,13 +3,13 @@
 //! The JSON Schema in docs/schema/ is made from these types. No file is opened here.
 
 use opm_core::name::{ComponentName, ModuleName, ModulePath, NameError, NamespaceName};
+use opm_core::nearest::{did_you_mean, nearest};
 use opm_core::rendered::Module;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use thiserror::Error;
 
 use crate::yaml::{self, Position, YamlError};
-use opm_core::nearest::nearest;
 
 /// The file's name.
 pub(crate) const FILE: &str = "module.yaml";
@@ -62,12 +62,10 @@ impl ModuleFileError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Yaml(YamlError::UnknownField { field, known, .. }) => {
-                Some(match nearest(field, known.iter().copied()).first() {
-                    Some(meant) => format!("did you mean `{meant}`?"),
-                    None => format!("known here: {}", known.join(", ")),
-                })
+                let near = nearest(field, known.iter().copied());
+                did_you_mean(&near).or_else(|| Some(format!("known fields: {}", known.join(", "))))
             }
-            Self::Version(_) => Some("three numbers, such as 1.4.0".to_owned()),
+            Self::Version(_) => Some("use three numbers, such as 1.4.0".to_owned()),
             Self::Unsupported { .. } => {
                 Some("render it to files and list those under `manifests`".to_owned())
             }

@@ -45,13 +45,13 @@ const TICK: Duration = Duration::from_millis(50);
 /// From when on the caller hears that a program takes its time.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// Why a program did not run to its end.
+/// Why a program does not run to its end.
 #[derive(Debug, Error)]
 pub enum CommandError {
     /// There is no such program.
     #[error("the program `{}` was not found", .0.display())]
     NotFound(PathBuf),
-    /// It could not be started.
+    /// It cannot be started.
     #[error("failed to start `{}`: {source}", program.display())]
     Start {
         /// The program.
@@ -59,7 +59,7 @@ pub enum CommandError {
         /// What the operating system says.
         source: std::io::Error,
     },
-    /// It could not be watched.
+    /// It cannot be watched.
     #[error("failed to run `{what}`: {source}")]
     Run {
         /// The command.
@@ -67,7 +67,7 @@ pub enum CommandError {
         /// What the operating system says.
         source: std::io::Error,
     },
-    /// It took too long.
+    /// It takes too long.
     #[error("`{what}` did not end within {} s and was stopped", limit.as_secs())]
     TimedOut {
         /// The command.
@@ -75,7 +75,7 @@ pub enum CommandError {
         /// How long it may take.
         limit: Duration,
     },
-    /// It printed too much.
+    /// It prints too much.
     #[error("`{what}` printed more than {} MiB and was stopped", limit >> 20)]
     TooMuchOutput {
         /// The command.
@@ -83,7 +83,7 @@ pub enum CommandError {
         /// How much it may print.
         limit: usize,
     },
-    /// It ran out of the memory it may use.
+    /// It runs out of the memory that it may use.
     #[error("`{what}` needs more than {} MiB of memory", limit >> 20)]
     OutOfMemory {
         /// The command.
@@ -91,7 +91,7 @@ pub enum CommandError {
         /// How much it may use.
         limit: u64,
     },
-    /// It broke down.
+    /// It breaks down.
     #[error("`{what}` crashed: {said}")]
     Crashed {
         /// The command.
@@ -99,15 +99,15 @@ pub enum CommandError {
         /// The first line of what it said.
         said: String,
     },
-    /// Somebody else ended it.
-    #[error("`{what}` was ended by signal {signal}")]
+    /// Somebody else kills it.
+    #[error("`{what}` was killed by signal {signal}")]
     Killed {
         /// The command.
         what: String,
         /// The signal's number.
         signal: i32,
     },
-    /// The caller gave up.
+    /// The caller gives up.
     #[error("`{0}` was interrupted")]
     Interrupted(String),
 }
@@ -152,7 +152,7 @@ impl Invocation<'_> {
             context.cancellation.end(&mut child);
         }
         let output = ended?;
-        // A program that was ended because the caller gave up looks like one that was killed.
+        // A program that ends because the caller gives up looks like one that somebody kills.
         if output.status.signal().is_some() && context.is_cancelled() {
             return Err(CommandError::Interrupted(self.what()));
         }
@@ -236,7 +236,7 @@ impl Invocation<'_> {
         })
     }
 
-    /// Tells an answer, good or bad, from the end of a program that broke down.
+    /// Tells an answer, good or bad, from the end of a program that breaks down.
     fn check(&self, output: &ProgramOutput) -> Result<(), CommandError> {
         let what = self.what();
         let answered = matches!(output.status.code(), Some(0 | 1));
@@ -343,7 +343,7 @@ fn collect(stream: Option<impl Read + Send + 'static>, limit: usize) -> Receiver
                 Ok(_) if bytes.len() > limit => StreamContent::TooMuch { limit },
                 Ok(_) => StreamContent::All(bytes),
             };
-            // Nobody listens any more when the child was given up.
+            // Nobody listens any more when the child is given up.
             let _ = sender.send(collected);
         });
     }
@@ -351,7 +351,7 @@ fn collect(stream: Option<impl Read + Send + 'static>, limit: usize) -> Receiver
 }
 
 /// Limits the running program from outside, so that no code runs between fork and exec. The
-/// limit on CPU time ends a program whose parent was killed and watches it no more.
+/// limit on CPU time ends a program whose parent is killed and watches it no more.
 #[cfg(target_os = "linux")]
 fn limit_resources(child: &Child, limits: &Limits) -> std::io::Result<()> {
     use rustix::process::{Pid, Resource, Rlimit, prlimit};

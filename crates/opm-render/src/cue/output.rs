@@ -21,11 +21,11 @@ use crate::Loaded;
 use crate::manifests::flatten;
 use crate::yaml_module::{ModuleFileError, checked_version};
 
-/// Why what `cue` printed is no rendered module.
+/// Why the output of `cue` is no rendered module.
 #[derive(Debug, Error)]
 pub enum OutputError {
-    /// It is not the JSON that was asked for.
-    #[error("failed to understand what `cue` printed: {0}")]
+    /// It is not the JSON that opm asks for.
+    #[error("failed to read the output of `cue`: {0}")]
     Json(#[from] serde_json::Error),
     /// A name breaks its rules.
     #[error(transparent)]
@@ -46,12 +46,12 @@ pub enum OutputError {
         /// What is wrong.
         source: Box<ManifestError>,
     },
-    /// The module was told another id than the release has: opm and `cue` disagree.
-    #[error("the release id {told} that the module was told should be {expected}")]
+    /// The module sees another id than the release has: opm and `cue` disagree.
+    #[error("`cue` computed the release id {told} instead of {expected}")]
     ReleaseId {
-        /// What the module was told.
+        /// What the module sees.
         told: String,
-        /// What it should have been told.
+        /// What it should see.
         expected: String,
     },
 }

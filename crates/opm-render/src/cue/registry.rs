@@ -13,13 +13,13 @@ use super::command::{CommandError, Invocation, ProgramOutput};
 use super::{CueError, WorkspaceError, fetching};
 use crate::context::RenderContext;
 
-/// Why a module could not be had from its registry.
+/// Why a module cannot be had from its registry.
 #[derive(Debug, Error)]
 pub enum RegistryError {
     /// There is no such version, or the registry did not answer.
     #[error("failed to resolve {reference}: {said}")]
     Resolve {
-        /// The reference as it was given.
+        /// The reference as given.
         reference: String,
         /// What `cue` says.
         said: String,
@@ -27,7 +27,7 @@ pub enum RegistryError {
     /// The version is no version.
     #[error("{reference}: {version:?} is not a version: use v1.2.3, v1.2, v1 or latest")]
     Version {
-        /// The reference as it was given.
+        /// The reference as given.
         reference: String,
         /// What stands behind the `@`.
         version: String,

@@ -10,7 +10,7 @@ pub(crate) enum AssignedValue {
     Either {
         /// The literal as CUE source.
         literal: String,
-        /// The text as it was typed.
+        /// The text as typed.
         text: String,
     },
     /// A text.

@@ -35,11 +35,11 @@ fn cluster_scoped_objects_of_yaml_modules() {
     let found = lints(&module, &[]);
     assert_eq!(found.len(), 3, "{found:#?}");
     assert!(
-        found[0].starts_with("Namespace/a belongs to the whole cluster"),
+        found[0].starts_with("Namespace/a is cluster-scoped"),
         "{found:#?}"
     );
     assert!(
-        found[2].starts_with("Widget/w belongs to the whole cluster"),
+        found[2].starts_with("Widget/w is cluster-scoped"),
         "{found:#?}"
     );
 }
@@ -82,7 +82,7 @@ fn claims_that_move_with_values_and_names_that_move_with_the_release() {
     let found = lints(&cue_module(CLAIMS), &["name=shop"]);
     let begin = |text: &str| found.iter().any(|lint| lint.starts_with(text));
     assert!(
-        begin("ClusterRole/everybody belongs to the whole cluster"),
+        begin("ClusterRole/everybody is cluster-scoped"),
         "{found:#?}"
     );
     assert!(!begin("ClusterRole/default-web"), "{found:#?}");
@@ -136,7 +136,7 @@ fn new_modules_render_and_nothing_is_overwritten() {
         );
         for again in [InitFormat::Yaml, InitFormat::Cue] {
             let error = opm_render::init(&directory, again).unwrap_err().to_string();
-            assert!(error.contains("there already"), "{error}");
+            assert!(error.contains("already exist"), "{error}");
         }
         assert_eq!(
             std::fs::read_to_string(directory.join("README.md")).unwrap(),
