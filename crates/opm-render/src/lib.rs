@@ -5,6 +5,8 @@
 //! objects. Nothing here talks to a cluster or prints; progress goes to a [`RenderObserver`].
 //! [`ModuleRenderer`] renders without blocking its caller and is what the engine calls.
 
+#![deny(missing_docs)]
+
 mod cancellation;
 mod components;
 mod context;
@@ -23,6 +25,8 @@ mod values;
 mod yaml_module;
 
 pub mod yaml;
+
+use std::fmt;
 
 use opm_core::name::{NamespaceName, ReleaseName};
 use opm_core::rendered::{Module, Rendered};
@@ -61,7 +65,7 @@ pub struct Inputs {
 }
 
 /// A rendered module, and the release that it is rendered for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Loaded {
     /// The release's name.
     pub name: ReleaseName,
@@ -71,6 +75,17 @@ pub struct Loaded {
     pub values: Value,
     /// The module.
     pub rendered: Rendered,
+}
+
+impl fmt::Debug for Loaded {
+    /// Without the values: what is secret among them must not end up in a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loaded")
+            .field("name", &self.name)
+            .field("namespace", &self.namespace)
+            .field("rendered", &self.rendered)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Renders a module, on a thread of its own, and waits for it. Async callers use

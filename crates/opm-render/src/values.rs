@@ -6,6 +6,7 @@ mod assignment;
 mod key;
 mod literal;
 
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -96,7 +97,7 @@ pub struct Values {
 }
 
 /// The text of a values file.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct ValuesFile {
     /// What errors call it.
     pub(crate) shown: String,
@@ -236,6 +237,16 @@ fn check_document(shown: &str, text: &str) -> Result<(), ValuesError> {
             }),
         },
         _ => Err(ValuesError::Documents(shown.to_owned())),
+    }
+}
+
+impl fmt::Debug for ValuesFile {
+    /// Without the text, which may hold passwords.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ValuesFile")
+            .field("shown", &self.shown)
+            .field("format", &self.format)
+            .finish_non_exhaustive()
     }
 }
 

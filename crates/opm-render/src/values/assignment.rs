@@ -1,10 +1,12 @@
 //! `--set KEY=VALUE` and its kin, taken apart.
 
+use std::fmt;
+
 use super::key::{KeyPath, closing_quote};
 use super::{ValuesError, literal};
 
 /// What an assignment gives.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) enum AssignedValue {
     /// A literal if the module takes one there, else the text itself. The source is one line.
     Either {
@@ -18,12 +20,19 @@ pub(crate) enum AssignedValue {
 }
 
 /// One value for one path.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Assignment {
     pub(crate) key: KeyPath,
     pub(crate) value: AssignedValue,
     /// The flag with its key, for messages; never the value, which may be a password.
     pub(crate) shown: String,
+}
+
+impl fmt::Debug for Assignment {
+    /// Without the value, which may be a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Assignment").field(&self.shown).finish()
+    }
 }
 
 impl Assignment {

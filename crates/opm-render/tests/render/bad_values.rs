@@ -184,3 +184,19 @@ fn bombs_in_values_are_refused() {
         assert!(error.to_string().contains(expected), "{error}");
     }
 }
+
+#[test]
+fn values_are_not_printed_for_debugging() {
+    let dir = TestModule::new(&[("a.yaml", "password: hunter2\n")]);
+    let flags = ValueFlags {
+        files: vec![dir.path().join("a.yaml").display().to_string()],
+        set: owned(&["port=4711"]),
+        set_string: owned(&["token=swordfish"]),
+        ..ValueFlags::default()
+    };
+    let shown = format!("{:?}", Values::read(&flags).unwrap());
+    for secret in ["hunter2", "4711", "swordfish"] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
+    assert!(shown.contains("--set port"), "{shown}");
+}

@@ -165,6 +165,24 @@ async fn an_observer_hears_of_a_slow_program() {
     assert_ends(cue.group().await).await;
 }
 
+#[tokio::test]
+async fn lints_come_without_blocking_too() {
+    let module = TestModule::new(&[("module.yaml", &one_component("[]"))]);
+    let source = ModuleRef::Directory(module.path());
+    let renderer = ModuleRenderer::new(CueSettings::default());
+    let never = CancellationToken::new();
+    let loaded = renderer.load(&source, Inputs::default(), &never);
+    let loaded = loaded.await.unwrap();
+    let lints = renderer.lint(&source, Inputs::default(), &loaded, &never);
+    let lints: Vec<String> = lints
+        .await
+        .unwrap()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(lints, ["component app has no objects"]);
+}
+
 fn recorded(path: &str, version: Option<&str>) -> RenderRequest {
     RenderRequest {
         module: record::ModuleRef {
