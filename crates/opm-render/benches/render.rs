@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use opm_render::{CueSettings, Inputs, ModuleRef, Quiet};
+use opm_render::{CueSettings, Inputs, ModuleRef, NoObserver};
 use rustix::time::{ClockId, clock_gettime};
 
 const RUNS: usize = 7;
@@ -50,7 +50,12 @@ fn yaml(objects: usize, files: usize) {
     let source = ModuleRef::Directory(dir.path().to_owned());
     let before = cpu();
     let wall = median(|| {
-        let loaded = opm_render::load(&source, &Inputs::default(), &CueSettings::default(), &Quiet);
+        let loaded = opm_render::load(
+            &source,
+            &Inputs::default(),
+            &CueSettings::default(),
+            &NoObserver,
+        );
         assert_eq!(
             loaded.unwrap().rendered.components[0].manifests.len(),
             objects
@@ -103,7 +108,7 @@ fn cue(program: &Path, objects: usize) {
     };
     let source = ModuleRef::Directory(dir.path().to_owned());
     let ours = median(|| {
-        let loaded = opm_render::load(&source, &Inputs::default(), &settings, &Quiet).unwrap();
+        let loaded = opm_render::load(&source, &Inputs::default(), &settings, &NoObserver).unwrap();
         assert_eq!(loaded.rendered.components[0].manifests.len(), objects);
     });
     let ratio = ours.as_secs_f64() / bare.as_secs_f64();

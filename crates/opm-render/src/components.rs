@@ -1,17 +1,16 @@
 //! Whether the components of a module fit together, whatever format they come from.
 
 use opm_core::name::ComponentName;
+use opm_core::nearest::{did_you_mean, nearest};
 use opm_core::rendered::Component;
 use thiserror::Error;
-
-use opm_core::nearest::nearest;
 
 /// Why components do not fit together.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ComponentsError {
     /// `after` names what is not there.
     #[error(
-        "component `{component}` comes `after` `{after}`, which is no component of this module"
+        "component `{component}` has `{after}` under `after`, but the module has no such component"
     )]
     Unknown {
         /// The component.
@@ -22,7 +21,7 @@ pub enum ComponentsError {
         meant: Option<String>,
     },
     /// Components wait for each other.
-    #[error("components come `after` each other: {0}")]
+    #[error("components wait for each other through `after`: {0}")]
     Cycle(String),
 }
 
@@ -32,7 +31,7 @@ impl ComponentsError {
         match self {
             Self::Unknown {
                 meant: Some(meant), ..
-            } => Some(format!("did you mean `{meant}`?")),
+            } => did_you_mean(&[meant]),
             _ => None,
         }
     }
@@ -114,15 +113,15 @@ mod tests {
             (&[("a", &["b", "c"][..]), ("b", &["c"]), ("c", &[])][..], ""),
             (
                 &[("a", &["a"])],
-                "components come `after` each other: a → a",
+                "components wait for each other through `after`: a → a",
             ),
             (
                 &[("x", &["a"]), ("a", &["b"]), ("b", &["c"]), ("c", &["a"])],
-                "components come `after` each other: a → b → c → a",
+                "components wait for each other through `after`: a → b → c → a",
             ),
             (
                 &[("app", &["data"]), ("date", &[])],
-                "component `app` comes `after` `data`, which is no component of this module",
+                "component `app` has `data` under `after`, but the module has no such component",
             ),
         ] {
             let error = check(&components(given)).err().map(|e| e.to_string());

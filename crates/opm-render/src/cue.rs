@@ -20,7 +20,7 @@ use std::path::Path;
 use opm_core::rendered::Module;
 use thiserror::Error;
 
-use command::{Environment, Finished, Run};
+use command::{Environment, Invocation, ProgramOutput};
 use module_file::CueModule;
 use workspace::Workspace;
 
@@ -33,22 +33,22 @@ pub use settings::{CueSettings, SettingsError};
 pub use version::VersionError;
 pub use workspace::WorkspaceError;
 
+use crate::context::RenderContext;
 use crate::module_dir::ModuleDir;
-use crate::watch::Watch;
 use crate::{Inputs, Loaded};
 
 pub(crate) use registry::resolve;
 
-/// Why a CUE module could not be rendered.
+/// Why a CUE module cannot be rendered.
 #[derive(Debug, Error)]
 pub enum CueError {
     /// The directory is no module.
     #[error(transparent)]
     Module(#[from] CueModuleError),
-    /// The temporary directory could not be written.
+    /// The temporary directory cannot be written.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
-    /// `cue` did not run to its end.
+    /// `cue` does not run to its end.
     #[error(transparent)]
     Command(#[from] CommandError),
     /// `cue` cannot be used.
@@ -57,10 +57,10 @@ pub enum CueError {
     /// `cue` says what is wrong with the module or its values.
     #[error("{0}")]
     Evaluation(Diagnostics),
-    /// What `cue` printed is no rendered module.
+    /// The output of `cue` is no rendered module.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// A module could not be had from its registry.
+    /// A module cannot be had from its registry.
     #[error(transparent)]
     Registry(#[from] RegistryError),
 }
@@ -76,17 +76,17 @@ impl CueError {
                      https://cuelang.org/docs/introduction/installation/",
                     version::MINIMUM
                 ),
-                "it is looked for in PATH, or where OPM_CUE says; YAML modules do not need it"
+                "opm looks for it in PATH, unless OPM_CUE names it; YAML modules do not need it"
                     .to_owned(),
             ],
-            Self::Version(_) => {
-                one("a current one: https://cuelang.org/docs/introduction/installation/")
-            }
+            Self::Version(_) => one(
+                "install a current version: https://cuelang.org/docs/introduction/installation/",
+            ),
             Self::Command(CommandError::TimedOut { .. }) => one(
-                "the module may never end; if it only is large, raise OPM_CUE_TIMEOUT (seconds)",
+                "the evaluation may never end; if the module is just large, raise OPM_CUE_TIMEOUT (seconds)",
             ),
             Self::Command(CommandError::OutOfMemory { .. }) => {
-                one("if the module only is large, raise OPM_CUE_MEMORY (MiB)")
+                one("if the module is just large, raise OPM_CUE_MEMORY (MiB)")
             }
             Self::Evaluation(diagnostics) => diagnostics.hints(),
             Self::Output(OutputError::Version(error)) => error.hint().into_iter().collect(),
@@ -99,49 +99,43 @@ impl CueError {
 pub(crate) fn load(
     dir: &ModuleDir,
     inputs: &Inputs,
-    settings: &CueSettings,
-    watch: &dyn Watch,
+    context: &RenderContext<'_>,
 ) -> Result<Loaded, CueError> {
-    let (module, stdout) = evaluate(dir, inputs, "opm", settings, watch)?;
+    let (module, stdout) = evaluate(dir, inputs, &["-e", "opm"], context)?;
     let loaded = output::read(&stdout, &module.path)?;
     Ok(loaded)
 }
 
-/// What the CUE module in a directory says about itself, without its values.
-pub(crate) fn describe(
-    dir: &ModuleDir,
-    settings: &CueSettings,
-    watch: &dyn Watch,
-) -> Result<Module, CueError> {
-    let (module, stdout) = evaluate(dir, &Inputs::default(), "described", settings, watch)?;
+/// What the CUE module in a directory says about itself, without its values. Errors elsewhere in
+/// the module (`-i` ignores them) are no matter.
+pub(crate) fn describe(dir: &ModuleDir, context: &RenderContext<'_>) -> Result<Module, CueError> {
+    let (module, stdout) = evaluate(dir, &Inputs::default(), &["-i", "-e", "described"], context)?;
     Ok(output::read_metadata(&stdout, &module.path)?)
 }
 
 fn evaluate(
     dir: &ModuleDir,
     inputs: &Inputs,
-    expression: &str,
-    settings: &CueSettings,
-    watch: &dyn Watch,
+    flags: &[&str],
+    context: &RenderContext<'_>,
 ) -> Result<(CueModule, Vec<u8>), CueError> {
     let module = module_file::read(dir)?;
     dir.check_confined().map_err(CueModuleError::Dir)?;
     let workspace = Workspace::create(dir, &module, inputs)?;
     let cue = Cue {
-        settings,
+        context,
         workspace: &workspace,
-        watch,
     };
     cue.check_version()?;
-    let mut finished = cue.export(expression)?;
-    if !finished.status.success() && lacks_dependency(&finished.stderr) {
+    let mut output = cue.export(flags)?;
+    if !output.status.success() && lacks_dependency(&output.stderr) {
         cue.fetch()?;
-        finished = cue.export(expression)?;
+        output = cue.export(flags)?;
     }
-    match finished.status.success() {
-        true => Ok((module, finished.stdout)),
+    match output.status.success() {
+        true => Ok((module, output.stdout)),
         false => Err(CueError::Evaluation(Diagnostics::read(
-            &finished.stderr,
+            &output.stderr,
             &workspace,
         ))),
     }
@@ -154,20 +148,20 @@ fn lacks_dependency(stderr: &str) -> bool {
 
 /// `cue` with everything it needs to run on a module.
 struct Cue<'a> {
-    settings: &'a CueSettings,
+    context: &'a RenderContext<'a>,
     workspace: &'a Workspace,
-    watch: &'a dyn Watch,
 }
 
 impl Cue<'_> {
     fn check_version(&self) -> Result<(), CueError> {
-        let finished = self.run(&["version"], self.evaluating())?;
-        Ok(version::check(&String::from_utf8_lossy(&finished.stdout))?)
+        let output = self.run(&["version"], self.evaluating())?;
+        Ok(version::check(&String::from_utf8_lossy(&output.stdout))?)
     }
 
-    fn export(&self, expression: &str) -> Result<Finished, CommandError> {
+    fn export(&self, flags: &[&str]) -> Result<ProgramOutput, CommandError> {
         let package = format!("./{}", workspace::PACKAGE);
-        let arguments = ["export", "-E", &package, "-e", expression, "--out", "json"];
+        let mut arguments = vec!["export", "-E", &package, "--out", "json"];
+        arguments.extend(flags);
         self.run(&arguments, self.evaluating())
     }
 
@@ -176,25 +170,29 @@ impl Cue<'_> {
     fn fetch(&self) -> Result<(), CueError> {
         let package = format!("./{}", workspace::PACKAGE);
         let arguments = ["export", &package, "-e", "fetched"];
-        let finished = self.run(&arguments, fetching(self.settings.cache.as_deref()))?;
-        match finished.status.success() || !lacks_dependency(&finished.stderr) {
+        let output = self.run(&arguments, fetching(self.context.settings.cache.as_deref()))?;
+        match output.status.success() || !lacks_dependency(&output.stderr) {
             true => Ok(()),
             false => Err(CueError::Evaluation(Diagnostics::read(
-                &finished.stderr,
+                &output.stderr,
                 self.workspace,
             ))),
         }
     }
 
-    fn run(&self, arguments: &[&str], environment: Environment) -> Result<Finished, CommandError> {
-        let run = Run {
-            program: &self.settings.program,
+    fn run(
+        &self,
+        arguments: &[&str],
+        environment: Environment,
+    ) -> Result<ProgramOutput, CommandError> {
+        let invocation = Invocation {
+            program: &self.context.settings.program,
             arguments,
             directory: self.workspace.path(),
             environment,
-            limits: self.settings.limits,
+            limits: self.context.settings.limits,
         };
-        run.finish(self.watch)
+        invocation.finish(self.context)
     }
 
     /// Nothing of the user's environment: variables can switch checks off (CUE_DEBUG) or write
@@ -202,12 +200,13 @@ impl Cue<'_> {
     fn evaluating(&self) -> Environment {
         let nowhere = OsString::from(self.workspace.nowhere());
         let cache = self
+            .context
             .settings
             .cache
             .as_ref()
             .map_or(nowhere.clone(), OsString::from);
         // A little less than the limit, so that garbage is collected before the limit is met.
-        let soft = self.settings.limits.memory / 8 * 7;
+        let soft = self.context.settings.limits.memory / 8 * 7;
         Environment::Only(vec![
             ("HOME", nowhere.clone()),
             ("CUE_CONFIG_DIR", nowhere),

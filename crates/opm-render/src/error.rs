@@ -1,20 +1,20 @@
-//! Why a module could not be rendered, and what to do about it.
+//! Why a module cannot be rendered, and what to do about it.
 
 use opm_core::name::{ComponentName, NameError};
 use thiserror::Error;
 
 use crate::components::ComponentsError;
-use crate::cue::CueError;
+use crate::cue::{CommandError, CueError};
 use crate::manifests::FilesError;
 use crate::module_dir::DirError;
 use crate::values::ValuesError;
 use crate::yaml_module::ModuleFileError;
 
-/// Why a module could not be rendered.
+/// Why a module cannot be rendered.
 #[derive(Debug, Error)]
 pub enum RenderError {
     /// Neither format's files are there.
-    #[error("{path}: not a module: neither module.yaml nor cue.mod is there")]
+    #[error("{path}: not a module: it has neither module.yaml nor cue.mod")]
     NotAModule {
         /// The directory.
         path: String,
@@ -31,7 +31,7 @@ pub enum RenderError {
         /// The directory.
         path: String,
     },
-    /// A file of the module could not be read.
+    /// A file of the module cannot be read.
     #[error(transparent)]
     Dir(#[from] DirError),
     /// Values for a module that takes none.
@@ -46,7 +46,7 @@ pub enum RenderError {
     /// The given values are not valid.
     #[error(transparent)]
     Values(#[from] ValuesError),
-    /// A CUE module could not be evaluated.
+    /// A CUE module cannot be evaluated.
     #[error(transparent)]
     Cue(Box<CueError>),
     /// The operating system has no thread left.
@@ -77,6 +77,15 @@ pub enum RenderError {
 }
 
 impl RenderError {
+    /// Whether the caller gave up, by its token or its observer.
+    pub fn is_interrupted(&self) -> bool {
+        let Self::Cue(error) = self else { return false };
+        matches!(
+            error.as_ref(),
+            CueError::Command(CommandError::Interrupted(_))
+        )
+    }
+
     /// What to do next, as far as it is known.
     pub fn hints(&self) -> Vec<String> {
         match self {
@@ -87,7 +96,8 @@ impl RenderError {
             Self::ModuleFile { source, .. } => source.hint().into_iter().collect(),
             Self::Component { source, .. } => source.hint().into_iter().collect(),
             Self::NoValues { .. } => vec![
-                "-f and --set are for CUE modules, which say in #config what can be set".to_owned(),
+                "-f and --set are for CUE modules, which declare their values in #config"
+                    .to_owned(),
             ],
             Self::Components(error) => error.hint().into_iter().collect(),
             Self::Cue(error) => error.hints(),

@@ -16,11 +16,11 @@ pub enum InitFormat {
     Yaml,
 }
 
-/// Why a module could not be written.
+/// Why a module cannot be written.
 #[derive(Debug, Error)]
 pub enum InitError {
     /// There is a module already, or files that would be in its way.
-    #[error("{directory}: {} there already", listed(.files))]
+    #[error("{directory}: {}", listed(.files))]
     Exists {
         /// The directory.
         directory: String,
@@ -30,7 +30,7 @@ pub enum InitError {
     /// The directory's name cannot be a module's.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// A file could not be written.
+    /// A file cannot be written.
     #[error("failed to write {path}: {source}")]
     Write {
         /// The file.
@@ -42,14 +42,14 @@ pub enum InitError {
 
 fn listed(files: &[String]) -> String {
     match files {
-        [one] => format!("{one} is"),
-        many => format!("{} are", many.join(", ")),
+        [one] => format!("{one} already exists"),
+        many => format!("{} already exist", many.join(", ")),
     }
 }
 
-/// What was written.
+/// A module that `init` wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Initialised {
+pub struct NewModule {
     /// The name that the module got, from its directory.
     pub name: ModuleName,
     /// The files, relative to the directory.
@@ -75,7 +75,7 @@ const YAML: [(&str, &str); 3] = [
 const DEFINITIONS: [&str; 3] = ["cue.mod", "module.yaml", "module.cue"];
 
 /// Writes a new module. Nothing that is there is overwritten.
-pub fn init(directory: &Path, format: InitFormat) -> Result<Initialised, InitError> {
+pub fn init(directory: &Path, format: InitFormat) -> Result<NewModule, InitError> {
     let files = match format {
         InitFormat::Cue => CUE,
         InitFormat::Yaml => YAML,
@@ -103,7 +103,7 @@ pub fn init(directory: &Path, format: InitFormat) -> Result<Initialised, InitErr
             .replace("PACKAGE", &package);
         write_new(&directory.join(path), &text)?;
     }
-    Ok(Initialised {
+    Ok(NewModule {
         name,
         files: files.iter().map(|(path, _)| *path).collect(),
     })

@@ -2,28 +2,34 @@
 //!
 //! A module is a directory or, for CUE, a reference to a registry. Whatever its format, the
 //! result is one [`Rendered`]: metadata, values, and components that hold plain Kubernetes
-//! objects. Nothing here talks to a cluster or prints; progress goes to a [`Watch`].
+//! objects. Nothing here talks to a cluster or prints; progress goes to a [`RenderObserver`].
+//! [`ModuleRenderer`] renders without blocking its caller and is what the engine calls.
 
+#![deny(missing_docs)]
+
+mod cancellation;
 mod components;
+mod context;
 mod cue;
+mod deep_stack;
 mod error;
 mod init;
 mod lint;
+mod load;
 mod manifests;
 mod module_dir;
+mod observer;
+mod renderer;
 mod source;
 mod values;
-mod watch;
 mod yaml_module;
 
 pub mod yaml;
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::thread;
+use std::fmt;
 
 use opm_core::name::{NamespaceName, ReleaseName};
-use opm_core::rendered::{Component, Module, Rendered};
+use opm_core::rendered::{Module, Rendered};
 use opm_core::values::Value;
 
 pub use components::ComponentsError;
@@ -32,18 +38,19 @@ pub use cue::{
     OutputError, RegistryError, SettingsError, VersionError, WorkspaceError,
 };
 pub use error::RenderError;
-pub use init::{InitError, InitFormat, Initialised, init};
-pub use lint::{Lint, lint};
+pub use init::{InitError, InitFormat, NewModule, init};
+pub use lint::Lint;
+pub use load::release;
 pub use manifests::FilesError;
 pub use module_dir::DirError;
+pub use observer::{NoObserver, RenderObserver};
+pub use renderer::ModuleRenderer;
 pub use source::ModuleRef;
 pub use values::{ValueFlags, Values, ValuesError};
-pub use watch::{Quiet, Watch};
 pub use yaml_module::{ModuleFileError, schema as module_schema};
 
-use manifests::Reader;
-use module_dir::ModuleDir;
-use source::Format;
+use cancellation::Cancellation;
+use context::RenderContext;
 
 /// What the user gives besides the module.
 #[derive(Debug, Clone, Default)]
@@ -57,8 +64,8 @@ pub struct Inputs {
     pub values: Values,
 }
 
-/// A rendered module, and the release that it was rendered for.
-#[derive(Debug, Clone, PartialEq)]
+/// A rendered module, and the release that it is rendered for.
+#[derive(Clone, PartialEq)]
 pub struct Loaded {
     /// The release's name.
     pub name: ReleaseName,
@@ -70,149 +77,66 @@ pub struct Loaded {
     pub rendered: Rendered,
 }
 
-/// Renders a module.
+impl fmt::Debug for Loaded {
+    /// Without the values: what is secret among them must not end up in a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loaded")
+            .field("name", &self.name)
+            .field("namespace", &self.namespace)
+            .field("rendered", &self.rendered)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Renders a module, on a thread of its own, and waits for it. Async callers use
+/// [`ModuleRenderer::load`].
 pub fn load(
     module: &ModuleRef,
     inputs: &Inputs,
     settings: &CueSettings,
-    watch: &dyn Watch,
+    observer: &dyn RenderObserver,
 ) -> Result<Loaded, RenderError> {
-    with_deep_stack(|| {
-        let loaded = match module {
-            ModuleRef::Directory(path) => load_directory(path, inputs, settings, watch)?,
-            ModuleRef::Registry { path, version } => {
-                let resolved = cue::resolve(path, version, settings, watch)?;
-                let mut loaded = load_directory(&resolved.directory, inputs, settings, watch)?;
-                loaded.rendered.module.version = Some(resolved.version);
-                loaded
-            }
-        };
-        components::check(&loaded.rendered.components)?;
-        Ok(loaded)
+    blocking(settings, observer, |context| {
+        load::load(module, inputs, context)
     })
 }
 
-/// What a module says about itself, read without its values: enough to find its release.
+/// Reads what a module says about itself: enough to find its [`release`], even if the module does
+/// not render. Waits for it; async callers use [`ModuleRenderer::describe`].
 pub fn describe(
     module: &ModuleRef,
     settings: &CueSettings,
-    watch: &dyn Watch,
+    observer: &dyn RenderObserver,
 ) -> Result<Module, RenderError> {
-    with_deep_stack(|| match module {
-        ModuleRef::Directory(path) => {
-            let dir = ModuleDir::open(path)?;
-            match Format::of(&dir)? {
-                Format::Yaml => Ok(read_definition(&dir)?.module),
-                Format::Cue => Ok(cue::describe(&dir, settings, watch)?),
-            }
-        }
-        ModuleRef::Registry { path, version } => {
-            let resolved = cue::resolve(path, version, settings, watch)?;
-            let dir = ModuleDir::open(&resolved.directory)?;
-            let mut module = cue::describe(&dir, settings, watch)?;
-            module.version = Some(resolved.version);
-            Ok(module)
-        }
+    blocking(settings, observer, |context| {
+        load::describe(module, context)
     })
 }
 
-/// Runs on a thread of its own: reading deeply nested text takes more stack than threads have by
-/// default, and what is nested too deeply must be an error, not a crash.
-fn with_deep_stack<T: Send>(
-    work: impl FnOnce() -> Result<T, RenderError> + Send,
-) -> Result<T, RenderError> {
-    const STACK: usize = 64 << 20;
-    thread::scope(|scope| {
-        let spawned = thread::Builder::new()
-            .stack_size(STACK)
-            .spawn_scoped(scope, work);
-        let handle = spawned.map_err(|source| RenderError::Thread { source })?;
-        handle
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
-}
-
-fn load_directory(
-    path: &Path,
+/// Looks for what is likely to hurt in a module that renders to `loaded`. Waits for it; async
+/// callers use [`ModuleRenderer::lint`].
+pub fn lint(
+    module: &ModuleRef,
     inputs: &Inputs,
+    loaded: &Loaded,
     settings: &CueSettings,
-    watch: &dyn Watch,
-) -> Result<Loaded, RenderError> {
-    let dir = ModuleDir::open(path)?;
-    match Format::of(&dir)? {
-        Format::Cue => Ok(cue::load(&dir, inputs, settings, watch)?),
-        Format::Yaml if !inputs.values.is_empty() => Err(RenderError::NoValues {
-            path: path.display().to_string(),
-        }),
-        Format::Yaml => load_yaml(&dir, inputs),
-    }
-}
-
-fn load_yaml(dir: &ModuleDir, inputs: &Inputs) -> Result<Loaded, RenderError> {
-    let definition = read_definition(dir)?;
-    let mut reader = Reader::new(dir);
-    let mut components = Vec::new();
-    for component in definition.components {
-        let manifests =
-            reader
-                .objects(&component.manifests)
-                .map_err(|source| RenderError::Component {
-                    component: component.name.clone(),
-                    source: Box::new(source),
-                })?;
-        components.push(Component {
-            name: component.name,
-            after: component.after,
-            optional: component.optional,
-            manifests,
-        });
-    }
-    let (name, namespace) = release(&definition.module, inputs)?;
-    // What a YAML module has: no values at all.
-    let values = Value::Struct(BTreeMap::new());
-    let rendered = Rendered {
-        module: definition.module,
-        values: values.to_cue(),
-        components,
-    };
-    Ok(Loaded {
-        name,
-        namespace,
-        values,
-        rendered,
+    observer: &dyn RenderObserver,
+) -> Result<Vec<Lint>, RenderError> {
+    blocking(settings, observer, |context| {
+        lint::lint(module, inputs, loaded, context)
     })
 }
 
-fn read_definition(dir: &ModuleDir) -> Result<yaml_module::Definition, RenderError> {
-    let file = Path::new(yaml_module::FILE);
-    let text = dir.read(file)?;
-    yaml_module::parse(&text).map_err(|source| {
-        let file = dir.shown(file);
-        let place = match source.position() {
-            Some(at) => format!("{file}:{}:{}", at.line, at.column),
-            None => file,
-        };
-        RenderError::ModuleFile {
-            place,
-            source: Box::new(source),
-        }
-    })
-}
-
-/// The release's name and namespace, from what was given and what the module would like.
-fn release(module: &Module, inputs: &Inputs) -> Result<(ReleaseName, NamespaceName), RenderError> {
-    let name = match &inputs.name {
-        Some(name) => name.clone(),
-        None => ReleaseName::new(module.name.as_str())?,
+fn blocking<T: Send>(
+    settings: &CueSettings,
+    observer: &dyn RenderObserver,
+    work: impl FnOnce(&RenderContext<'_>) -> Result<T, RenderError> + Send,
+) -> Result<T, RenderError> {
+    let cancellation = Cancellation::default();
+    let context = RenderContext {
+        settings,
+        observer,
+        cancellation: &cancellation,
     };
-    let namespace = match inputs
-        .namespace
-        .as_ref()
-        .or(module.default_namespace.as_ref())
-    {
-        Some(namespace) => namespace.clone(),
-        None => NamespaceName::new("default")?,
-    };
-    Ok((name, namespace))
+    deep_stack::run(|| work(&context))
 }

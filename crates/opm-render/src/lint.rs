@@ -15,9 +15,10 @@ use opm_core::rendered::Rendered;
 use opm_core::scope::{Scope, Scopes};
 use opm_core::values::{Number, Value};
 
-use crate::cue::CueSettings;
+use crate::context::RenderContext;
+use crate::error::RenderError;
+use crate::load::load;
 use crate::values::{Values, ValuesFile};
-use crate::watch::Watch;
 use crate::{Inputs, Loaded, ModuleRef};
 
 /// The most renderings with another value that one vet takes.
@@ -44,8 +45,8 @@ impl fmt::Display for Lint {
         match self {
             Self::ClusterScoped(identity) => write!(
                 f,
-                "{identity} belongs to the whole cluster, so only one release of this module can \
-                 have it; annotate it with {}: \"true\" if releases are to share it",
+                "{identity} is cluster-scoped, so only one release of this module can \
+                 have it; annotate it with {}: \"true\" if releases share it",
                 labels::SHARED
             ),
             Self::MovingClaim { identity, value } => write!(
@@ -58,19 +59,25 @@ impl fmt::Display for Lint {
     }
 }
 
+/// Renders with other inputs: none if these do not render, an error if the caller gives up.
+type Rerender<'a> = dyn Fn(&Inputs) -> Result<Option<Loaded>, RenderError> + 'a;
+
 /// Looks for what is likely to hurt in a module that renders.
-pub fn lint(
+pub(crate) fn lint(
     module: &ModuleRef,
     inputs: &Inputs,
     loaded: &Loaded,
-    settings: &CueSettings,
-    watch: &dyn Watch,
-) -> Vec<Lint> {
-    let again = |inputs: &Inputs| crate::load(module, inputs, settings, watch).ok();
+    context: &RenderContext<'_>,
+) -> Result<Vec<Lint>, RenderError> {
+    let rerender = |inputs: &Inputs| match load(module, inputs, context) {
+        Ok(loaded) => Ok(Some(loaded)),
+        Err(error) if error.is_interrupted() => Err(error),
+        Err(_) => Ok(None),
+    };
     let mut lints = empty_components(&loaded.rendered);
-    lints.extend(cluster_scoped(loaded, inputs, &again));
-    lints.extend(moving_claims(loaded, &again));
-    lints
+    lints.extend(cluster_scoped(loaded, inputs, &rerender)?);
+    lints.extend(moving_claims(loaded, &rerender)?);
+    Ok(lints)
 }
 
 fn empty_components(rendered: &Rendered) -> Vec<Lint> {
@@ -89,8 +96,8 @@ fn manifests(rendered: &Rendered) -> impl Iterator<Item = &Manifest> {
 fn cluster_scoped(
     loaded: &Loaded,
     inputs: &Inputs,
-    again: &dyn Fn(&Inputs) -> Option<Loaded>,
-) -> Vec<Lint> {
+    rerender: &Rerender<'_>,
+) -> Result<Vec<Lint>, RenderError> {
     let scopes = Scopes::default().with_rendered(manifests(&loaded.rendered));
     let claimed: Vec<&Identity> = manifests(&loaded.rendered)
         .filter(|m| scopes.of(&m.identity().group_kind) == Some(Scope::Cluster))
@@ -98,33 +105,33 @@ fn cluster_scoped(
         .map(Manifest::identity)
         .collect();
     let (Ok(name), Ok(namespace)) = (ReleaseName::new(OTHER), NamespaceName::new(OTHER)) else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     if claimed.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let other = Inputs {
         name: Some(name),
         namespace: Some(namespace),
         ..inputs.clone()
     };
-    let other = again(&other).map(|other| other.rendered);
+    let other = rerender(&other)?.map(|other| other.rendered);
     let same = |identity: &Identity| {
         other
             .as_ref()
             .is_none_or(|other| manifests(other).any(|m| m.identity() == identity))
     };
     let claimed = claimed.into_iter().filter(|identity| same(identity));
-    claimed
+    Ok(claimed
         .map(|identity| Lint::ClusterScoped(identity.clone()))
-        .collect()
+        .collect())
 }
 
 /// A release that nobody has.
 const OTHER: &str = "opm-vet-another-release";
 
 /// Claims whose names change with a value.
-fn moving_claims(loaded: &Loaded, again: &dyn Fn(&Inputs) -> Option<Loaded>) -> Vec<Lint> {
+fn moving_claims(loaded: &Loaded, rerender: &Rerender<'_>) -> Result<Vec<Lint>, RenderError> {
     let claims = claims(&loaded.rendered);
     let mut lints = Vec::new();
     let suspects = leaves(&loaded.values).into_iter().filter(|leaf| {
@@ -145,7 +152,7 @@ fn moving_claims(loaded: &Loaded, again: &dyn Fn(&Inputs) -> Option<Loaded>) -> 
             namespace: Some(loaded.namespace.clone()),
             values,
         };
-        let Some(other) = again(&inputs) else {
+        let Some(other) = rerender(&inputs)? else {
             continue;
         };
         let still = self::claims(&other.rendered);
@@ -155,7 +162,7 @@ fn moving_claims(loaded: &Loaded, again: &dyn Fn(&Inputs) -> Option<Loaded>) -> 
             value: leaf.path.join("."),
         }));
     }
-    lints
+    Ok(lints)
 }
 
 /// The objects whose name decides which volume is used: claims, and StatefulSets that make them.

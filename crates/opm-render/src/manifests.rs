@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 use opm_core::manifest::{Manifest, ManifestError};
+use opm_core::nearest::{did_you_mean, nearest};
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::module_dir::{DirError, ModuleDir};
 use crate::yaml::{self, Document, YamlError};
 use crate::yaml_module;
-use opm_core::nearest::nearest;
 
 /// The most bytes of manifests that one module may hold.
 const MAX_TOTAL: usize = 128 << 20;
 
-/// Why a component's files could not be read as objects.
+/// Why a component's files cannot be read as objects.
 #[derive(Debug, Error)]
 pub enum FilesError {
-    /// A file could not be found or opened.
+    /// A file cannot be found or opened.
     #[error("{source}")]
     Dir {
         /// What happened.
@@ -65,7 +65,7 @@ impl FilesError {
         match self {
             Self::Dir {
                 meant: Some(meant), ..
-            } => Some(format!("did you mean `{meant}`?")),
+            } => did_you_mean(&[meant]),
             Self::Dir {
                 source: DirError::Outside { .. },
                 ..
@@ -84,14 +84,14 @@ impl From<DirError> for FilesError {
     }
 }
 
-/// Reads the objects of a module's components, counting what was read over all of them.
+/// Reads the objects of a module's components, and counts the bytes of all of them.
 #[derive(Debug)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct ManifestReader<'a> {
     module: &'a ModuleDir,
     read: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ManifestReader<'a> {
     /// A reader for one rendering of a module.
     pub(crate) fn new(module: &'a ModuleDir) -> Self {
         Self { module, read: 0 }

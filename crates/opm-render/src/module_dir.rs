@@ -15,37 +15,37 @@ pub(crate) const MAX_FILE: u64 = 32 << 20;
 /// The most files and directories that a module may have.
 pub(crate) const MAX_ENTRIES: usize = 50_000;
 
-/// Why a file of a module could not be read.
+/// Why a file of a module cannot be read.
 #[derive(Debug, Error)]
 pub enum DirError {
     /// There is nothing at that path.
     #[error("{path}: no such file or directory")]
     Missing {
-        /// The path as it was given.
+        /// The path as given.
         path: String,
     },
     /// The module's own path is no directory.
     #[error("{path}: not a directory")]
     NotADirectory {
-        /// The path as it was given.
+        /// The path as given.
         path: String,
     },
     /// The path leads out of the module's directory.
     #[error("{path}: leads out of the module's directory")]
     Outside {
-        /// The path as it was given.
+        /// The path as given.
         path: String,
     },
     /// A device, a socket, a pipe.
     #[error("{path}: not a regular file")]
     Irregular {
-        /// The path as it was given.
+        /// The path as given.
         path: String,
     },
     /// The file is larger than is read.
     #[error("{path}: larger than {} MiB", limit >> 20)]
     TooLarge {
-        /// The path as it was given.
+        /// The path as given.
         path: String,
         /// The limit in bytes.
         limit: u64,
@@ -59,13 +59,13 @@ pub enum DirError {
     /// The file is not UTF-8.
     #[error("{path}: not UTF-8 text")]
     NotText {
-        /// The path as it was given.
+        /// The path as given.
         path: String,
     },
-    /// The operating system refused.
+    /// The operating system refuses.
     #[error("failed to read {path}: {source}")]
     Io {
-        /// The path as it was given.
+        /// The path as given.
         path: String,
         /// What the operating system says.
         source: std::io::Error,
@@ -284,7 +284,7 @@ pub(crate) fn read_capped(stream: impl Read, shown: &str, limit: u64) -> Result<
     })
 }
 
-/// Opening a pipe would wait for its other end: with this flag it does not, and what was opened
+/// Opening a pipe would wait for its other end: with this flag it does not, and what is opened
 /// can be looked at before it is read.
 fn open_without_waiting(path: &Path) -> std::io::Result<File> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();

@@ -6,6 +6,7 @@ mod assignment;
 mod key;
 mod literal;
 
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -18,7 +19,7 @@ use thiserror::Error;
 use crate::module_dir::{self, DirError};
 use crate::yaml;
 
-pub(crate) use assignment::{Assigned, Assignment};
+pub(crate) use assignment::{AssignedValue, Assignment};
 pub(crate) use key::{KeyPath, Segment};
 
 /// The largest values file.
@@ -27,7 +28,7 @@ const MAX_FILE: u64 = 32 << 20;
 /// What is wrong with given values.
 #[derive(Debug, Error)]
 pub enum ValuesError {
-    /// A file could not be read.
+    /// A file cannot be read.
     #[error(transparent)]
     File(#[from] DirError),
     /// A file's name does not say what it is.
@@ -52,7 +53,7 @@ pub enum ValuesError {
     /// A file holds more than one document.
     #[error("{0}: values must be a single document")]
     Documents(String),
-    /// Standard input was asked for twice.
+    /// Standard input is asked for twice.
     #[error("standard input (`-f -`) can be read only once")]
     InputTwice,
     /// An assignment that is none.
@@ -60,7 +61,7 @@ pub enum ValuesError {
     Assignment {
         /// The flag.
         flag: &'static str,
-        /// The key, or all that was given when there is none.
+        /// The key, or all that is given when there is none.
         given: String,
         /// What is wrong with it.
         why: String,
@@ -96,7 +97,7 @@ pub struct Values {
 }
 
 /// The text of a values file.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct ValuesFile {
     /// What errors call it.
     pub(crate) shown: String,
@@ -140,7 +141,7 @@ impl Values {
         Ok(Self { files, assignments })
     }
 
-    /// Values that were resolved once and recorded as CUE text.
+    /// Values that an earlier rendering resolved and a change recorded as CUE text.
     pub fn recorded(text: &str) -> Self {
         Self {
             files: vec![ValuesFile {
@@ -152,7 +153,7 @@ impl Values {
         }
     }
 
-    /// Whether no flag was given at all.
+    /// Whether no flag is given at all.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.assignments.is_empty()
     }
@@ -239,8 +240,18 @@ fn check_document(shown: &str, text: &str) -> Result<(), ValuesError> {
     }
 }
 
+impl fmt::Debug for ValuesFile {
+    /// Without the text, which may hold passwords.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ValuesFile")
+            .field("shown", &self.shown)
+            .field("format", &self.format)
+            .finish_non_exhaustive()
+    }
+}
+
 impl ValuesFile {
-    /// Resolved values as a file, in the place of everything that was given.
+    /// Resolved values as a file, in the place of everything that is given.
     pub(crate) fn resolved(values: &opm_core::values::Value) -> Self {
         Self {
             shown: "resolved values".to_owned(),

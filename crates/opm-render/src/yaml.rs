@@ -17,7 +17,7 @@ pub const MAX_DEPTH: usize = 100;
 /// How many nodes aliases may repeat in one text: plenty for honest files, nothing for a bomb.
 const MAX_REPLAYED: usize = 200_000;
 
-/// Why a text could not be read as YAML.
+/// Why a text cannot be read as YAML.
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 pub enum YamlError {
     /// A field that the format does not know.
@@ -147,17 +147,17 @@ fn explain(error: &Error) -> YamlError {
 fn message(error: &Error) -> String {
     match error {
         Error::DuplicateMappingKey { key: Some(key), .. } => {
-            format!("the key `{key}` stands twice in one mapping")
+            format!("the key `{key}` occurs twice in one mapping")
         }
         Error::DuplicateMappingKey { key: None, .. } => {
-            "a key stands twice in one mapping".to_owned()
+            "a key occurs twice in one mapping".to_owned()
         }
         Error::NonFiniteFloat { .. } => {
             "a number is out of range: JSON has no infinity and no NaN".to_owned()
         }
-        Error::NullIntoString { .. } => "null cannot stand where a string belongs".to_owned(),
+        Error::NullIntoString { .. } => "null is not allowed where a string is expected".to_owned(),
         Error::RecursiveReferencesRequireWeakTypes { .. } => {
-            "an alias refers to what contains it".to_owned()
+            "an alias refers to a node that contains it".to_owned()
         }
         Error::AliasError { error, .. } => message(error),
         Error::AliasReplayLimitExceeded { .. }
@@ -168,7 +168,7 @@ fn message(error: &Error) -> String {
     }
 }
 
-const TOO_MANY_ALIASES: &str = "its aliases expand to more than is reasonable";
+const TOO_MANY_ALIASES: &str = "its aliases expand to too many nodes";
 
 fn over_budget(breach: &BudgetBreach) -> String {
     match breach {
@@ -180,7 +180,7 @@ fn over_budget(breach: &BudgetBreach) -> String {
         | BudgetBreach::RecordedAnchorBytes { .. }
         | BudgetBreach::AliasAnchorRatio { .. }
         | BudgetBreach::MergeKeys { .. } => TOO_MANY_ALIASES.to_owned(),
-        _ => "it holds more than can be read at once".to_owned(),
+        _ => "it is too large to be read".to_owned(),
     }
 }
 

@@ -3,13 +3,13 @@
 //! The JSON Schema in docs/schema/ is made from these types. No file is opened here.
 
 use opm_core::name::{ComponentName, ModuleName, ModulePath, NameError, NamespaceName};
+use opm_core::nearest::{did_you_mean, nearest};
 use opm_core::rendered::Module;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use thiserror::Error;
 
 use crate::yaml::{self, Position, YamlError};
-use opm_core::nearest::nearest;
 
 /// The file's name.
 pub(crate) const FILE: &str = "module.yaml";
@@ -62,12 +62,10 @@ impl ModuleFileError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Yaml(YamlError::UnknownField { field, known, .. }) => {
-                Some(match nearest(field, known.iter().copied()).first() {
-                    Some(meant) => format!("did you mean `{meant}`?"),
-                    None => format!("known here: {}", known.join(", ")),
-                })
+                let near = nearest(field, known.iter().copied());
+                did_you_mean(&near).or_else(|| Some(format!("known fields: {}", known.join(", "))))
             }
-            Self::Version(_) => Some("three numbers, such as 1.4.0".to_owned()),
+            Self::Version(_) => Some("use three numbers, such as 1.4.0".to_owned()),
             Self::Unsupported { .. } => {
                 Some("render it to files and list those under `manifests`".to_owned())
             }
@@ -161,7 +159,7 @@ struct ChartFile {
 
 /// A module.yaml that holds together.
 #[derive(Debug)]
-pub(crate) struct Definition {
+pub(crate) struct ModuleDefinition {
     /// What the module says about itself.
     pub module: Module,
     /// Its components, their files not yet read.
@@ -182,7 +180,7 @@ pub(crate) struct ComponentDefinition {
 }
 
 /// Reads a module.yaml and checks what can be checked without its other files.
-pub(crate) fn parse(text: &str) -> Result<Definition, ModuleFileError> {
+pub(crate) fn parse(text: &str) -> Result<ModuleDefinition, ModuleFileError> {
     let file: ModuleFile = yaml::document(text)?;
     let module = module(file.metadata)?;
     let mut components: Vec<ComponentDefinition> = Vec::new();
@@ -193,7 +191,19 @@ pub(crate) fn parse(text: &str) -> Result<Definition, ModuleFileError> {
         }
         components.push(component);
     }
-    Ok(Definition { module, components })
+    Ok(ModuleDefinition { module, components })
+}
+
+/// The part of a module.yaml that says which module it is.
+#[derive(Debug, Deserialize)]
+struct ModuleHeader {
+    metadata: Metadata,
+}
+
+/// Reads what a module.yaml says about the module itself, whatever else is wrong with it.
+pub(crate) fn parse_metadata(text: &str) -> Result<Module, ModuleFileError> {
+    let header: ModuleHeader = yaml::document(text)?;
+    module(header.metadata)
 }
 
 fn module(given: Metadata) -> Result<Module, ModuleFileError> {

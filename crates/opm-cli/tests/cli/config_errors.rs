@@ -71,7 +71,7 @@ fn a_value_of_the_wrong_sort_names_its_key() {
         ),
         (
             "namespace: a\nnamespace: b",
-            "opm-config.yaml: line 2, column 1: the key `namespace` stands twice in one mapping",
+            "opm-config.yaml: line 2, column 1: the key `namespace` occurs twice in one mapping",
         ),
     ];
     for (text, expected) in wrong {

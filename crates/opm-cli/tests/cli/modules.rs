@@ -106,7 +106,7 @@ fn failures_are_one_document_too() {
     assert_eq!(error["kind"], "invalid");
     assert_eq!(
         error["message"],
-        ".: not a module: neither module.yaml nor cue.mod is there"
+        ".: not a module: it has neither module.yaml nor cue.mod"
     );
     assert_eq!(error["hints"][0], "`opm mod init DIR` writes a new module");
     assert_snapshot!(World::new().opm("mod vet nowhere"), @r"
@@ -118,7 +118,7 @@ fn failures_are_one_document_too() {
     exit 2
     --- stderr
     error: .: a YAML module takes no values
-    hint: -f and --set are for CUE modules, which say in #config what can be set
+    hint: -f and --set are for CUE modules, which declare their values in #config
     ");
     assert_snapshot!(web().opm("mod build --components extar"), @r#"
     exit 2
@@ -162,7 +162,7 @@ fn vet_warns_and_still_passes() {
     module web is valid: 2 objects in 1 component
     --- stderr
     warning: nothing says whether Widget.example.com lives in namespaces; it is taken to
-    warning: ClusterRole/r belongs to the whole cluster, so only one release of this module can have it; annotate it with opmodel.dev/shared: "true" if releases are to share it
+    warning: ClusterRole/r is cluster-scoped, so only one release of this module can own it; annotate it with opmodel.dev/shared: "true" if releases share it
     "#);
     let document = world.opm("mod vet -o json").json();
     assert_eq!(document["objects"], 2);
@@ -259,7 +259,7 @@ fn init_writes_modules_that_build() {
     assert_snapshot!(world.opm("mod init shop"), @r"
     exit 2
     --- stderr
-    error: shop: module.yaml is there already
+    error: shop: module.yaml already exists
     hint: choose another directory, or remove them first to start over
     ");
     let Some(cue) = cue() else { return };

@@ -5,17 +5,16 @@
 
 use std::ffi::OsString;
 use std::io::Read;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal};
 use thiserror::Error;
 
-use crate::watch::Watch;
+use crate::context::RenderContext;
 
 /// How much a program may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,13 +45,13 @@ const TICK: Duration = Duration::from_millis(50);
 /// From when on the caller hears that a program takes its time.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// Why a program did not run to its end.
+/// Why a program does not run to its end.
 #[derive(Debug, Error)]
 pub enum CommandError {
     /// There is no such program.
     #[error("the program `{}` was not found", .0.display())]
     NotFound(PathBuf),
-    /// It could not be started.
+    /// It cannot be started.
     #[error("failed to start `{}`: {source}", program.display())]
     Start {
         /// The program.
@@ -60,7 +59,7 @@ pub enum CommandError {
         /// What the operating system says.
         source: std::io::Error,
     },
-    /// It could not be watched.
+    /// It cannot be watched.
     #[error("failed to run `{what}`: {source}")]
     Run {
         /// The command.
@@ -68,7 +67,7 @@ pub enum CommandError {
         /// What the operating system says.
         source: std::io::Error,
     },
-    /// It took too long.
+    /// It takes too long.
     #[error("`{what}` did not end within {} s and was stopped", limit.as_secs())]
     TimedOut {
         /// The command.
@@ -76,7 +75,7 @@ pub enum CommandError {
         /// How long it may take.
         limit: Duration,
     },
-    /// It printed too much.
+    /// It prints too much.
     #[error("`{what}` printed more than {} MiB and was stopped", limit >> 20)]
     TooMuchOutput {
         /// The command.
@@ -84,7 +83,7 @@ pub enum CommandError {
         /// How much it may print.
         limit: usize,
     },
-    /// It ran out of the memory it may use.
+    /// It runs out of the memory that it may use.
     #[error("`{what}` needs more than {} MiB of memory", limit >> 20)]
     OutOfMemory {
         /// The command.
@@ -92,7 +91,7 @@ pub enum CommandError {
         /// How much it may use.
         limit: u64,
     },
-    /// It broke down.
+    /// It breaks down.
     #[error("`{what}` crashed: {said}")]
     Crashed {
         /// The command.
@@ -100,15 +99,15 @@ pub enum CommandError {
         /// The first line of what it said.
         said: String,
     },
-    /// Somebody else ended it.
-    #[error("`{what}` was ended by signal {signal}")]
+    /// Somebody else kills it.
+    #[error("`{what}` was killed by signal {signal}")]
     Killed {
         /// The command.
         what: String,
         /// The signal's number.
         signal: i32,
     },
-    /// The caller gave up.
+    /// The caller gives up.
     #[error("`{0}` was interrupted")]
     Interrupted(String),
 }
@@ -124,7 +123,7 @@ pub(crate) enum Environment {
 
 /// A program to run.
 #[derive(Debug)]
-pub(crate) struct Run<'a> {
+pub(crate) struct Invocation<'a> {
     pub(crate) program: &'a Path,
     pub(crate) arguments: &'a [&'a str],
     pub(crate) directory: &'a Path,
@@ -134,26 +133,31 @@ pub(crate) struct Run<'a> {
 
 /// What a program left behind.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub(crate) struct ProgramOutput {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
 }
 
-impl Run<'_> {
+impl Invocation<'_> {
     /// Runs the program to its end, or ends it.
-    pub(crate) fn finish(&self, watch: &dyn Watch) -> Result<Finished, CommandError> {
+    pub(crate) fn finish(
+        &self,
+        context: &RenderContext<'_>,
+    ) -> Result<ProgramOutput, CommandError> {
         let start = Instant::now();
-        let mut child = self.spawn()?;
-        let ended = self.follow(&mut child, start, watch);
+        let mut child = self.spawn(context)?;
+        let ended = self.follow(&mut child, start, context);
         if ended.is_err() {
-            end_group(&child);
-            // Reaps it; it was just killed, so this does not wait long.
-            let _ = child.wait();
+            context.cancellation.end(&mut child);
         }
-        let finished = ended?;
-        self.check(&finished)?;
-        Ok(finished)
+        let output = ended?;
+        // A program that ends because the caller gives up looks like one that somebody kills.
+        if output.status.signal().is_some() && context.is_cancelled() {
+            return Err(CommandError::Interrupted(self.what()));
+        }
+        self.check(&output)?;
+        Ok(output)
     }
 
     /// The command as a reader would type it.
@@ -169,12 +173,9 @@ impl Run<'_> {
             .to_owned()
     }
 
-    fn spawn(&self) -> Result<Child, CommandError> {
+    fn spawn(&self, context: &RenderContext<'_>) -> Result<Child, CommandError> {
         let mut command = Command::new(self.program);
-        command
-            .args(self.arguments)
-            .current_dir(self.directory)
-            .process_group(0);
+        command.args(self.arguments).current_dir(self.directory);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -183,77 +184,77 @@ impl Run<'_> {
             Environment::Only(variables) => command.env_clear().envs(variables.iter().cloned()),
             Environment::Users(changed) => command.envs(changed.iter().cloned()),
         };
-        let child = command.spawn().map_err(|source| match source.kind() {
+        let spawned = context.cancellation.spawn(&mut command);
+        let spawned = spawned.map_err(|source| match source.kind() {
             std::io::ErrorKind::NotFound => CommandError::NotFound(self.program.to_owned()),
             _ => CommandError::Start {
                 program: self.program.to_owned(),
                 source,
             },
         })?;
-        match limit_resources(&child, &self.limits) {
-            Ok(()) => Ok(child),
-            Err(source) => {
-                end_group(&child);
-                Err(CommandError::Run {
-                    what: self.what(),
-                    source,
-                })
-            }
+        let mut child = spawned.ok_or_else(|| CommandError::Interrupted(self.what()))?;
+        if let Err(source) = limit_resources(&child, &self.limits) {
+            context.cancellation.end(&mut child);
+            return Err(CommandError::Run {
+                what: self.what(),
+                source,
+            });
         }
+        Ok(child)
     }
 
     fn follow(
         &self,
         child: &mut Child,
         start: Instant,
-        watch: &dyn Watch,
-    ) -> Result<Finished, CommandError> {
+        context: &RenderContext<'_>,
+    ) -> Result<ProgramOutput, CommandError> {
         let stdout = collect(child.stdout.take(), self.limits.output);
         let stderr = collect(child.stderr.take(), MAX_STDERR);
-        let mut clock = Clock {
-            run: self,
+        let mut supervisor = Supervisor {
+            invocation: self,
             start,
             told: 0,
-            watch,
+            context,
         };
-        let stdout = clock.receive(&stdout)?;
-        let stderr = clock.receive(&stderr)?;
+        let stdout = supervisor.receive(&stdout)?;
+        let stderr = supervisor.receive(&stderr)?;
         let status = loop {
-            let ended = child.try_wait();
+            let ended = context.cancellation.try_wait(child);
             match ended.map_err(|source| CommandError::Run {
                 what: self.what(),
                 source,
             })? {
                 Some(status) => break status,
-                None => clock.tick(Duration::from_millis(1))?,
+                None => supervisor.tick(Duration::from_millis(1))?,
             }
         };
-        Ok(Finished {
+        Ok(ProgramOutput {
             status,
             stdout,
             stderr: String::from_utf8_lossy(&stderr).into_owned(),
         })
     }
 
-    /// Tells an answer, good or bad, from the end of a program that broke down.
-    fn check(&self, finished: &Finished) -> Result<(), CommandError> {
+    /// Tells an answer, good or bad, from the end of a program that breaks down.
+    fn check(&self, output: &ProgramOutput) -> Result<(), CommandError> {
         let what = self.what();
-        let answered = matches!(finished.status.code(), Some(0 | 1));
+        let answered = matches!(output.status.code(), Some(0 | 1));
         if !answered
             && OUT_OF_MEMORY
                 .iter()
-                .any(|said| finished.stderr.contains(said))
+                .any(|said| output.stderr.contains(said))
         {
             return Err(CommandError::OutOfMemory {
                 what,
                 limit: self.limits.memory,
             });
         }
-        match (finished.status.signal(), answered) {
+        match (output.status.signal(), answered) {
             (Some(signal), _) => Err(CommandError::Killed { what, signal }),
             (None, true) => Ok(()),
             (None, false) => {
-                let said = finished.stderr.lines().next().unwrap_or_default();
+                let said = output.stderr.lines().next().unwrap_or_default();
                 Err(CommandError::Crashed {
                     what,
                     said: said.chars().take(200).collect(),
@@ -271,27 +272,27 @@ const OUT_OF_MEMORY: [&str; 3] = [
 ];
 
 /// Waits for a child without forgetting time, progress and the caller's wish to give up.
-struct Clock<'a> {
-    run: &'a Run<'a>,
+struct Supervisor<'a> {
+    invocation: &'a Invocation<'a>,
     start: Instant,
     told: u64,
-    watch: &'a dyn Watch,
+    context: &'a RenderContext<'a>,
 }
 
-impl Clock<'_> {
-    fn receive(&mut self, stream: &Receiver<Collected>) -> Result<Vec<u8>, CommandError> {
+impl Supervisor<'_> {
+    fn receive(&mut self, stream: &Receiver<StreamContent>) -> Result<Vec<u8>, CommandError> {
         loop {
             match stream.recv_timeout(TICK) {
-                Ok(Collected::All(bytes)) => return Ok(bytes),
-                Ok(Collected::TooMuch { limit }) => {
+                Ok(StreamContent::All(bytes)) => return Ok(bytes),
+                Ok(StreamContent::TooMuch { limit }) => {
                     return Err(CommandError::TooMuchOutput {
-                        what: self.run.what(),
+                        what: self.invocation.what(),
                         limit,
                     });
                 }
-                Ok(Collected::Failed(source)) => {
+                Ok(StreamContent::Failed(source)) => {
                     return Err(CommandError::Run {
-                        what: self.run.what(),
+                        what: self.invocation.what(),
                         source,
                     });
                 }
@@ -304,72 +305,64 @@ impl Clock<'_> {
     fn tick(&mut self, pause: Duration) -> Result<(), CommandError> {
         thread::sleep(pause);
         let elapsed = self.start.elapsed();
-        if self.watch.cancelled() {
-            return Err(CommandError::Interrupted(self.run.what()));
+        if self.context.is_cancelled() {
+            return Err(CommandError::Interrupted(self.invocation.what()));
         }
-        if elapsed > self.run.limits.time {
-            let limit = self.run.limits.time;
+        if elapsed > self.invocation.limits.time {
+            let limit = self.invocation.limits.time;
             return Err(CommandError::TimedOut {
-                what: self.run.what(),
+                what: self.invocation.what(),
                 limit,
             });
         }
         if elapsed > SLOW && elapsed.as_secs() > self.told {
             self.told = elapsed.as_secs();
-            self.watch.waiting(&self.run.what(), elapsed);
+            self.context
+                .observer
+                .waiting(&self.invocation.what(), elapsed);
         }
         Ok(())
     }
 }
 
-enum Collected {
+enum StreamContent {
     All(Vec<u8>),
     TooMuch { limit: usize },
     Failed(std::io::Error),
 }
 
 /// Reads a stream to its end on a thread of its own, up to a limit.
-fn collect(stream: Option<impl Read + Send + 'static>, limit: usize) -> Receiver<Collected> {
+fn collect(stream: Option<impl Read + Send + 'static>, limit: usize) -> Receiver<StreamContent> {
     let (sender, receiver) = mpsc::channel();
     if let Some(stream) = stream {
         thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = stream.take(limit as u64 + 1).read_to_end(&mut bytes);
             let collected = match read {
-                Err(error) => Collected::Failed(error),
-                Ok(_) if bytes.len() > limit => Collected::TooMuch { limit },
-                Ok(_) => Collected::All(bytes),
+                Err(error) => StreamContent::Failed(error),
+                Ok(_) if bytes.len() > limit => StreamContent::TooMuch { limit },
+                Ok(_) => StreamContent::All(bytes),
             };
-            // Nobody listens any more when the child was given up.
+            // Nobody listens any more when the child is given up.
             let _ = sender.send(collected);
         });
     }
     receiver
 }
 
-fn pid(child: &Child) -> Option<Pid> {
-    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
-}
-
-fn end_group(child: &Child) {
-    if let Some(pid) = pid(child) {
-        // An error means that it is gone already.
-        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
-    }
-}
-
 /// Limits the running program from outside, so that no code runs between fork and exec. The
-/// limit on CPU time ends a program whose parent was killed and watches it no more.
+/// limit on CPU time ends a program whose parent is killed and watches it no more.
 #[cfg(target_os = "linux")]
 fn limit_resources(child: &Child, limits: &Limits) -> std::io::Result<()> {
-    use rustix::process::{Resource, Rlimit, prlimit};
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let seconds = limits.time.as_secs().max(1) * 4;
     for (resource, limit) in [(Resource::Data, limits.memory), (Resource::Cpu, seconds)] {
         let limit = Rlimit {
             current: Some(limit),
             maximum: Some(limit),
         };
-        match prlimit(pid(child), resource, limit) {
+        match prlimit(pid, resource, limit) {
             Ok(_) | Err(rustix::io::Errno::SRCH) => {}
             Err(error) => return Err(error.into()),
         }

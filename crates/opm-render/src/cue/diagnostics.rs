@@ -121,7 +121,7 @@ impl Diagnostics {
         {
             hints.push(
                 "values are unified, not overridden: two sources must not give one field \
-                 different values; defaults belong into #config, as in `port: *80 | int`"
+                 different values; put defaults into #config, as in `port: *80 | int`"
                     .to_owned(),
             );
         }
@@ -132,12 +132,15 @@ impl Diagnostics {
             hints.push("give it a value with -f FILE or --set KEY=VALUE".to_owned());
         }
         if says("field not allowed") {
-            hints.push("#config says which values there are".to_owned());
+            hints.push("the module declares in #config which values it takes".to_owned());
         }
         if says("cannot fetch ") {
-            hints.push("CUE_REGISTRY says where modules come from".to_owned());
+            hints.push("CUE_REGISTRY names the registries that modules come from".to_owned());
         } else if says("cannot find package") {
-            hints.push("`cue mod tidy` in the module brings its dependencies in order".to_owned());
+            hints.push(
+                "run `cue mod tidy` in the module's directory to add missing dependencies"
+                    .to_owned(),
+            );
         }
         hints
     }
@@ -163,6 +166,7 @@ fn in_users_words(line: &str) -> String {
         ("_inst.#release", "#release"),
         ("_inst.metadata", "metadata"),
         ("opm.metadata", "metadata"),
+        ("described.", "metadata."),
         ("m.metadata", "metadata"),
         ("_inst.", ""),
     ] {
@@ -173,7 +177,7 @@ fn in_users_words(line: &str) -> String {
             text = format!("values.{path}");
         }
     }
-    // The value that a text was to be made of is what is wrong, and is told on its own.
+    // The interpolated value is what is wrong; cue reports it on its own.
     text = text.replace("invalid interpolation: ", "");
     if let Some((_, cause)) = text.rsplit_once("import failed: ") {
         return cause.to_owned();

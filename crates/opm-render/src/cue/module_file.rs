@@ -11,17 +11,19 @@ use crate::module_dir::{DirError, ModuleDir};
 /// Why a directory with a cue.mod is no module.
 #[derive(Debug, Error)]
 pub enum CueModuleError {
-    /// A file could not be read.
+    /// A file cannot be read.
     #[error(transparent)]
     Dir(#[from] DirError),
     /// The module's path is missing.
-    #[error("{0}: no `module: \"…\"` is there")]
+    #[error("{0}: the line `module: \"…\"` is missing")]
     NoPath(String),
     /// There is no CUE file beside cue.mod.
-    #[error("{0}: no CUE file with a package clause is there")]
+    #[error("{0}: no CUE file has a package clause")]
     NoPackage(String),
     /// The CUE files beside cue.mod belong to several packages, and none is called module.cue.
-    #[error("{path}: its files belong to the packages {packages}; opm renders that of module.cue")]
+    #[error(
+        "{path}: its files belong to the packages {packages}; opm renders the package of module.cue, which is missing"
+    )]
     Packages {
         /// The module's directory.
         path: String,

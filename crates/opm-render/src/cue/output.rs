@@ -21,11 +21,11 @@ use crate::Loaded;
 use crate::manifests::flatten;
 use crate::yaml_module::{ModuleFileError, checked_version};
 
-/// Why what `cue` printed is no rendered module.
+/// Why the output of `cue` is no rendered module.
 #[derive(Debug, Error)]
 pub enum OutputError {
-    /// It is not the JSON that was asked for.
-    #[error("failed to understand what `cue` printed: {0}")]
+    /// It is not the JSON that opm asks for.
+    #[error("failed to read the output of `cue`: {0}")]
     Json(#[from] serde_json::Error),
     /// A name breaks its rules.
     #[error(transparent)]
@@ -46,19 +46,19 @@ pub enum OutputError {
         /// What is wrong.
         source: Box<ManifestError>,
     },
-    /// The module was told another id than the release has: opm and `cue` disagree.
-    #[error("the release id {told} that the module was told should be {expected}")]
+    /// The module sees another id than the release has: opm and `cue` disagree.
+    #[error("`cue` computed the release id {told} instead of {expected}")]
     ReleaseId {
-        /// What the module was told.
+        /// What the module sees.
         told: String,
-        /// What it should have been told.
+        /// What it should see.
         expected: String,
     },
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Metadata {
+pub(super) struct MetadataOutput {
     name: String,
     version: Option<String>,
     default_namespace: Option<String>,
@@ -66,24 +66,24 @@ pub(super) struct Metadata {
 }
 
 #[derive(Deserialize)]
-struct Release {
+struct ReleaseOutput {
     name: String,
     namespace: String,
     id: String,
 }
 
 #[derive(Deserialize)]
-struct Output<'a> {
-    metadata: Metadata,
-    release: Release,
+struct ModuleOutput<'a> {
+    metadata: MetadataOutput,
+    release: ReleaseOutput,
     #[serde(borrow)]
     values: &'a RawValue,
-    components: Ordered<ComponentOutput>,
+    components: OrderedFields<ComponentOutput>,
 }
 
 #[derive(Deserialize)]
 struct ComponentOutput {
-    resources: Ordered<serde_json::Value>,
+    resources: OrderedFields<serde_json::Value>,
     #[serde(default)]
     after: Vec<String>,
     #[serde(default)]
@@ -92,7 +92,7 @@ struct ComponentOutput {
 
 /// Reads the whole rendering.
 pub(super) fn read(stdout: &[u8], path: &str) -> Result<Loaded, OutputError> {
-    let output: Output<'_> = serde_json::from_slice(stdout)?;
+    let output: ModuleOutput<'_> = serde_json::from_slice(stdout)?;
     let module = module(output.metadata, path)?;
     let values = Value::from_json(output.values.get())?;
     let mut components = Vec::new();
@@ -125,7 +125,7 @@ pub(super) fn read_metadata(stdout: &[u8], path: &str) -> Result<Module, OutputE
     module(serde_json::from_slice(stdout)?, path)
 }
 
-fn module(metadata: Metadata, path: &str) -> Result<Module, OutputError> {
+fn module(metadata: MetadataOutput, path: &str) -> Result<Module, OutputError> {
     let version = metadata.version.map(checked_version).transpose();
     Ok(Module {
         path: ModulePath::new(path)?,
@@ -163,14 +163,14 @@ fn read_component(name: String, given: ComponentOutput) -> Result<Component, Out
 }
 
 /// The fields of an object in the order in which they are written.
-struct Ordered<T>(Vec<(String, T)>);
+struct OrderedFields<T>(Vec<(String, T)>);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Ordered<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OrderedFields<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Fields<T>(PhantomData<T>);
+        struct FieldsVisitor<T>(PhantomData<T>);
 
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
-            type Value = Ordered<T>;
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for FieldsVisitor<T> {
+            type Value = OrderedFields<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
@@ -181,10 +181,10 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Ordered<T> {
                 while let Some(field) = map.next_entry()? {
                     fields.push(field);
                 }
-                Ok(Ordered(fields))
+                Ok(OrderedFields(fields))
             }
         }
 
-        deserializer.deserialize_map(Fields(PhantomData))
+        deserializer.deserialize_map(FieldsVisitor(PhantomData))
     }
 }

@@ -9,17 +9,17 @@ use semver::Version;
 use tempfile::TempDir;
 use thiserror::Error;
 
-use super::command::{CommandError, Finished, Run};
-use super::{CueError, CueSettings, WorkspaceError, fetching};
-use crate::watch::Watch;
+use super::command::{CommandError, Invocation, ProgramOutput};
+use super::{CueError, WorkspaceError, fetching};
+use crate::context::RenderContext;
 
-/// Why a module could not be had from its registry.
+/// Why a module cannot be had from its registry.
 #[derive(Debug, Error)]
 pub enum RegistryError {
     /// There is no such version, or the registry did not answer.
     #[error("failed to resolve {reference}: {said}")]
     Resolve {
-        /// The reference as it was given.
+        /// The reference as given.
         reference: String,
         /// What `cue` says.
         said: String,
@@ -27,7 +27,7 @@ pub enum RegistryError {
     /// The version is no version.
     #[error("{reference}: {version:?} is not a version: use v1.2.3, v1.2, v1 or latest")]
     Version {
-        /// The reference as it was given.
+        /// The reference as given.
         reference: String,
         /// What stands behind the `@`.
         version: String,
@@ -39,7 +39,7 @@ pub enum RegistryError {
 
 /// A module in the cache.
 #[derive(Debug)]
-pub(crate) struct Resolved {
+pub(crate) struct CachedModule {
     /// Its directory.
     pub(crate) directory: PathBuf,
     /// Its exact version, without the `v`.
@@ -50,9 +50,9 @@ pub(crate) struct Resolved {
 pub(crate) fn resolve(
     path: &str,
     version: &str,
-    settings: &CueSettings,
-    watch: &dyn Watch,
-) -> Result<Resolved, CueError> {
+    context: &RenderContext<'_>,
+) -> Result<CachedModule, CueError> {
+    let settings = context.settings;
     let reference = format!("{path}@{version}");
     check_version(&reference, version)?;
     let cache = settings.cache.as_deref().ok_or(RegistryError::NoCache)?;
@@ -61,17 +61,17 @@ pub(crate) fn resolve(
         return Ok(resolved(extracted(version), version));
     }
     let dir = TempDir::with_prefix("opm-").map_err(WorkspaceError::from)?;
-    let cue = |arguments: &[&str]| -> Result<Finished, CommandError> {
+    let cue = |arguments: &[&str]| -> Result<ProgramOutput, CommandError> {
         let environment = fetching(settings.cache.as_deref());
         let (program, limits) = (settings.program.as_path(), settings.limits);
-        Run {
+        Invocation {
             program,
             arguments,
             directory: dir.path(),
             environment,
             limits,
         }
-        .finish(watch)
+        .finish(context)
     };
     let failed = |said: &str| RegistryError::Resolve {
         reference: reference.clone(),
@@ -81,9 +81,9 @@ pub(crate) fn resolve(
         &["mod", "init", "opm.internal/main@v0"][..],
         &["mod", "get", &reference],
     ] {
-        let finished = cue(arguments)?;
-        if !finished.status.success() {
-            return Err(failed(&finished.stderr).into());
+        let output = cue(arguments)?;
+        if !output.status.success() {
+            return Err(failed(&output.stderr).into());
         }
     }
     let module = std::fs::read_to_string(dir.path().join("cue.mod/module.cue"));
@@ -97,8 +97,8 @@ pub(crate) fn resolve(
     }
 }
 
-fn resolved(directory: PathBuf, version: &str) -> Resolved {
-    Resolved {
+fn resolved(directory: PathBuf, version: &str) -> CachedModule {
+    CachedModule {
         directory,
         version: version.trim_start_matches('v').to_owned(),
     }

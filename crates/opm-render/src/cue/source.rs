@@ -9,7 +9,7 @@ use opm_core::name::{NamespaceName, ReleaseName};
 use opm_core::values::Value;
 
 use super::module_file::CueModule;
-use crate::values::{Assigned, Assignment, KeyPath, Segment};
+use crate::values::{AssignedValue, Assignment, KeyPath, Segment};
 
 /// The namespace of release ids (DNS, "opmodel.dev").
 const RELEASE_IDS: &str = "c1cbe76d-5687-5a47-bfe6-83b081b15413";
@@ -26,8 +26,9 @@ pub(super) fn defaults(package: &str) -> String {
     )
 }
 
-/// Instantiates the module and picks what is rendered. What `opm` is asked for is `opm`, or
-/// `described` where the values do not matter.
+/// Instantiates the module and picks what is wanted of it: `opm` is the rendering, `described` what
+/// the module says about itself without any values. Of the latter only what tells its release
+/// apart must evaluate; the rest is left out if it does not.
 pub(super) fn render(
     module: &CueModule,
     name: Option<&ReleaseName>,
@@ -75,7 +76,11 @@ opm: {{
 		}}
 	}}}}
 }}
-described: {{for k, v in m.metadata if list.Contains(_known, k) {{(k): v}}}}
+described: {{
+	name: string & m.metadata.name
+	for k, v in m.metadata if k == "defaultNamespace" {{(k): v}}
+	for k, v in m.metadata if list.Contains(_known, k) if v != _|_ {{(k): v}}
+}}
 fetched: true
 "#
     )
@@ -101,8 +106,8 @@ pub(super) fn assignments(assignments: &[Assignment]) -> String {
     let mut text = String::from("package opm_render\n");
     for Assignment { key, value, .. } in assignments {
         let chosen = match value {
-            Assigned::Text(text) => quoted(text),
-            Assigned::Either { literal, text } => {
+            AssignedValue::Text(text) => quoted(text),
+            AssignedValue::Either { literal, text } => {
                 let text = quoted(text);
                 let fits = |value: &str| {
                     format!(

@@ -16,7 +16,7 @@ pub enum VersionError {
         found: Version,
     },
     /// What it says is not understood.
-    #[error("failed to learn the version of `cue`: `cue version` says {said:?}")]
+    #[error("failed to determine the version of `cue`: `cue version` printed {said:?}")]
     Unknown {
         /// The beginning of what it printed.
         said: String,
@@ -63,11 +63,11 @@ mod tests {
             ),
             (
                 "cue version 0.17.1\n",
-                "failed to learn the version of `cue`: `cue version` says \"cue version 0.17.1\"",
+                "failed to determine the version of `cue`: `cue version` printed \"cue version 0.17.1\"",
             ),
             (
                 "",
-                "failed to learn the version of `cue`: `cue version` says \"\"",
+                "failed to determine the version of `cue`: `cue version` printed \"\"",
             ),
         ] {
             let error = check(printed)

@@ -22,7 +22,7 @@ pub(super) const PACKAGE: &str = "opm_render";
 const DEFAULTS: &str = "opm_gen.cue";
 const ASSIGNMENTS: &str = "opm_set.cue";
 
-/// Why the temporary directory could not be made.
+/// Why the temporary directory cannot be made.
 #[derive(Debug, Error)]
 #[error("failed to write to a temporary directory: {0}")]
 pub struct WorkspaceError(#[from] std::io::Error);
@@ -217,7 +217,7 @@ pub(crate) enum Origin {
 }
 
 /// Links every entry at the top of the module, except what must not take part: the repository's
-/// own data, and values that were not asked for.
+/// own data, and values that nobody asks for.
 fn link_entries(
     module: &ModuleDir,
     target: &Path,

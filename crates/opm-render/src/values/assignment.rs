@@ -1,16 +1,18 @@
 //! `--set KEY=VALUE` and its kin, taken apart.
 
+use std::fmt;
+
 use super::key::{KeyPath, closing_quote};
 use super::{ValuesError, literal};
 
 /// What an assignment gives.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Assigned {
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum AssignedValue {
     /// A literal if the module takes one there, else the text itself. The source is one line.
     Either {
         /// The literal as CUE source.
         literal: String,
-        /// The text as it was typed.
+        /// The text as typed.
         text: String,
     },
     /// A text.
@@ -18,12 +20,19 @@ pub(crate) enum Assigned {
 }
 
 /// One value for one path.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Assignment {
     pub(crate) key: KeyPath,
-    pub(crate) value: Assigned,
+    pub(crate) value: AssignedValue,
     /// The flag with its key, for messages; never the value, which may be a password.
     pub(crate) shown: String,
+}
+
+impl fmt::Debug for Assignment {
+    /// Without the value, which may be a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Assignment").field(&self.shown).finish()
+    }
 }
 
 impl Assignment {
@@ -31,12 +40,12 @@ impl Assignment {
     pub(super) fn literal(given: &str) -> Result<Self, ValuesError> {
         let (key, text) = split("--set", given)?;
         let value = match literal::is_literal(text) {
-            true => Assigned::Either {
+            true => AssignedValue::Either {
                 // Between the parts of a literal a line break is as good as a space.
                 literal: text.trim().replace(['\n', '\r'], " "),
                 text: text.to_owned(),
             },
-            false => Assigned::Text(text.to_owned()),
+            false => AssignedValue::Text(text.to_owned()),
         };
         Self::new("--set", key, value)
     }
@@ -44,15 +53,15 @@ impl Assignment {
     /// `--set-string KEY=VALUE`.
     pub(super) fn string(given: &str) -> Result<Self, ValuesError> {
         let (key, text) = split("--set-string", given)?;
-        Self::new("--set-string", key, Assigned::Text(text.to_owned()))
+        Self::new("--set-string", key, AssignedValue::Text(text.to_owned()))
     }
 
     /// `--set-file KEY=FILE`, with the file's content.
     pub(super) fn content(key: &str, content: String) -> Result<Self, ValuesError> {
-        Self::new("--set-file", key, Assigned::Text(content))
+        Self::new("--set-file", key, AssignedValue::Text(content))
     }
 
-    fn new(flag: &'static str, key: &str, value: Assigned) -> Result<Self, ValuesError> {
+    fn new(flag: &'static str, key: &str, value: AssignedValue) -> Result<Self, ValuesError> {
         let parsed = KeyPath::parse(key);
         let key = parsed.map_err(|why| ValuesError::Assignment {
             flag,

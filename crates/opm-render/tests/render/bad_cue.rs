@@ -33,7 +33,7 @@ fn errors_point_at_the_users_own_files() {
             file("prod.json"),
             &[
                 "values.prot: field not allowed\n    prod.json:2:",
-                "hint: #config says which values there are",
+                "hint: the module declares in #config which values it takes",
             ],
         ),
         (
@@ -137,8 +137,8 @@ fn modules_that_are_not_valid() {
         ("metadata: name: \"a\"\n#components: app: resources: x: {kind: \"A\"}\n".to_owned(), "#components.app.resources.x: "),
         ("metadata: name: \"a\"\n#components: app: resources: x: 5\n".to_owned(), "#components.app.resources.x: conflicting values"),
         (format!("metadata: name: \"a\"\n#components: app: {{after: \"db\", resources: a: {cm}}}\n"), "#components.app.after: conflicting values"),
-        (format!("metadata: name: \"a\"\n#components: app: {{after: [\"db\"], resources: a: {cm}}}\n"), "comes `after` `db`, which is no component"),
-        (format!("metadata: name: \"a\"\n#components: app: {{after: [\"app\"], resources: a: {cm}}}\n"), "components come `after` each other: app → app"),
+        (format!("metadata: name: \"a\"\n#components: app: {{after: [\"db\"], resources: a: {cm}}}\n"), "has `db` under `after`, but"),
+        (format!("metadata: name: \"a\"\n#components: app: {{after: [\"app\"], resources: a: {cm}}}\n"), "components wait for each other through `after`: app → app"),
         ("metadata: name: \"a\"\n#components: app: resources: x: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: string}\n".to_owned(), "#components.app.resources.x.metadata.name: incomplete value string\n    module.cue:4:"),
         ("metadata: name: \"a\"\nx: #nowhere\n#components: app: resources: x: #nowhere\n".to_owned(), "reference \"#nowhere\" not found"),
         ("metadata: name: \"a\n".to_owned(), "string literal not terminated\n    module.cue:3:17"),
@@ -161,19 +161,16 @@ fn directories_that_are_not_quite_modules() {
     );
     assert_eq!(
         files(&[("cue.mod/module.cue", "language: {}\n")]),
-        "cue.mod/module.cue: no `module: \"…\"` is there"
+        "cue.mod/module.cue: the line `module: \"…\"` is missing"
     );
     assert_eq!(
         files(&[("cue.mod/x", "")]),
         "cue.mod/module.cue: no such file or directory"
     );
-    assert_eq!(
-        files(&[path]),
-        "DIR: no CUE file with a package clause is there"
-    );
+    assert_eq!(files(&[path]), "DIR: no CUE file has a package clause");
     assert_eq!(
         files(&[path, ("a.cue", "package a\n"), ("b.cue", "package b\n")]),
-        "DIR: its files belong to the packages a, b; opm renders that of module.cue"
+        "DIR: its files belong to the packages a, b; opm renders the package of module.cue, which is missing"
     );
     assert_eq!(
         files(&[path, ("module.cue", "package a\n"), ("opm_gen.cue", "")]),

@@ -34,7 +34,7 @@ fn values_that_are_none() {
         (
             "a.yaml",
             "a: 1\na: 2\n",
-            "a.yaml:2:1: the key `a` stands twice in one mapping",
+            "a.yaml:2:1: the key `a` occurs twice in one mapping",
         ),
         ("a.yaml", "a: [\n", "a.yaml:1:4: unclosed bracket '['"),
         (
@@ -111,7 +111,7 @@ fn a_yaml_module_takes_no_values() {
     let error = error_of(&module, &set(&["a=1"]));
     assert_eq!(
         error,
-        "DIR: a YAML module takes no values\n  hint: -f and --set are for CUE modules, which say in #config what can be set"
+        "DIR: a YAML module takes no values\n  hint: -f and --set are for CUE modules, which declare their values in #config"
     );
 }
 
@@ -183,4 +183,20 @@ fn bombs_in_values_are_refused() {
         .unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
+}
+
+#[test]
+fn values_are_not_printed_for_debugging() {
+    let dir = TestModule::new(&[("a.yaml", "password: hunter2\n")]);
+    let flags = ValueFlags {
+        files: vec![dir.path().join("a.yaml").display().to_string()],
+        set: owned(&["port=4711"]),
+        set_string: owned(&["token=swordfish"]),
+        ..ValueFlags::default()
+    };
+    let shown = format!("{:?}", Values::read(&flags).unwrap());
+    for secret in ["hunter2", "4711", "swordfish"] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
+    assert!(shown.contains("--set port"), "{shown}");
 }

@@ -57,7 +57,7 @@ fn definitions_that_do_not_hold_together() {
         (
             web,
             "[{name: app, colour: red}]",
-            "module.yaml:4:26: unknown field `colour`\n  hint: known here: name, manifests, kustomize, chart, after, optional",
+            "module.yaml:4:26: unknown field `colour`\n  hint: known fields: name, manifests, kustomize, chart, after, optional",
         ),
         (
             "{name: web, verison: 1.0.0}",
@@ -92,12 +92,12 @@ fn definitions_that_do_not_hold_together() {
         (
             web,
             "[{name: app, manifests: [], after: [bd]}, {name: db, manifests: []}]",
-            "component `app` comes `after` `bd`, which is no component of this module\n  hint: did you mean `db`?",
+            "component `app` has `bd` under `after`, but the module has no such component\n  hint: did you mean `db`?",
         ),
         (
             "{name: web, version: 1.0}",
             "[]",
-            "module.yaml: `version` \"1.0\" is not a semantic version\n  hint: three numbers, such as 1.4.0",
+            "module.yaml: `version` \"1.0\" is not a semantic version\n  hint: use three numbers, such as 1.4.0",
         ),
         (
             "{name: web, path: ../web}",
@@ -119,7 +119,7 @@ fn directories_that_are_no_modules() {
     let empty = TestModule::new(&[]);
     assert_eq!(
         empty.error(),
-        "DIR: not a module: neither module.yaml nor cue.mod is there\n  hint: `opm mod init DIR` writes a new module"
+        "DIR: not a module: it has neither module.yaml nor cue.mod\n  hint: `opm mod init DIR` writes a new module"
     );
     let nearly = TestModule::new(&[("module.yml", "x")]);
     assert!(nearly.error().ends_with("hint: rename it to module.yaml"));
@@ -266,7 +266,7 @@ fn manifests_that_are_none() {
         ),
         (
             with("metadata: {name: a}\ndata: {k: 1, k: 2}\n"),
-            "app.yaml:4:14: the key `k` stands twice in one mapping",
+            "app.yaml:4:14: the key `k` occurs twice in one mapping",
         ),
         (
             with("metadata:\n\tname: a\n"),
@@ -274,7 +274,7 @@ fn manifests_that_are_none() {
         ),
         (
             with("metadata: {name: a}\ndata: {~: x}\n"),
-            "null cannot stand where a string belongs",
+            "null is not allowed where a string is expected",
         ),
         (
             with("metadata: {name: a}\ndata: {k: .inf}\n"),
@@ -282,7 +282,7 @@ fn manifests_that_are_none() {
         ),
         (
             with("metadata: {name: a}\ndata: &a {k: *a}\n"),
-            "an alias refers to what contains it",
+            "an alias refers to a node that contains it",
         ),
         (
             format!("{}---\n{}", config_map("a"), "- x\n"),
@@ -341,7 +341,7 @@ fn bombs_are_refused_in_bounded_time() {
         "x".repeat(100_000_000)
     );
     for (text, expected) in [
-        (aliases, "its aliases expand to more than is reasonable"),
+        (aliases, "its aliases expand to too many nodes"),
         (nested_flow, "recursion limit exceeded"),
         (nested_block, "it nests deeper than 100 levels"),
         (huge, "app.yaml: larger than 32 MiB"),

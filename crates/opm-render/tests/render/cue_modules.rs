@@ -2,7 +2,7 @@
 
 use crate::support::{TestModule, cue, cue_module, have_cue, objects, owned};
 use opm_core::name::{NamespaceName, ReleaseName};
-use opm_render::{CueSettings, Inputs, Loaded, ModuleRef, Quiet, ValueFlags, Values};
+use opm_render::{CueSettings, Inputs, Loaded, ModuleRef, NoObserver, ValueFlags, Values};
 
 const WEB: &str = r#"
 metadata: {
@@ -367,7 +367,7 @@ fn a_description_needs_no_values() {
     };
     let module = web();
     let described =
-        opm_render::describe(&ModuleRef::Directory(module.path()), &settings, &Quiet).unwrap();
+        opm_render::describe(&ModuleRef::Directory(module.path()), &settings, &NoObserver).unwrap();
     assert_eq!(described.name.as_str(), "web");
     assert_eq!(described.default_namespace.unwrap().as_str(), "shop");
 }

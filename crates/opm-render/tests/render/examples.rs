@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::support::{cue, have_cue, owned};
 use opm_core::candidate::{Candidate, Selection};
 use opm_core::scope::Scopes;
-use opm_render::{CueSettings, Inputs, Loaded, ModuleRef, Quiet, ValueFlags, Values};
+use opm_render::{CueSettings, Inputs, Loaded, ModuleRef, NoObserver, ValueFlags, Values};
 
 fn load(example: &str, set: &[&str]) -> Loaded {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples")).join(example);
@@ -22,8 +22,8 @@ fn load(example: &str, set: &[&str]) -> Loaded {
         ..Inputs::default()
     };
     let module = ModuleRef::Directory(path);
-    let loaded = opm_render::load(&module, &inputs, &settings, &Quiet).unwrap();
-    let lints = opm_render::lint(&module, &inputs, &loaded, &settings, &Quiet);
+    let loaded = opm_render::load(&module, &inputs, &settings, &NoObserver).unwrap();
+    let lints = opm_render::lint(&module, &inputs, &loaded, &settings, &NoObserver).unwrap();
     assert!(lints.is_empty(), "{example}: {lints:#?}");
     loaded
 }

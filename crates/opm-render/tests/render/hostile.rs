@@ -172,16 +172,16 @@ fn a_cue_that_is_missing_old_or_killed() {
     for (script, expected) in [
         (
             "echo 'cue version v0.14.2'".to_owned(),
-            "cue 0.14.2 is too old: opm needs 0.15.0 or later\n  hint: a current one: https://cuelang.org",
+            "cue 0.14.2 is too old: opm needs 0.15.0 or later\n  hint: install a current version: https://cuelang.org",
         ),
-        ("echo hello".to_owned(), "`cue version` says \"hello\""),
+        ("echo hello".to_owned(), "`cue version` printed \"hello\""),
         (
             "kill -9 $$".to_owned(),
-            "`cue version` was ended by signal 9",
+            "`cue version` was killed by signal 9",
         ),
         (
             format!("{good}\nkill -9 $$"),
-            "`cue export` was ended by signal 9",
+            "`cue export` was killed by signal 9",
         ),
         (
             format!("{good}\necho 'fatal error: runtime: out of memory' >&2; exit 2"),
@@ -193,7 +193,7 @@ fn a_cue_that_is_missing_old_or_killed() {
         ),
         (
             format!("{good}\necho 'not json'"),
-            "failed to understand what `cue` printed",
+            "failed to read the output of `cue`",
         ),
         (
             format!("{good}\nsleep 60"),

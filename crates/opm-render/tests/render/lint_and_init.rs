@@ -1,7 +1,7 @@
 //! What vet warns about, and modules that `init` writes.
 
 use crate::support::{TestModule, cue, cue_module, have_cue, objects, owned};
-use opm_render::{CueSettings, InitFormat, Inputs, ModuleRef, Quiet, ValueFlags, Values};
+use opm_render::{CueSettings, InitFormat, Inputs, ModuleRef, NoObserver, ValueFlags, Values};
 
 fn lints(module: &TestModule, set: &[&str]) -> Vec<String> {
     let flags = ValueFlags {
@@ -17,8 +17,8 @@ fn lints(module: &TestModule, set: &[&str]) -> Vec<String> {
         ..CueSettings::default()
     };
     let source = ModuleRef::Directory(module.path());
-    let loaded = opm_render::load(&source, &inputs, &settings, &Quiet).unwrap();
-    let found = opm_render::lint(&source, &inputs, &loaded, &settings, &Quiet);
+    let loaded = opm_render::load(&source, &inputs, &settings, &NoObserver).unwrap();
+    let found = opm_render::lint(&source, &inputs, &loaded, &settings, &NoObserver).unwrap();
     found.iter().map(ToString::to_string).collect()
 }
 
@@ -35,11 +35,11 @@ fn cluster_scoped_objects_of_yaml_modules() {
     let found = lints(&module, &[]);
     assert_eq!(found.len(), 3, "{found:#?}");
     assert!(
-        found[0].starts_with("Namespace/a belongs to the whole cluster"),
+        found[0].starts_with("Namespace/a is cluster-scoped"),
         "{found:#?}"
     );
     assert!(
-        found[2].starts_with("Widget/w belongs to the whole cluster"),
+        found[2].starts_with("Widget/w is cluster-scoped"),
         "{found:#?}"
     );
 }
@@ -82,7 +82,7 @@ fn claims_that_move_with_values_and_names_that_move_with_the_release() {
     let found = lints(&cue_module(CLAIMS), &["name=shop"]);
     let begin = |text: &str| found.iter().any(|lint| lint.starts_with(text));
     assert!(
-        begin("ClusterRole/everybody belongs to the whole cluster"),
+        begin("ClusterRole/everybody is cluster-scoped"),
         "{found:#?}"
     );
     assert!(!begin("ClusterRole/default-web"), "{found:#?}");
@@ -117,7 +117,7 @@ fn new_modules_render_and_nothing_is_overwritten() {
             ..CueSettings::default()
         };
         let source = ModuleRef::Directory(directory.clone());
-        let loaded = opm_render::load(&source, &Inputs::default(), &settings, &Quiet).unwrap();
+        let loaded = opm_render::load(&source, &Inputs::default(), &settings, &NoObserver).unwrap();
         assert_eq!(
             objects(&loaded),
             [
@@ -130,11 +130,13 @@ fn new_modules_render_and_nothing_is_overwritten() {
             loaded.rendered.components[0].manifests[0].object()["data"]["index.html"].clone();
         assert_eq!(page, "<h1>Hello from my-shop</h1>\n");
         assert!(
-            opm_render::lint(&source, &Inputs::default(), &loaded, &settings, &Quiet).is_empty()
+            opm_render::lint(&source, &Inputs::default(), &loaded, &settings, &NoObserver)
+                .unwrap()
+                .is_empty()
         );
         for again in [InitFormat::Yaml, InitFormat::Cue] {
             let error = opm_render::init(&directory, again).unwrap_err().to_string();
-            assert!(error.contains("there already"), "{error}");
+            assert!(error.contains("already exist"), "{error}");
         }
         assert_eq!(
             std::fs::read_to_string(directory.join("README.md")).unwrap(),

@@ -5,6 +5,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::print_stderr,
+    clippy::print_stdout,
     reason = "tests say what they expect by failing loudly"
 )]
 
@@ -12,10 +13,12 @@ mod bad_cue;
 mod bad_values;
 mod bad_yaml;
 mod cue_modules;
+mod describing;
 mod examples;
 mod hostile;
 mod lint_and_init;
 mod registry;
+mod renderer;
 mod support;
 mod yaml_modules;
 mod yaml_text;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::support::{TestModule, cue, explain, have_cue, objects};
-use opm_render::{CueSettings, Inputs, ModuleRef, Quiet, RenderError};
+use opm_render::{CueSettings, Inputs, ModuleRef, NoObserver, RenderError};
 
 /// A registry of this test's own, with a cache that belongs to it.
 struct Registry {
@@ -131,7 +131,7 @@ fn load(reference: &str, settings: &CueSettings) -> Result<opm_render::Loaded, R
         &ModuleRef::parse(reference),
         &Inputs::default(),
         settings,
-        &Quiet,
+        &NoObserver,
     )
 }
 
@@ -200,8 +200,12 @@ fn references_are_resolved_to_exact_versions() {
         let name = format!("app: ConfigMap/v{}-x", version.replace('.', "-"));
         assert_eq!(objects(&loaded), [name]);
     }
-    let described =
-        opm_render::describe(&ModuleRef::parse("example.com/app@v0.1"), &settings, &Quiet).unwrap();
+    let described = opm_render::describe(
+        &ModuleRef::parse("example.com/app@v0.1"),
+        &settings,
+        &NoObserver,
+    )
+    .unwrap();
     assert_eq!(described.version.as_deref(), Some("0.1.3"));
     for (reference, expected) in [
         (

@@ -4,7 +4,9 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use opm_render::{CueSettings, Inputs, Loaded, ModuleRef, Quiet, RenderError, ValueFlags, Values};
+use opm_render::{
+    CueSettings, Inputs, Loaded, ModuleRef, NoObserver, RenderError, ValueFlags, Values,
+};
 
 /// A directory with files in it.
 pub(crate) struct TestModule {
@@ -59,7 +61,12 @@ impl TestModule {
         inputs: &Inputs,
         settings: &CueSettings,
     ) -> Result<Loaded, RenderError> {
-        opm_render::load(&ModuleRef::Directory(self.path()), inputs, settings, &Quiet)
+        opm_render::load(
+            &ModuleRef::Directory(self.path()),
+            inputs,
+            settings,
+            &NoObserver,
+        )
     }
 
     /// Renders with value flags.

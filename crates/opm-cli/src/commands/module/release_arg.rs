@@ -6,7 +6,7 @@ use std::str::FromStr;
 use opm_core::ids::ReleaseId;
 use opm_core::name::ReleaseName;
 use opm_engine::request::ReleaseRef;
-use opm_render::{Inputs, ModuleRef, Quiet, load};
+use opm_render::{Inputs, ModuleRef, NoObserver, load};
 
 use super::rendering;
 use crate::error::CliError;
@@ -57,7 +57,7 @@ impl ReleaseArg {
                     namespace: rendering::namespace(settings)?,
                     ..Inputs::default()
                 };
-                let loaded = load(&module, &inputs, &settings.cue, &Quiet)
+                let loaded = load(&module, &inputs, &settings.cue, &NoObserver)
                     .map_err(|error| rendering::failure(&error))?;
                 Ok(ReleaseRef::Module {
                     path: loaded.rendered.module.path,

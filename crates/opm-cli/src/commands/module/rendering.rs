@@ -6,7 +6,7 @@ use opm_core::candidate::{Candidate, CandidateError, Selection};
 use opm_core::name::{ComponentName, NameError, NamespaceName, ReleaseName};
 use opm_core::scope::Scopes;
 use opm_render::{CommandError, CueError, CueSettings, Inputs, Loaded, ModuleRef, RenderError};
-use opm_render::{ValueFlags, Values, Watch};
+use opm_render::{RenderObserver, ValueFlags, Values};
 
 use crate::error::{CliError, ErrorKind};
 use crate::interrupt::Interrupt;
@@ -187,7 +187,7 @@ impl Progress {
     }
 }
 
-impl Watch for Progress {
+impl RenderObserver for Progress {
     fn waiting(&self, what: &str, elapsed: Duration) {
         self.ui.info(&format!(
             "`{what}` has been running for {} s",

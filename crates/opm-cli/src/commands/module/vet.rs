@@ -29,7 +29,8 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
         &loaded,
         rendering.cue,
         &rendering.watch,
-    );
+    )
+    .map_err(|error| rendering::failure(&error))?;
     let together = all_components_together(&loaded);
     let candidate = rendering::candidate(loaded, &rendering::selection(&args.render))?;
     let mut warnings: Vec<String> = candidate.warnings.iter().map(ToString::to_string).collect();

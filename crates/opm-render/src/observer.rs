@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 /// Follows a rendering. Called from the thread that renders.
-pub trait Watch: Send + Sync {
-    /// Another program has been at work for that long; called first after a second.
+pub trait RenderObserver: Send + Sync {
+    /// The program `what` has been running for that long. The first call comes after a second.
     fn waiting(&self, what: &str, elapsed: Duration);
 
-    /// Whether to give up: other programs are then ended.
+    /// Whether to give up: the program that runs is then ended.
     fn cancelled(&self) -> bool {
         false
     }
@@ -15,8 +15,8 @@ pub trait Watch: Send + Sync {
 
 /// Follows nothing.
 #[derive(Debug, Clone, Copy)]
-pub struct Quiet;
+pub struct NoObserver;
 
-impl Watch for Quiet {
+impl RenderObserver for NoObserver {
     fn waiting(&self, _what: &str, _elapsed: Duration) {}
 }
