@@ -5,38 +5,28 @@
 
 use std::process::ExitCode;
 
-use opm_core::identity::Identity;
+use opm_engine::{FailedObject, FailureKind};
 use serde_json::{Value, json};
 
 /// How `opm` ends. The numbers are part of the command line contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Exit {
+pub struct Exit(u8);
+
+impl Exit {
     /// Everything asked for was done.
-    Done = 0,
-    /// Something failed on the way.
-    Failed = 1,
-    /// Invalid input or usage, or refused by a check before anything was touched.
-    Invalid = 2,
-    /// The cluster cannot be reached.
-    Unreachable = 3,
-    /// Not permitted.
-    NotPermitted = 4,
-    /// Not found.
-    NotFound = 5,
+    pub const DONE: Self = Self(0);
     /// Differences were found, and `--exit-code` asked to be told.
-    Differences = 6,
-    /// Somebody else holds the lock, or wrote the record first.
-    Locked = 7,
-    /// Recorded, but not ready in time, or something could not be pruned.
-    Incomplete = 8,
-    /// Interrupted by the user.
-    Interrupted = 130,
+    pub const DIFFERENCES: Self = Self(6);
+
+    /// The number.
+    pub fn code(self) -> u8 {
+        self.0
+    }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(exit.0)
     }
 }
 
@@ -49,24 +39,10 @@ pub enum ErrorKind {
     Config,
     /// A module, a value or another input is not valid.
     Invalid,
-    /// A check refused before anything was touched.
-    Refused,
-    /// The cluster cannot be reached.
-    Unreachable,
-    /// Not permitted.
-    NotPermitted,
-    /// Not found.
-    NotFound,
-    /// Somebody else holds the lock, or wrote the record first.
-    Locked,
-    /// Something failed on the way.
-    Failed,
-    /// Recorded, but not ready in time, or something could not be pruned.
-    Incomplete,
-    /// Interrupted by the user.
-    Interrupted,
     /// A file or a stream could not be read or written.
     Io,
+    /// A use case of the engine failed.
+    UseCase(FailureKind),
 }
 
 impl ErrorKind {
@@ -76,55 +52,24 @@ impl ErrorKind {
             Self::Usage => "usage",
             Self::Config => "config",
             Self::Invalid => "invalid",
-            Self::Refused => "refused",
-            Self::Unreachable => "unreachable",
-            Self::NotPermitted => "not-permitted",
-            Self::NotFound => "not-found",
-            Self::Locked => "locked",
-            Self::Failed => "failed",
-            Self::Incomplete => "incomplete",
-            Self::Interrupted => "interrupted",
             Self::Io => "io",
+            Self::UseCase(kind) => kind.word(),
         }
     }
 
     /// The exit code that goes with it.
     pub fn exit(self) -> Exit {
-        match self {
-            Self::Usage | Self::Config | Self::Invalid | Self::Refused => Exit::Invalid,
-            Self::Unreachable => Exit::Unreachable,
-            Self::NotPermitted => Exit::NotPermitted,
-            Self::NotFound => Exit::NotFound,
-            Self::Locked => Exit::Locked,
-            Self::Failed | Self::Io => Exit::Failed,
-            Self::Incomplete => Exit::Incomplete,
-            Self::Interrupted => Exit::Interrupted,
-        }
+        Exit(match self {
+            Self::Io => 1,
+            Self::Usage | Self::Config | Self::Invalid => 2,
+            Self::UseCase(kind) => kind.exit_code(),
+        })
     }
 }
 
-/// An object that an error is about, with what is wrong with it where that differs by object.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ErrorObject {
-    /// Which object.
-    pub identity: Identity,
-    /// What is wrong with it.
-    pub reason: Option<String>,
-}
-
-impl ErrorObject {
-    /// The object as it appears in `error.objects`. A cluster-scoped one has an empty namespace.
-    fn to_json(&self) -> Value {
-        let mut object = json!({
-            "group": self.identity.group(),
-            "kind": self.identity.kind(),
-            "namespace": self.identity.namespace.as_deref().unwrap_or_default(),
-            "name": self.identity.name,
-        });
-        if let (Some(map), Some(reason)) = (object.as_object_mut(), &self.reason) {
-            map.insert("reason".to_owned(), json!(reason));
-        }
-        object
+impl From<FailureKind> for ErrorKind {
+    fn from(kind: FailureKind) -> Self {
+        Self::UseCase(kind)
     }
 }
 
@@ -138,7 +83,7 @@ pub struct CliError {
     /// What to do next.
     pub hints: Vec<String>,
     /// The objects it is about.
-    pub objects: Vec<ErrorObject>,
+    pub objects: Vec<FailedObject>,
     /// What the command found out before it failed: the fields that its JSON document has
     /// beside `error`. Empty for most errors.
     pub document: serde_json::Map<String, Value>,
@@ -146,9 +91,9 @@ pub struct CliError {
 
 impl CliError {
     /// A failure without hints and objects.
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    pub fn new(kind: impl Into<ErrorKind>, message: impl Into<String>) -> Self {
         Self {
-            kind,
+            kind: kind.into(),
             message: message.into(),
             hints: Vec::new(),
             objects: Vec::new(),
@@ -163,13 +108,6 @@ impl CliError {
         self
     }
 
-    /// Adds an object that it is about.
-    #[must_use]
-    pub fn object(mut self, identity: Identity, reason: Option<String>) -> Self {
-        self.objects.push(ErrorObject { identity, reason });
-        self
-    }
-
     /// The document that `-o json` prints: what the command found out, and the error.
     pub fn to_json(&self) -> Value {
         let mut document = self.document.clone();
@@ -177,7 +115,7 @@ impl CliError {
             "kind": self.kind.as_str(),
             "message": self.message,
             "hints": self.hints,
-            "objects": self.objects.iter().map(ErrorObject::to_json).collect::<Vec<_>>(),
+            "objects": self.objects,
         });
         document.insert("error".to_owned(), error);
         Value::Object(document)

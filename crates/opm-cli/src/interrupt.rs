@@ -5,44 +5,38 @@
 //! is known stays recorded. Twice ends `opm` at once.
 
 use std::future::poll_fn;
-use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
 
-use opm_engine::ports::Gate;
+use opm_engine::FailureKind;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 
-use crate::error::Exit;
 use crate::ui::Ui;
 
 /// Whether the user wants to stop.
 #[derive(Debug, Clone)]
-pub(crate) struct Interrupt(Arc<Gate>);
+pub(crate) struct Interrupt(CancellationToken);
 
 impl Interrupt {
     /// Begins to listen. Where that is not possible, signals end the process as always.
     pub(crate) fn listen(ui: Ui) -> Self {
-        let gate = Arc::<Gate>::default();
-        let noticed = Arc::clone(&gate);
+        let token = CancellationToken::new();
+        let noticed = token.clone();
         if let Ok(runtime) = Builder::new_current_thread().enable_io().build() {
             thread::spawn(move || runtime.block_on(notice(&noticed, ui)));
         }
-        Self(gate)
+        Self(token)
     }
 
-    /// Whether a signal has come.
-    pub(crate) fn requested(&self) -> bool {
-        self.0.is_interrupted()
-    }
-
-    /// The gate that the signal closes.
-    pub(crate) fn gate(&self) -> Arc<Gate> {
-        Arc::clone(&self.0)
+    /// What the signal cancels.
+    pub(crate) fn token(&self) -> CancellationToken {
+        self.0.clone()
     }
 }
 
-async fn notice(gate: &Gate, ui: Ui) {
+async fn notice(token: &CancellationToken, ui: Ui) {
     let (Ok(mut interrupt), Ok(mut terminate)) = (
         signal(SignalKind::interrupt()),
         signal(SignalKind::terminate()),
@@ -57,10 +51,10 @@ async fn notice(gate: &Gate, ui: Ui) {
         if came.await.is_none() {
             return;
         }
-        if gate.is_interrupted() {
-            std::process::exit(i32::from(Exit::Interrupted as u8));
+        if token.is_cancelled() {
+            std::process::exit(i32::from(FailureKind::Interrupted.exit_code()));
         }
-        gate.interrupt();
+        token.cancel();
         ui.info("stopping; press Ctrl-C again to stop at once");
     }
 }

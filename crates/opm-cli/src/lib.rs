@@ -9,12 +9,15 @@
 //! config    what the configuration file says
 //! settings  what all three mean together: flag beats environment beats file
 //! commands  one file per command: its arguments, and one function
+//! cluster   the session: a connected engine, and who watches and answers
+//! answers   what each command says, to people and to scripts
 //! ui        the only place that prints
 //! ```
 //!
 //! Commands take plain values and return an [`Exit`] or a [`CliError`]; none of them prints by
 //! itself, reads a variable, or ends the process.
 
+mod answers;
 mod args;
 mod cluster;
 mod commands;
@@ -25,6 +28,7 @@ mod env;
 mod error;
 mod interrupt;
 mod pre_settings;
+mod runtime;
 mod settings;
 mod ui;
 
@@ -38,7 +42,7 @@ use opm_core::feature::Defaults;
 use settings::Surroundings;
 use ui::Ui;
 
-pub use error::{CliError, ErrorKind, ErrorObject, Exit};
+pub use error::{CliError, ErrorKind, Exit};
 
 /// Runs `opm` with the given arguments, the first of which is the name of the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {

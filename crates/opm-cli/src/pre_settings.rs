@@ -30,7 +30,7 @@ pub(crate) fn answer(answer: &clap::Error, arguments: &[OsString], given: &Surro
 
 fn print(ui: &Ui, text: &str) -> Exit {
     match ui.styled(text) {
-        Ok(()) => Exit::Done,
+        Ok(()) => Exit::DONE,
         Err(error) => ui.fail(&error),
     }
 }

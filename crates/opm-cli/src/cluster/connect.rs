@@ -1,7 +1,7 @@
 //! From settings to a client of the cluster that is meant.
 
 use opm_cluster::{
-    ClusterClient, ConnectError, ConnectOptions, Environment, KubeClient, Settings as Patience,
+    ClientSettings, ClusterClient, ConnectError, ConnectOptions, Environment, KubeClient,
 };
 use opm_core::name::NamespaceName;
 
@@ -42,7 +42,7 @@ async fn reach_cluster(settings: &Settings) -> Result<Connection, CliError> {
         context: settings.context.clone(),
         impersonate: settings.as_user.clone(),
         environment: Environment::of_this_process(),
-        settings: Patience::default(),
+        settings: ClientSettings::default(),
     };
     let connected = opm_cluster::connect(options)
         .await

@@ -1,13 +1,12 @@
 //! Questions to the person at the terminal, if there is one.
 
-use std::future::Future;
 use std::io::{IsTerminal as _, stdin};
-use std::pin::Pin;
 
+use futures::future::BoxFuture;
 use opm_core::identity::Identity;
 use opm_engine::ports::{Answer, Prompt, Question};
 
-use super::repair::findings;
+use crate::answers::repair::findings;
 use crate::ui::Ui;
 
 /// Asks on the terminal. `--yes` answers what it may answer; without a terminal nothing can be
@@ -26,10 +25,7 @@ impl TerminalPrompt {
 }
 
 impl Prompt for TerminalPrompt {
-    fn ask<'a>(
-        &'a self,
-        question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
         Box::pin(async move {
             if self.yes && answered_by_yes(question) {
                 return Answer::Yes;

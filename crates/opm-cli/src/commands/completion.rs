@@ -21,5 +21,5 @@ pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "opm", &mut script);
     ui.text(&String::from_utf8_lossy(&script))?;
-    Ok(Exit::Done)
+    Ok(Exit::DONE)
 }

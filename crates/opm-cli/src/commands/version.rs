@@ -21,7 +21,7 @@ pub(crate) fn run(_args: &Args, features: &FeatureSet, ui: &Ui) -> Result<Exit, 
         Format::Json => ui.json(&document)?,
         Format::Yaml => ui.yaml(&document)?,
     }
-    Ok(Exit::Done)
+    Ok(Exit::DONE)
 }
 
 /// The names of the features that are on.

@@ -21,8 +21,9 @@ use crate::args::GlobalArgs;
 use crate::config;
 use crate::directories;
 use crate::env::Environment;
-use crate::error::{CliError, ErrorKind};
+use crate::error::CliError;
 use crate::ui::{Color, Format, Verbosity};
+use opm_engine::FailureKind;
 
 pub(crate) use for_tests::ForTests;
 pub(crate) use key::Key;
@@ -102,7 +103,7 @@ impl Settings {
             _ => format!("enable it with --{} {SANDBOX}", Key::FeatureEnable.flag()),
         };
         let message = format!("{asked} needs the feature `{SANDBOX}`, which is disabled{by}");
-        Err(CliError::new(ErrorKind::Refused, message).hint(hint))
+        Err(CliError::new(FailureKind::Refused, message).hint(hint))
     }
 
     /// Where a setting came from.

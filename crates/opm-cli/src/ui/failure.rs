@@ -5,7 +5,8 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use super::{HINT, printable};
-use crate::error::{CliError, ErrorObject};
+use crate::error::CliError;
+use opm_engine::FailedObject;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 
@@ -15,10 +16,10 @@ pub(super) fn for_people(error: &CliError) -> String {
         "{ERROR}error:{ERROR:#} {}",
         printable::lines(&error.message)
     );
-    for ErrorObject { identity, reason } in &error.objects {
-        let line = match reason {
-            Some(reason) => format!("{identity}: {reason}"),
-            None => identity.to_string(),
+    for FailedObject { identity, reason } in &error.objects {
+        let line = match reason.as_str() {
+            "" => identity.to_string(),
+            reason => format!("{identity}: {reason}"),
         };
         let _ = write!(text, "\n  {}", printable::line(&line));
     }
@@ -32,19 +33,26 @@ pub(super) fn for_people(error: &CliError) -> String {
 mod tests {
     use opm_core::identity::{GroupKind, Identity};
 
+    use opm_engine::{FailedObject, FailureKind};
+
     use super::for_people;
-    use crate::error::{CliError, ErrorKind};
+    use crate::error::CliError;
 
     #[test]
     fn names_objects_and_hints_and_lets_nobody_write_to_the_terminal() {
         let object = Identity::new(GroupKind::new("", "Service"), Some("games"), "web\x1b[2J");
-        let error = CliError::new(ErrorKind::Refused, "refused:\x1b]0;title\x07 twice")
-            .object(object, Some("it is\nanother's".to_owned()))
-            .object(
-                Identity::new(GroupKind::new("", "Namespace"), None, "x"),
-                None,
-            )
-            .hint("do this");
+        let mut error = CliError::new(FailureKind::Refused, "refused:\x1b]0;title\x07 twice");
+        error.objects = vec![
+            FailedObject {
+                identity: object,
+                reason: "it is\nanother's".to_owned(),
+            },
+            FailedObject {
+                identity: Identity::new(GroupKind::new("", "Namespace"), None, "x"),
+                reason: String::new(),
+            },
+        ];
+        let error = error.hint("do this");
         let text = anstream::adapter::strip_str(&for_people(&error)).to_string();
         let expected = "error: refused:\\u{1b}]0;title\\u{7} twice\n  \
             Service/web\\u{1b}[2J in namespace games: it is\\nanother's\n  \

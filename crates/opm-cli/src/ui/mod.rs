@@ -19,6 +19,7 @@ use opm_render::yaml;
 use serde::Serialize;
 
 use crate::error::{CliError, ErrorKind, Exit};
+use opm_engine::FailureKind;
 
 pub(crate) use choice::{Color, Format, Verbosity};
 pub(crate) use table::Table;
@@ -152,8 +153,10 @@ impl Ui {
     }
 
     /// Writes one event as a line of JSON.
-    pub(crate) fn event(&self, event: &serde_json::Value) {
-        self.say(Verbosity::Quiet, &event.to_string());
+    pub(crate) fn event(&self, event: &impl Serialize) {
+        if let Ok(line) = serde_json::to_value(event) {
+            self.say(Verbosity::Quiet, &line.to_string());
+        }
     }
 
     /// Shows a failure, to people on standard error and to scripts as the one document, and
@@ -203,7 +206,7 @@ fn print(mut stdout: impl Write, text: &str) -> Result<(), CliError> {
 
 fn unprintable(format: &str, error: &dyn std::fmt::Display) -> CliError {
     CliError::new(
-        ErrorKind::Failed,
+        FailureKind::Failed,
         format!("failed to print the answer as {format}: {error}"),
     )
 }

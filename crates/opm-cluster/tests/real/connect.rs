@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use opm_cluster::{ConnectError, ConnectOptions, Environment, connect};
-use opm_engine::ports::{ApiErrorKind, Cluster as _, SecretStore as _};
+use opm_engine::ports::{Cluster as _, ErrorKind, SecretStore as _};
 
 use crate::on_a_server;
 
@@ -28,7 +28,7 @@ async fn as_oneself_and_as_another() {
     let eve = connect(other.clone()).await.unwrap().client;
     assert_eq!(eve.user().await.as_deref(), Some("eve"));
     let error = eve.get(test.ns(), "x").await.unwrap_err();
-    assert_eq!(error.kind, ApiErrorKind::Forbidden);
+    assert_eq!(error.kind, ErrorKind::Forbidden);
     other.impersonate = Some("e\nve".to_owned());
     let error = connect(other).await.unwrap_err();
     assert!(matches!(error, ConnectError::Impersonate(_)));
@@ -95,7 +95,7 @@ async fn what_cannot_be_reached_is_said_soon_and_plainly() {
     assert_eq!(connected.namespace, None, "the context sets none");
     let begun = Instant::now();
     let error = connected.client.get("n", "x").await.unwrap_err();
-    assert_eq!(error.kind, ApiErrorKind::Unreachable);
+    assert_eq!(error.kind, ErrorKind::Unreachable);
     assert!(error.message.contains("Connection refused"), "{error}");
     assert!(begun.elapsed() < Duration::from_secs(4));
 

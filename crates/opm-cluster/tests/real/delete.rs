@@ -1,6 +1,6 @@
 //! Deletes: gone, accepted, was gone.
 
-use opm_engine::ports::{ApiErrorKind, Cluster as _, DeleteOutcome, Permit, Propagation};
+use opm_engine::ports::{Cluster as _, DeleteOutcome, ErrorKind, Gate, Propagation};
 use serde_json::json;
 
 use crate::{deletion, id, object, on_a_server, uid, version};
@@ -31,11 +31,7 @@ async fn a_dry_run_deletes_nothing() {
     let identity = test.map_id("x");
     let mut request = deletion(&identity, &uid);
     request.dry_run = true;
-    let outcome = test
-        .client
-        .delete(request, Permit::default())
-        .await
-        .unwrap();
+    let outcome = test.client.delete(request, &Gate::default()).await.unwrap();
     assert_eq!(outcome, DeleteOutcome::Gone);
     assert!(test.live_map("x").await.is_some());
 }
@@ -48,7 +44,7 @@ async fn a_version_that_moved_on_is_stale() {
         .await
         .unwrap();
     let (uid, old) = (uid(&sent.object), version(&sent.object));
-    let mode = opm_engine::ports::Precondition::Exists { uid: uid.clone() };
+    let mode = opm_engine::ports::Precondition::Update { uid: uid.clone() };
     test.apply(&test.map("x", json!({"a": "2"})), mode)
         .await
         .unwrap();
@@ -57,10 +53,10 @@ async fn a_version_that_moved_on_is_stale() {
     request.resource_version = Some(&old);
     let error = test
         .client
-        .delete(request, Permit::default())
+        .delete(request, &Gate::default())
         .await
         .unwrap_err();
-    assert_eq!(error.kind, ApiErrorKind::Stale, "{error:?}");
+    assert_eq!(error.kind, ErrorKind::Stale, "{error:?}");
     assert!(test.live_map("x").await.is_some());
 }
 
@@ -117,11 +113,7 @@ async fn an_orphaning_delete_leaves_dependents() {
     let identity = test.map_id("owner");
     let mut request = deletion(&identity, &owner);
     request.propagation = Propagation::Orphan;
-    let outcome = test
-        .client
-        .delete(request, Permit::default())
-        .await
-        .unwrap();
+    let outcome = test.client.delete(request, &Gate::default()).await.unwrap();
     assert_eq!(
         outcome,
         DeleteOutcome::Accepted,

@@ -11,7 +11,7 @@ use http_body_util::{BodyExt as _, Full};
 use kube::client::Body;
 use opm_cluster::{ClusterClient, RetryPolicy, Settings};
 use opm_engine::ports::{
-    ApiErrorKind, Cluster as _, DeleteOutcome, Detail, Observation, Permit, Precondition, Stopped,
+    Cluster as _, DeleteOutcome, Detail, ErrorKind, Found, Gate, Precondition, Stopped,
 };
 use serde_json::json;
 use tower::{BoxError, service_fn};
@@ -196,7 +196,7 @@ async fn a_lost_create_does_not_claim_what_somebody_else_made() {
             .unwrap()
     };
     let (mine, theirs) = futures::join!(mine, theirs);
-    assert_eq!(mine.unwrap_err().kind, ApiErrorKind::AlreadyExists);
+    assert_eq!(mine.unwrap_err().kind, ErrorKind::AlreadyExists);
     let live = test.live_map("x").await.unwrap();
     assert_eq!(live["data"], json!({"b": "2"}), "untouched");
     assert_eq!(live["metadata"]["uid"], uid(&theirs.object).as_str());
@@ -214,7 +214,7 @@ async fn a_delete_whose_answer_was_lost_is_gone() {
     let identity = test.map_id("x");
     let outcome = script
         .client
-        .delete(deletion(&identity, &uid), Permit::default())
+        .delete(deletion(&identity, &uid), &Gate::default())
         .await;
     assert_eq!(outcome.unwrap(), DeleteOutcome::Gone);
     assert_eq!(script.sent(), 2);
@@ -249,7 +249,7 @@ async fn what_will_not_pass_is_not_repeated() {
     let script = Script::new(test.namespace.client(), Method::PATCH, faults);
     let map = test.map("x", json!({"a": "1"}));
     let error = apply(&script.client, &map, Precondition::Absent, false).await;
-    assert_eq!(error.unwrap_err().kind, ApiErrorKind::Rejected);
+    assert_eq!(error.unwrap_err().kind, ErrorKind::Rejected);
     assert_eq!(script.sent(), 1);
 }
 
@@ -274,7 +274,7 @@ async fn the_budget_ends_and_the_last_cause_is_told() {
     let error = error.unwrap_err();
     assert_eq!(
         (error.kind, error.message.as_str()),
-        (ApiErrorKind::Unreachable, "no leader")
+        (ErrorKind::Unreachable, "no leader")
     );
     assert!(begun.elapsed() < Duration::from_secs(2));
     assert!(script.sent() > 5);
@@ -295,7 +295,7 @@ async fn an_interrupt_ends_the_waiting() {
     };
     let (outcome, ()) = futures::join!(delete, interrupt);
     let error = outcome.unwrap_err();
-    assert_eq!(error.kind, ApiErrorKind::Stopped(Stopped::Interrupted));
+    assert_eq!(error.kind, ErrorKind::Stopped(Stopped::Interrupted));
     assert!(begun.elapsed() < Duration::from_secs(2));
     assert_eq!(script.sent(), 1, "nothing was sent after the interrupt");
     assert!(test.live_map("x").await.is_some());
@@ -322,8 +322,6 @@ async fn an_attempt_that_hangs_is_given_up() {
     let found = client
         .look(std::slice::from_ref(&id), Detail::Metadata)
         .await;
-    assert!(
-        matches!(&found[&id], Observation::Failed(error) if error.kind == ApiErrorKind::Unreachable)
-    );
+    assert!(matches!(&found[&id], Found::Failed(error) if error.kind == ErrorKind::Unreachable));
     assert!(begun.elapsed() < Duration::from_secs(3));
 }

@@ -24,7 +24,7 @@ use std::time::Duration;
 use opm_cluster::{ClusterClient, RetryPolicy, Settings};
 use opm_core::identity::{GroupKind, Identity};
 use opm_engine::ports::{
-    ApiError, ApplyObject, ApplyResponse, Cluster as _, DeleteObject, Permit, Precondition,
+    ApiError, ApplyObject, ApplyResponse, Cluster as _, DeleteObject, Gate, Precondition,
     Propagation,
 };
 use opm_testkit::{ControlPlane, TestNamespace};
@@ -97,11 +97,7 @@ impl Setup {
         self.apply(object, Precondition::Absent).await
     }
 
-    async fn apply(
-        &self,
-        object: &Object,
-        precondition: Precondition,
-    ) -> Result<ApplyResponse, ApiError> {
+    async fn apply(&self, object: &Object, mode: Precondition) -> Result<ApplyResponse, ApiError> {
         apply(&self.client, object, mode, true).await
     }
 
@@ -128,7 +124,7 @@ impl Setup {
 async fn apply(
     client: &ClusterClient,
     object: &Object,
-    precondition: Precondition,
+    mode: Precondition,
     force: bool,
 ) -> Result<ApplyResponse, ApiError> {
     let identity = identity_of(object);
@@ -142,7 +138,7 @@ async fn apply(
         force,
         dry_run: false,
     };
-    client.apply(request, Permit::default()).await
+    client.apply(request, &Gate::default()).await
 }
 
 fn identity_of(object: &Object) -> Identity {

@@ -3,7 +3,7 @@
 use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
-use opm_engine::ports::{ApiError, ApiErrorKind, Cluster as _, Permit, Precondition};
+use opm_engine::ports::{ApiError, Cluster as _, ErrorKind, Gate, Precondition};
 use opm_testkit::{Leftover, Rights};
 use serde_json::{Value, json};
 
@@ -28,39 +28,31 @@ async fn refusals_are_told_apart() {
     let big = "x".repeat(1_100_000);
     let huge = "x".repeat(4_000_000);
     for (value, kind, status) in [
-        (map(elsewhere), ApiErrorKind::NamespaceMissing, 404),
-        (
-            map(json!({"data": {"k": big}})),
-            ApiErrorKind::TooLarge,
-            422,
-        ),
-        (
-            map(json!({"data": {"k": huge}})),
-            ApiErrorKind::TooLarge,
-            413,
-        ),
+        (map(elsewhere), ErrorKind::NamespaceMissing, 404),
+        (map(json!({"data": {"k": big}})), ErrorKind::TooLarge, 422),
+        (map(json!({"data": {"k": huge}})), ErrorKind::TooLarge, 413),
         (
             map(json!({"data": {"bad key": "v"}})),
-            ApiErrorKind::Invalid,
+            ErrorKind::Invalid,
             422,
         ),
-        (map(json!({"data": {"k": 7}})), ApiErrorKind::Rejected, 500),
-        (map(json!({"nonsense": {}})), ApiErrorKind::Rejected, 500),
+        (map(json!({"data": {"k": 7}})), ErrorKind::Rejected, 500),
+        (map(json!({"nonsense": {}})), ErrorKind::Rejected, 500),
         (
             map(json!({"apiVersion": "v9"})),
-            ApiErrorKind::KindNotServed,
+            ErrorKind::KindNotServed,
             404,
         ),
         (
             map(json!({"metadata": {"name": "x", "namespace": test.ns(), "managedFields": [{}]}})),
-            ApiErrorKind::Rejected,
+            ErrorKind::Rejected,
             400,
         ),
         (
             map(
                 json!({"metadata": {"name": "x", "namespace": test.ns(), "labels": {"l": "x".repeat(64)}}}),
             ),
-            ApiErrorKind::Invalid,
+            ErrorKind::Invalid,
             422,
         ),
     ] {
@@ -86,11 +78,11 @@ async fn an_immutable_field_is_named() {
                     "spec": {"containers": [{"name": "c", "image": "none"}]}}}}))
     };
     let sent = test.create(&deployment("a")).await.unwrap();
-    let mode = Precondition::Exists {
+    let mode = Precondition::Update {
         uid: uid(&sent.object),
     };
     let error = test.apply(&deployment("b"), mode).await.unwrap_err();
-    assert_eq!(error.kind, ApiErrorKind::Invalid);
+    assert_eq!(error.kind, ErrorKind::Invalid);
     let cause = error
         .causes
         .iter()
@@ -113,16 +105,16 @@ async fn a_terminating_namespace_takes_nothing_new() {
     let identity = id("", "Namespace", None, &name);
     let uid = uid(&sent.object);
     test.client
-        .delete(deletion(&identity, &uid), Permit::default())
+        .delete(deletion(&identity, &uid), &Gate::default())
         .await
         .unwrap();
     let new = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "new", "namespace": name}});
     let error = refusal(&test, new).await;
-    assert_eq!(error.kind, ApiErrorKind::NamespaceTerminating, "{error:?}");
+    assert_eq!(error.kind, ErrorKind::NamespaceTerminating, "{error:?}");
     let again = test
         .client
-        .delete(deletion(&identity, &uid), Permit::default())
+        .delete(deletion(&identity, &uid), &Gate::default())
         .await;
     assert_eq!(again.unwrap(), opm_engine::ports::DeleteOutcome::Accepted);
     let path = format!("/api/v1/namespaces/{name}/configmaps/held");
@@ -145,8 +137,7 @@ async fn quota_is_a_denial_and_rights_are_not() {
     for _ in 0..100 {
         match test.create(&map).await {
             Err(error)
-                if error.kind == ApiErrorKind::Denied
-                    && error.message.contains("exceeded quota") =>
+                if error.kind == ErrorKind::Denied && error.message.contains("exceeded quota") =>
             {
                 last = Some(error);
                 break;
@@ -154,7 +145,7 @@ async fn quota_is_a_denial_and_rights_are_not() {
             Ok(sent) => {
                 let uid = uid(&sent.object);
                 test.client
-                    .delete(deletion(&test.map_id("x"), &uid), Permit::default())
+                    .delete(deletion(&test.map_id("x"), &uid), &Gate::default())
                     .await
                     .unwrap();
             }
@@ -175,7 +166,7 @@ async fn quota_is_a_denial_and_rights_are_not() {
         .unwrap_err();
     assert_eq!(
         (error.kind, error.status),
-        (ApiErrorKind::Forbidden, Some(403))
+        (ErrorKind::Forbidden, Some(403))
     );
     assert!(error.message.contains("cannot patch resource"), "{error}");
 }
@@ -222,11 +213,11 @@ async fn no_refusal_quotes_a_secret() {
         )
     };
     let sent = test.create(&fixed("before-canary")).await.unwrap();
-    let mode = Precondition::Exists {
+    let mode = Precondition::Update {
         uid: uid(&sent.object),
     };
     let error = test.apply(&fixed(CANARY), mode).await.unwrap_err();
-    assert_eq!(error.kind, ApiErrorKind::Invalid);
+    assert_eq!(error.kind, ErrorKind::Invalid);
     assert!(error.message.contains("field is immutable"), "{error}");
     assert_eq!(error.causes[0].field, "data");
     assert!(!format!("{error:?}").contains("canary"));
@@ -267,14 +258,14 @@ async fn a_policy_that_quotes_is_not_repeated() {
     let mut denied = None;
     for _ in 0..150 {
         match test.create(&map).await {
-            Err(error) if error.kind == ApiErrorKind::Denied => {
+            Err(error) if error.kind == ErrorKind::Denied => {
                 denied = Some(error);
                 break;
             }
             Ok(sent) => {
                 let uid = uid(&sent.object);
                 test.client
-                    .delete(deletion(&test.map_id("x"), &uid), Permit::default())
+                    .delete(deletion(&test.map_id("x"), &uid), &Gate::default())
                     .await
                     .unwrap();
             }
@@ -289,7 +280,7 @@ async fn a_policy_that_quotes_is_not_repeated() {
     );
     let secret = secret(&test, json!({"stringData": {"bad": CANARY}}));
     let error = test.create(&secret).await.unwrap_err();
-    assert_eq!(error.kind, ApiErrorKind::Denied, "{error:?}");
+    assert_eq!(error.kind, ErrorKind::Denied, "{error:?}");
     assert!(error.message.contains(&name), "{error}");
     assert!(!format!("{error:?}").contains("c4n4ry"), "{error:?}");
     // The same value in another kind, once it is known to be a Secret's.

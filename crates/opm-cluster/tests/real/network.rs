@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use opm_cluster::{ClusterClient, ConnectOptions, Connection, RetryPolicy, Settings, connect};
 use opm_engine::ports::{
-    ApiErrorKind, Cluster as _, DeleteOutcome, Detail, Observation, Permit, Precondition,
-    SecretStore as _, WatchEvent,
+    Cluster as _, DeleteOutcome, Detail, ErrorKind, Found, Gate, Precondition, SecretStore as _,
+    WatchEvent,
 };
 use opm_testkit::relay::{Fault, Moment, Relay, TcpRelay, When};
 use serde_json::json;
@@ -63,7 +63,7 @@ async fn resets_on_either_side_of_the_servers_work() {
 
         relay.on(When::verb("PATCH"), Fault::Reset(moment));
         let map = test.map(&name, json!({"a": "2"}));
-        let mode = Precondition::Exists { uid: uid.clone() };
+        let mode = Precondition::Update { uid: uid.clone() };
         let sent = apply(&client, &map, mode, true).await.unwrap();
         assert_eq!(sent.object["data"], json!({"a": "2"}));
 
@@ -71,7 +71,7 @@ async fn resets_on_either_side_of_the_servers_work() {
         let looks = client
             .look(std::slice::from_ref(&identity), Detail::Whole)
             .await;
-        assert!(matches!(looks[&identity], Observation::Present(_)));
+        assert!(matches!(looks[&identity], Found::Present(_)));
 
         relay.on(When::verb("DELETE"), Fault::Reset(moment));
         let outcome = client.delete(deletion(&identity, &uid), &gate).await;
@@ -104,7 +104,7 @@ async fn a_request_that_lands_late_does_no_harm() {
     );
     let identity = test.map_id("x");
     let outcome = client
-        .delete(deletion(&identity, &created), Permit::default())
+        .delete(deletion(&identity, &created), &Gate::default())
         .await;
     assert!(matches!(
         outcome.unwrap(),
@@ -152,7 +152,7 @@ async fn a_watch_survives_cut_connections() {
             tokio::time::sleep(Duration::from_millis(500)).await;
             relay.cut();
             let map = test.map("x", json!({"a": n.to_string()}));
-            let mode = Precondition::Exists {
+            let mode = Precondition::Update {
                 uid: created.clone(),
             };
             test.apply(&map, mode).await.unwrap();
@@ -277,7 +277,7 @@ async fn a_request_says_which_program_sends_it() {
     std::fs::write(&path, config.to_string()).unwrap();
     let client = client_of(&path).await;
     let error = client.get("n", "x").await.unwrap_err();
-    assert_eq!(error.kind, ApiErrorKind::Forbidden);
+    assert_eq!(error.kind, ErrorKind::Forbidden);
     let head = server.await.unwrap();
     assert!(
         head.starts_with("get /api/v1/namespaces/n/secrets/x http/1.1"),

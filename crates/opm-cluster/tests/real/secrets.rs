@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::Method;
 use opm_engine::ports::{
-    ApiErrorKind, Permit, RemoveOutcome, SecretContent, SecretStore, StoredSecret, WriteOutcome,
+    ErrorKind, Gate, RemoveOutcome, SecretContent, SecretStore, StoredSecret, WriteOutcome,
 };
 use opm_testkit::Rights;
 use serde_json::json;
@@ -70,7 +70,7 @@ async fn created_once_and_read_back() {
         ..record(&test, "r", &[])
     };
     let error = test.client.create(&missing, &gate).await.unwrap_err();
-    assert_eq!(error.kind, ApiErrorKind::NamespaceMissing);
+    assert_eq!(error.kind, ErrorKind::NamespaceMissing);
 }
 
 #[tokio::test]
@@ -290,7 +290,7 @@ async fn listed_by_labels() {
         content.labels.insert("n".to_owned(), n.to_string());
         written(
             test.client
-                .create(&content, Permit::default())
+                .create(&content, &Gate::default())
                 .await
                 .unwrap(),
         );
@@ -352,7 +352,7 @@ async fn rights_can_be_narrowed_to_a_name() {
             .await
             .unwrap_err(),
     ] {
-        assert_eq!(error.kind, ApiErrorKind::Forbidden, "{error:?}");
+        assert_eq!(error.kind, ErrorKind::Forbidden, "{error:?}");
     }
 }
 

@@ -10,6 +10,7 @@ use crate::config::{Language, template};
 use crate::error::{CliError, ErrorKind, Exit};
 use crate::settings::Settings;
 use crate::ui::{Format, Ui};
+use opm_engine::FailureKind;
 
 /// Write a configuration file that has every key, explained and commented out
 ///
@@ -38,7 +39,7 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
         Format::Json => ui.json(&document)?,
         Format::Yaml => ui.yaml(&document)?,
     }
-    Ok(Exit::Done)
+    Ok(Exit::DONE)
 }
 
 /// Which file to write, and in which language.
@@ -88,7 +89,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 fn unwritten(path: &Path, error: &io::Error) -> CliError {
     if error.kind() == io::ErrorKind::AlreadyExists {
         let message = format!("{} exists already and was left as it is", path.display());
-        return CliError::new(ErrorKind::Refused, message)
+        return CliError::new(FailureKind::Refused, message)
             .hint("edit it, or remove it first to start over");
     }
     CliError::new(

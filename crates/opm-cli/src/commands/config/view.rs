@@ -64,7 +64,7 @@ pub(super) fn run(_args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cl
         }
         table
     })?;
-    Ok(Exit::Done)
+    Ok(Exit::DONE)
 }
 
 fn row(settings: &Settings, key: Key) -> Row {

@@ -11,5 +11,5 @@ pub(crate) struct Args {}
 
 pub(super) fn run(_args: &Args, features: &FeatureSet, ui: &Ui) -> Result<Exit, CliError> {
     ui.text(&markdown::page(features))?;
-    Ok(Exit::Done)
+    Ok(Exit::DONE)
 }

@@ -44,7 +44,7 @@ pub(super) fn run(_args: &Args, features: &FeatureSet, ui: &Ui) -> Result<Exit, 
         Format::Wide => wide(&document.features),
         _ => narrow(&document.features),
     })?;
-    Ok(Exit::Done)
+    Ok(Exit::DONE)
 }
 
 fn row<'a>(feature: &'a Feature, features: &FeatureSet) -> Row<'a> {

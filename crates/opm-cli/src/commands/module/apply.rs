@@ -5,9 +5,11 @@ use opm_render::Loaded;
 
 use super::deploy_args::DeployArgs;
 use super::rendering::{RenderArgs, Rendering};
-use crate::cluster::{self, Session};
+use crate::answers;
+use crate::cluster::Session;
 use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
+use crate::runtime;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -43,11 +45,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
     let interrupt = Interrupt::listen(*ui);
-    let loaded = Rendering::prepare(&args.render, settings, ui, &interrupt)?.load()?;
-    let request = request(args, loaded)?;
-    cluster::run(async {
+    let rendering = Rendering::prepare(&args.render, settings, ui, &interrupt)?;
+    runtime::run(async {
+        let request = request(args, rendering.load().await?)?;
         let session = Session::open(settings, ui, &interrupt, args.deploy.yes).await?;
-        session.finish(session.engine.apply(&request, session.frontend()).await)
+        let applied = session.engine.apply(&request, &session.caller()).await;
+        answers::report::answer(applied, &session)
     })
 }
 
@@ -56,12 +59,10 @@ fn request(args: &Args, loaded: Loaded) -> Result<ApplyRequest, CliError> {
     options.wait |= args.atomic;
     Ok(ApplyRequest {
         selection: args.render.selected()?,
-        rendered: loaded.rendered,
-        name: loaded.name,
-        namespace: loaded.namespace,
         create_namespace: args.create_namespace,
         atomic: args.atomic,
         record: !args.no_record,
         options,
+        ..ApplyRequest::new(loaded.rendered, loaded.name, loaded.namespace)
     })
 }

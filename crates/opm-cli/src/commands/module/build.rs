@@ -4,13 +4,15 @@ use std::path::PathBuf;
 
 use opm_core::candidate::Candidate;
 use opm_core::feature::FeatureSet;
+use opm_engine::FailureKind;
 use opm_render::yaml;
 use serde_json::{Value, json};
 
 use super::out_dir;
 use super::rendering::{self, RenderArgs, Rendering};
-use crate::error::{CliError, ErrorKind, Exit};
+use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
+use crate::runtime;
 use crate::settings::Settings;
 use crate::ui::{Format, Table, Ui};
 
@@ -32,7 +34,8 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let loaded = Rendering::prepare(&args.render, settings, ui, &Interrupt::listen(*ui))?.load()?;
+    let rendering = Rendering::prepare(&args.render, settings, ui, &Interrupt::listen(*ui))?;
+    let loaded = runtime::run(rendering.load())?;
     let candidate = rendering::candidate(loaded, &rendering::selection(&args.render))?;
     for warning in &candidate.warnings {
         ui.warn(&warning.to_string());
@@ -47,7 +50,7 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
         Format::Yaml => ui.text(&stream(&candidate)?)?,
         Format::Table | Format::Wide => ui.text(&table(&candidate).to_string())?,
     }
-    Ok(Exit::Done)
+    Ok(Exit::DONE)
 }
 
 /// The objects as a stream of YAML documents.
@@ -57,7 +60,7 @@ fn stream(candidate: &Candidate) -> Result<String, CliError> {
         .iter()
         .map(|object| object.manifest.clone().into_value());
     let objects: Vec<Value> = objects.collect();
-    yaml::write(&objects).map_err(|error| CliError::new(ErrorKind::Failed, error.to_string()))
+    yaml::write(&objects).map_err(|error| CliError::new(FailureKind::Failed, error.to_string()))
 }
 
 fn table(candidate: &Candidate) -> Table {

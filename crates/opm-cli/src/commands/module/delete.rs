@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use opm_core::name::ComponentName;
-use opm_core::record::history::DEFAULT_MAX_HISTORY;
 use opm_engine::request::DeleteRequest;
 
 use super::guard_args::GuardArgs;
-use super::plan_args::CONCURRENCY;
 use super::release_arg::ReleaseArg;
-use crate::cluster::{self, Session};
+use crate::answers;
+use crate::cluster::Session;
 use crate::duration;
 use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
+use crate::runtime;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -63,12 +63,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let release = args.release.resolve(settings)?;
-    cluster::run(async {
-        let session = Session::open(settings, ui, &Interrupt::listen(*ui), args.yes).await?;
+    let interrupt = Interrupt::listen(*ui);
+    runtime::run(async {
+        let release = args.release.resolve(settings, ui, &interrupt).await?;
+        let session = Session::open(settings, ui, &interrupt, args.yes).await?;
         let request = DeleteRequest {
-            release,
-            namespace: session.namespace_or_default()?,
             component: args.component.clone(),
             dry_run: args.dry_run,
             guards: args.guards.flags(),
@@ -76,10 +75,10 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             timeout: args.timeout,
             lock_timeout: args.lock_timeout,
             ignore_not_found: args.ignore_not_found,
-            max_history: DEFAULT_MAX_HISTORY,
-            concurrency: CONCURRENCY,
             message: args.message.clone(),
+            ..DeleteRequest::new(release, session.namespace_or_default()?)
         };
-        session.finish(session.engine.delete(&request, session.frontend()).await)
+        let ended = session.engine.delete(&request, &session.caller()).await;
+        answers::report::answer(ended, &session)
     })
 }

@@ -4,9 +4,11 @@ use opm_engine::request::ApplyRequest;
 
 use super::plan_args::PlanArgs;
 use super::rendering::{RenderArgs, Rendering};
-use crate::cluster::{self, Session};
+use crate::answers;
+use crate::cluster::Session;
 use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
+use crate::runtime;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -34,20 +36,17 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
     let interrupt = Interrupt::listen(*ui);
-    let loaded = Rendering::prepare(&args.render, settings, ui, &interrupt)?.load()?;
-    let request = ApplyRequest {
-        selection: args.render.selected()?,
-        rendered: loaded.rendered,
-        name: loaded.name,
-        namespace: loaded.namespace,
-        create_namespace: args.create_namespace,
-        atomic: false,
-        record: true,
-        options: args.plan.options(),
-    };
-    cluster::run(async {
+    let rendering = Rendering::prepare(&args.render, settings, ui, &interrupt)?;
+    runtime::run(async {
+        let loaded = rendering.load().await?;
+        let request = ApplyRequest {
+            selection: args.render.selected()?,
+            create_namespace: args.create_namespace,
+            options: args.plan.options(),
+            ..ApplyRequest::new(loaded.rendered, loaded.name, loaded.namespace)
+        };
         let session = Session::open(settings, ui, &interrupt, false).await?;
-        let report = session.engine.diff(&request, session.frontend()).await;
-        session.show_difference(report, args.exit_code)
+        let report = session.engine.diff(&request, &session.caller()).await;
+        answers::diff::answer(report, args.exit_code, &session)
     })
 }

@@ -6,10 +6,12 @@ use opm_core::identity::ObjectSelector;
 use opm_engine::request::ForgetRequest;
 
 use super::release_arg::ReleaseArg;
-use crate::cluster::{self, Session};
+use crate::answers;
+use crate::cluster::Session;
 use crate::duration;
 use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
+use crate::runtime;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -32,15 +34,17 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let release = args.release.resolve(settings)?;
-    cluster::run(async {
-        let session = Session::open(settings, ui, &Interrupt::listen(*ui), false).await?;
+    let interrupt = Interrupt::listen(*ui);
+    runtime::run(async {
+        let release = args.release.resolve(settings, ui, &interrupt).await?;
+        let session = Session::open(settings, ui, &interrupt, false).await?;
         let request = ForgetRequest {
             release,
             namespace: session.namespace_or_default()?,
             objects: args.objects.clone(),
             lock_timeout: args.lock_timeout,
         };
-        session.finish(session.engine.forget(&request, session.frontend()).await)
+        let ended = session.engine.forget(&request, &session.caller()).await;
+        answers::report::answer(ended, &session)
     })
 }

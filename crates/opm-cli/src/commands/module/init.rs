@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::error::{CliError, ErrorKind, Exit};
 use crate::ui::{Format, Ui};
+use opm_engine::FailureKind;
 
 /// Write a new module that applies as it is
 ///
@@ -52,13 +53,13 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, CliError> {
         Format::Json => ui.json(&document)?,
         Format::Yaml => ui.yaml(&document)?,
     }
-    Ok(Exit::Done)
+    Ok(Exit::DONE)
 }
 
 fn failure(error: &InitError) -> CliError {
     let message = error.to_string();
     match error {
-        InitError::Exists { .. } => CliError::new(ErrorKind::Refused, message)
+        InitError::Exists { .. } => CliError::new(FailureKind::Refused, message)
             .hint("choose another directory, or remove them first to start over"),
         InitError::Name(_) => CliError::new(ErrorKind::Invalid, message)
             .hint("a module is named after its directory: choose another one"),

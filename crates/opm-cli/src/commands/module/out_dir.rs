@@ -13,6 +13,7 @@ use opm_core::identity::Identity;
 use opm_render::yaml;
 
 use crate::error::{CliError, ErrorKind};
+use opm_engine::FailureKind;
 
 /// The list of files that a build wrote.
 const LIST: &str = ".opm-build";
@@ -130,7 +131,7 @@ fn refuse_foreign(
         foreign.join(", "),
         if foreign.len() == 1 { "it" } else { "them" }
     );
-    Err(CliError::new(ErrorKind::Refused, message).hint("choose another directory"))
+    Err(CliError::new(FailureKind::Refused, message).hint("choose another directory"))
 }
 
 fn failed(path: &Path, error: &io::Error) -> CliError {
@@ -145,7 +146,7 @@ fn failed(path: &Path, error: &io::Error) -> CliError {
     reason = "the shape that map_err takes"
 )]
 fn unwritable(error: yaml::YamlError) -> CliError {
-    CliError::new(ErrorKind::Failed, error.to_string())
+    CliError::new(FailureKind::Failed, error.to_string())
 }
 
 #[cfg(test)]

@@ -1,11 +1,8 @@
 //! The flags that change what an apply would do: the same for `apply`, for `rollback`, and for
 //! `diff`, which shows it beforehand.
 
-use std::time::Duration;
-
 use opm_core::identity::ObjectSelector;
-use opm_core::record::history::DEFAULT_MAX_HISTORY;
-use opm_engine::request::{Adopt, ApplyOptions};
+use opm_engine::request::{Adopt, ApplyOptions, DEFAULT_CONCURRENCY};
 
 use super::guard_args::GuardArgs;
 
@@ -47,12 +44,9 @@ pub(crate) struct PlanArgs {
     wait_for_deletion: bool,
 
     /// How many requests to send at a time
-    #[arg(long, value_name = "N", default_value_t = CONCURRENCY, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_CONCURRENCY, value_parser = at_least_one)]
     concurrency: usize,
 }
-
-/// How many requests are sent at a time unless somebody says otherwise.
-pub(crate) const CONCURRENCY: usize = 24;
 
 /// A count that makes sense only from one up.
 pub(crate) fn at_least_one(given: &str) -> Result<usize, String> {
@@ -67,22 +61,16 @@ impl PlanArgs {
     /// What these flags ask for; everything else as it is when nobody asks.
     pub(crate) fn options(&self) -> ApplyOptions {
         ApplyOptions {
-            dry_run: false,
             no_prune: self.no_prune,
-            max_history: DEFAULT_MAX_HISTORY,
             adopt: self.adopted(),
             take_ownership: self.take_ownership,
             recreate: self.recreate || self.force,
             allow_empty: self.allow_empty || self.force,
             force_conflicts: self.force_conflicts,
             guards: self.guards.flags(),
-            wait: false,
-            prune_after_ready: false,
-            timeout: Duration::ZERO,
             wait_for_deletion: self.wait_for_deletion,
-            lock_timeout: Duration::ZERO,
             concurrency: self.concurrency,
-            message: None,
+            ..ApplyOptions::default()
         }
     }
 

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use opm_core::identity::ObjectSelector;
-use opm_engine::request::{ObjectSelection, PruneRequest};
+use opm_engine::request::{DEFAULT_CONCURRENCY, ObjectSelection, PruneRequest};
 
-use super::plan_args::CONCURRENCY;
 use super::release_arg::ReleaseArg;
-use crate::cluster::{self, Session};
+use crate::answers;
+use crate::cluster::Session;
 use crate::duration;
 use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
+use crate::runtime;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -49,9 +50,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let release = args.release.resolve(settings)?;
-    cluster::run(async {
-        let session = Session::open(settings, ui, &Interrupt::listen(*ui), args.yes).await?;
+    let interrupt = Interrupt::listen(*ui);
+    runtime::run(async {
+        let release = args.release.resolve(settings, ui, &interrupt).await?;
+        let session = Session::open(settings, ui, &interrupt, args.yes).await?;
         let request = PruneRequest {
             release,
             namespace: session.namespace_or_default()?,
@@ -62,8 +64,9 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             },
             dry_run: args.dry_run,
             lock_timeout: args.lock_timeout,
-            concurrency: CONCURRENCY,
+            concurrency: DEFAULT_CONCURRENCY,
         };
-        session.finish(session.engine.prune(&request, session.frontend()).await)
+        let ended = session.engine.prune(&request, &session.caller()).await;
+        answers::report::answer(ended, &session)
     })
 }

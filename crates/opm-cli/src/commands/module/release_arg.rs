@@ -6,11 +6,13 @@ use std::str::FromStr;
 use opm_core::ids::ReleaseId;
 use opm_core::name::ReleaseName;
 use opm_engine::request::ReleaseRef;
-use opm_render::{Inputs, ModuleRef, NoObserver, load};
+use opm_render::ModuleRef;
 
 use super::rendering;
 use crate::error::CliError;
+use crate::interrupt::Interrupt;
 use crate::settings::Settings;
+use crate::ui::Ui;
 
 /// What was typed for `RELEASE`.
 #[derive(Debug, Clone)]
@@ -45,27 +47,31 @@ impl ReleaseArg {
         }
     }
 
-    /// The release that is meant. A directory is read for the module's path, its name
-    /// and the namespace that it would like.
-    pub(crate) fn resolve(&self, settings: &Settings) -> Result<ReleaseRef, CliError> {
-        match self {
-            Self::Name(name) => Ok(ReleaseRef::Name(name.clone())),
-            Self::Id(id) => Ok(ReleaseRef::Id(*id)),
-            Self::Directory(path) => {
-                let module = ModuleRef::Directory(path.into());
-                let inputs = Inputs {
-                    namespace: rendering::namespace(settings)?,
-                    ..Inputs::default()
-                };
-                let loaded = load(&module, &inputs, &settings.cue, &NoObserver)
-                    .map_err(|error| rendering::failure(&error))?;
-                Ok(ReleaseRef::Module {
-                    path: loaded.rendered.module.path,
-                    name: loaded.name,
-                    namespace: loaded.namespace,
-                })
-            }
-        }
+    /// The release that is meant. Of a module's directory only what it says about itself is
+    /// read, so that a module that does not render can still be named.
+    pub(crate) async fn resolve(
+        &self,
+        settings: &Settings,
+        ui: &Ui,
+        interrupt: &Interrupt,
+    ) -> Result<ReleaseRef, CliError> {
+        let path = match self {
+            Self::Name(name) => return Ok(ReleaseRef::Name(name.clone())),
+            Self::Id(id) => return Ok(ReleaseRef::Id(*id)),
+            Self::Directory(path) => path,
+        };
+        let namespace = rendering::namespace(settings)?;
+        let renderer = rendering::renderer(settings, ui);
+        let directory = ModuleRef::Directory(path.into());
+        let module = renderer.describe(&directory, &interrupt.token()).await;
+        let module = module.map_err(|error| rendering::failure(&error))?;
+        let (name, namespace) = opm_render::release(&module, None, namespace.as_ref())
+            .map_err(|error| rendering::failure(&error))?;
+        Ok(ReleaseRef::Module {
+            path: module.path,
+            name,
+            namespace,
+        })
     }
 }
 

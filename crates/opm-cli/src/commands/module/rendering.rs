@@ -1,12 +1,15 @@
 //! What every command that renders takes, and how it renders.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use opm_core::candidate::{Candidate, CandidateError, Selection};
 use opm_core::name::{ComponentName, NameError, NamespaceName, ReleaseName};
 use opm_core::scope::Scopes;
-use opm_render::{CommandError, CueError, CueSettings, Inputs, Loaded, ModuleRef, RenderError};
+use opm_engine::FailureKind;
+use opm_render::{CueError, Inputs, Lint, Loaded, ModuleRef, ModuleRenderer, RenderError};
 use opm_render::{RenderObserver, ValueFlags, Values};
+use tokio_util::sync::CancellationToken;
 
 use crate::error::{CliError, ErrorKind};
 use crate::interrupt::Interrupt;
@@ -58,19 +61,19 @@ impl RenderArgs {
     }
 }
 
-/// A module, ready to be rendered (again).
-pub(crate) struct Rendering<'a> {
+/// A module, ready to be rendered.
+pub(crate) struct Rendering {
     pub(crate) module: ModuleRef,
     pub(crate) inputs: Inputs,
-    pub(crate) cue: &'a CueSettings,
-    pub(crate) watch: Progress,
+    pub(crate) renderer: ModuleRenderer,
+    cancel: CancellationToken,
 }
 
-impl<'a> Rendering<'a> {
+impl Rendering {
     /// Reads what the arguments name.
     pub(crate) fn prepare(
         args: &RenderArgs,
-        settings: &'a Settings,
+        settings: &Settings,
         ui: &Ui,
         interrupt: &Interrupt,
     ) -> Result<Self, CliError> {
@@ -88,19 +91,29 @@ impl<'a> Rendering<'a> {
         Ok(Self {
             module: ModuleRef::parse(&args.module),
             inputs,
-            cue: &settings.cue,
-            watch: Progress {
-                ui: *ui,
-                interrupt: interrupt.clone(),
-            },
+            renderer: renderer(settings, ui),
+            cancel: interrupt.token(),
         })
     }
 
     /// Renders the module.
-    pub(crate) fn load(&self) -> Result<Loaded, CliError> {
-        let loaded = opm_render::load(&self.module, &self.inputs, self.cue, &self.watch);
+    pub(crate) async fn load(&self) -> Result<Loaded, CliError> {
+        let inputs = self.inputs.clone();
+        let loaded = self.renderer.load(&self.module, inputs, &self.cancel).await;
         loaded.map_err(|error| failure(&error))
     }
+
+    /// Looks for what is likely to hurt in what was rendered.
+    pub(crate) async fn lint(&self, loaded: &Loaded) -> Result<Vec<Lint>, CliError> {
+        let (module, inputs) = (&self.module, self.inputs.clone());
+        let lints = self.renderer.lint(module, inputs, loaded, &self.cancel);
+        lints.await.map_err(|error| failure(&error))
+    }
+}
+
+/// A renderer that tells the user when another program takes its time.
+pub(crate) fn renderer(settings: &Settings, ui: &Ui) -> ModuleRenderer {
+    ModuleRenderer::new(settings.cue.clone()).observed(Arc::new(SlowProgram { ui: *ui }))
 }
 
 /// The optional components that were asked for.
@@ -160,12 +173,9 @@ pub(super) fn namespace(settings: &Settings) -> Result<Option<NamespaceName>, Cl
 /// An error of rendering, as a failure of the command.
 pub(crate) fn failure(error: &RenderError) -> CliError {
     let kind = match error {
-        RenderError::Thread { .. } => ErrorKind::Failed,
-        RenderError::Cue(cue) => match cue.as_ref() {
-            CueError::Command(CommandError::Interrupted(_)) => ErrorKind::Interrupted,
-            CueError::Workspace(_) => ErrorKind::Io,
-            _ => ErrorKind::Invalid,
-        },
+        _ if error.is_interrupted() => FailureKind::Interrupted.into(),
+        RenderError::Thread { .. } => FailureKind::Failed.into(),
+        RenderError::Cue(cue) if matches!(cue.as_ref(), CueError::Workspace(_)) => ErrorKind::Io,
         _ => ErrorKind::Invalid,
     };
     let mut failure = CliError::new(kind, error.to_string());
@@ -173,29 +183,16 @@ pub(crate) fn failure(error: &RenderError) -> CliError {
     failure
 }
 
-/// Tells the user that another program takes its time, and that program that the user does not
-/// want to wait any longer.
-pub(crate) struct Progress {
+/// Tells the user that another program takes its time.
+struct SlowProgram {
     ui: Ui,
-    interrupt: Interrupt,
 }
 
-impl Progress {
-    /// Through `ui`, for as long as nobody interrupts.
-    pub(crate) fn new(ui: Ui, interrupt: Interrupt) -> Self {
-        Self { ui, interrupt }
-    }
-}
-
-impl RenderObserver for Progress {
+impl RenderObserver for SlowProgram {
     fn waiting(&self, what: &str, elapsed: Duration) {
         self.ui.info(&format!(
             "`{what}` has been running for {} s",
             elapsed.as_secs()
         ));
-    }
-
-    fn cancelled(&self) -> bool {
-        self.interrupt.requested()
     }
 }

@@ -5,10 +5,12 @@ use std::time::Duration;
 use opm_engine::request::RepairRequest;
 
 use super::release_arg::ReleaseArg;
-use crate::cluster::{self, Session};
+use crate::answers;
+use crate::cluster::Session;
 use crate::duration;
 use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
+use crate::runtime;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -36,16 +38,17 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let release = args.release.resolve(settings)?;
-    cluster::run(async {
-        let session = Session::open(settings, ui, &Interrupt::listen(*ui), args.yes).await?;
+    let interrupt = Interrupt::listen(*ui);
+    runtime::run(async {
+        let release = args.release.resolve(settings, ui, &interrupt).await?;
+        let session = Session::open(settings, ui, &interrupt, args.yes).await?;
         let request = RepairRequest {
             release,
             namespace: session.namespace_or_default()?,
             dry_run: args.dry_run,
             lock_timeout: args.lock_timeout,
         };
-        let repaired = session.engine.repair(&request, session.frontend()).await;
-        session.show_repair(repaired)
+        let repaired = session.engine.repair(&request, &session.caller()).await;
+        answers::repair::answer(repaired, &session)
     })
 }

@@ -2,16 +2,15 @@
 
 use clap::ValueEnum;
 use opm_engine::request::ShowRequest;
-use opm_engine::{ShownManifests, ShownValues};
-use opm_render::yaml;
-use serde_json::{Value, json};
 
 use super::release_arg::ReleaseArg;
-use crate::cluster::{self, Session, report};
-use crate::error::{CliError, ErrorKind, Exit};
+use crate::answers;
+use crate::cluster::Session;
+use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
+use crate::runtime;
 use crate::settings::Settings;
-use crate::ui::{Format, Ui};
+use crate::ui::Ui;
 
 /// Show what is recorded of a change: its values or its manifests
 ///
@@ -44,63 +43,26 @@ enum ShowTarget {
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let release = args.release.resolve(settings)?;
-    cluster::run(async {
-        let session = Session::open(settings, ui, &Interrupt::listen(*ui), false).await?;
+    let interrupt = Interrupt::listen(*ui);
+    runtime::run(async {
+        let release = args.release.resolve(settings, ui, &interrupt).await?;
+        let session = Session::open(settings, ui, &interrupt, false).await?;
         let request = ShowRequest {
             release,
             namespace: session.namespace_or_default()?,
             revision: args.revision.clone(),
             reveal: args.reveal,
         };
+        let caller = session.caller();
         match args.what {
             ShowTarget::Values => {
-                let shown = session.engine.show_values(&request).await;
-                print_values(&shown.map_err(|failure| session.failed(failure))?, ui)?;
+                let shown = session.engine.show_values(&request, &caller).await;
+                answers::show::values(shown, &session)
             }
             ShowTarget::Manifests => {
-                let shown = session.engine.show_manifests(&request).await;
-                print_manifests(&shown.map_err(|failure| session.failed(failure))?, ui)?;
+                let shown = session.engine.show_manifests(&request, &caller).await;
+                answers::show::manifests(shown, &session)
             }
         }
-        Ok(Exit::Done)
     })
-}
-
-fn print_values(shown: &ShownValues, ui: &Ui) -> Result<(), CliError> {
-    let document = || {
-        json!({
-            "release": report::release(&shown.release),
-            "changeId": shown.change,
-            "values": shown.values,
-        })
-    };
-    match ui.asked_format() {
-        Some(Format::Json) => ui.json(&document()),
-        Some(Format::Yaml) => ui.yaml(&document()),
-        Some(Format::Table | Format::Wide) | None => {
-            ui.text(&format!("{}\n", shown.values.trim_end()))
-        }
-    }
-}
-
-fn print_manifests(shown: &ShownManifests, ui: &Ui) -> Result<(), CliError> {
-    if ui.format_or(Format::Yaml) == Format::Json {
-        let resources = shown.objects.iter();
-        let resources =
-            resources.map(|one| json!({"component": one.component, "object": one.object}));
-        return ui.json(&json!({
-            "release": report::release(&shown.release),
-            "changeId": shown.change,
-            "manifestDigest": shown.digest,
-            "resources": resources.collect::<Vec<_>>(),
-        }));
-    }
-    let objects = shown
-        .objects
-        .iter()
-        .map(|one| Value::Object(one.object.clone()));
-    let objects: Vec<Value> = objects.collect();
-    let text = yaml::write(&objects);
-    ui.text(&text.map_err(|error| CliError::new(ErrorKind::Failed, error.to_string()))?)
 }

@@ -5,10 +5,12 @@ use std::time::Duration;
 use opm_engine::request::StatusRequest;
 
 use super::release_arg::ReleaseArg;
-use crate::cluster::{self, Session};
+use crate::answers;
+use crate::cluster::Session;
 use crate::duration;
 use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
+use crate::runtime;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -43,21 +45,19 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let release = args.release.resolve(settings)?;
-    cluster::run(async {
-        let session = Session::open(settings, ui, &Interrupt::listen(*ui), false).await?;
+    let interrupt = Interrupt::listen(*ui);
+    runtime::run(async {
+        let release = args.release.resolve(settings, ui, &interrupt).await?;
+        let session = Session::open(settings, ui, &interrupt, false).await?;
         let request = StatusRequest {
             release,
             namespace: session.namespace_or_default()?,
             scan: args.scan,
         };
-        match args.watch {
-            true => {
-                session
-                    .watch_status(&request, args.timeout, args.exit_code)
-                    .await
-            }
-            false => session.show_status(session.engine.status(&request).await, args.exit_code),
+        if args.watch {
+            return answers::watch::answer(&request, args.timeout, args.exit_code, &session).await;
         }
+        let status = session.engine.status(&request, &session.caller()).await;
+        answers::status::answer(status, args.exit_code, &session)
     })
 }

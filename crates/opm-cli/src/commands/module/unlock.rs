@@ -3,9 +3,11 @@
 use opm_engine::request::UnlockRequest;
 
 use super::release_arg::ReleaseArg;
-use crate::cluster::{self, Session};
+use crate::answers;
+use crate::cluster::Session;
 use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
+use crate::runtime;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -23,13 +25,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let release = args.release.resolve(settings)?;
-    cluster::run(async {
-        let session = Session::open(settings, ui, &Interrupt::listen(*ui), args.yes).await?;
+    let interrupt = Interrupt::listen(*ui);
+    runtime::run(async {
+        let release = args.release.resolve(settings, ui, &interrupt).await?;
+        let session = Session::open(settings, ui, &interrupt, args.yes).await?;
         let request = UnlockRequest {
             release,
             namespace: session.namespace_or_default()?,
         };
-        session.finish(session.engine.unlock(&request, session.frontend()).await)
+        let ended = session.engine.unlock(&request, &session.caller()).await;
+        answers::report::answer(ended, &session)
     })
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::rendering::{self, RenderArgs, Rendering};
 use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
+use crate::runtime;
 use crate::settings::Settings;
 use crate::ui::{Format, Ui};
 
@@ -22,15 +23,11 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
     let rendering = Rendering::prepare(&args.render, settings, ui, &Interrupt::listen(*ui))?;
-    let loaded = rendering.load()?;
-    let lints = opm_render::lint(
-        &rendering.module,
-        &rendering.inputs,
-        &loaded,
-        rendering.cue,
-        &rendering.watch,
-    )
-    .map_err(|error| rendering::failure(&error))?;
+    let (loaded, lints) = runtime::run(async {
+        let loaded = rendering.load().await?;
+        let lints = rendering.lint(&loaded).await?;
+        Ok((loaded, lints))
+    })?;
     let together = all_components_together(&loaded);
     let candidate = rendering::candidate(loaded, &rendering::selection(&args.render))?;
     let mut warnings: Vec<String> = candidate.warnings.iter().map(ToString::to_string).collect();
@@ -51,7 +48,7 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
         Format::Json => ui.json(&document(&candidate, &warnings))?,
         Format::Yaml => ui.yaml(&document(&candidate, &warnings))?,
     }
-    Ok(Exit::Done)
+    Ok(Exit::DONE)
 }
 
 fn document(candidate: &Candidate, warnings: &[String]) -> serde_json::Value {

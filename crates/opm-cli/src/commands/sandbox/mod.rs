@@ -13,6 +13,7 @@ use opm_sandbox::{Sandbox, StoreError};
 use crate::error::{CliError, ErrorKind, Exit};
 use crate::settings::{Key, Settings};
 use crate::ui::Ui;
+use opm_engine::FailureKind;
 
 /// Look at, reset or serve the cluster that is built into opm
 ///
@@ -41,7 +42,7 @@ fn check_feature(settings: &Settings) -> Result<(), CliError> {
     }
     let message = format!("`opm sandbox` needs the feature `{SANDBOX}`, which is disabled");
     let hint = format!("enable it with --{} {SANDBOX}", Key::FeatureEnable.flag());
-    Err(CliError::new(ErrorKind::Refused, message).hint(hint))
+    Err(CliError::new(FailureKind::Refused, message).hint(hint))
 }
 
 /// Where the sandbox lives.
@@ -61,7 +62,7 @@ pub(crate) fn open(dir: &Path) -> Result<Sandbox, CliError> {
 /// The file's own words, with its advice as the hint.
 fn unusable(error: &StoreError) -> CliError {
     let kind = match error {
-        StoreError::Busy { .. } => ErrorKind::Locked,
+        StoreError::Busy { .. } => FailureKind::Locked.into(),
         _ => ErrorKind::Io,
     };
     CliError::new(kind, error.to_string()).hint(error.hint())

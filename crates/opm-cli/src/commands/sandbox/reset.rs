@@ -8,6 +8,7 @@ use opm_sandbox::Sandbox;
 use super::unusable;
 use crate::error::{CliError, ErrorKind, Exit};
 use crate::ui::{Ui, Verbosity};
+use opm_engine::FailureKind;
 
 /// Delete the sandbox with everything in it
 ///
@@ -23,14 +24,14 @@ pub(super) fn run(args: &Args, dir: &Path, ui: &Ui) -> Result<Exit, CliError> {
     let file = dir.join(opm_sandbox::FILE_NAME);
     if !file.exists() {
         ui.info(&format!("{} does not exist", file.display()));
-        return Ok(Exit::Done);
+        return Ok(Exit::DONE);
     }
     if !args.yes && !agreed(&file, ui)? {
-        return Err(CliError::new(ErrorKind::Refused, "nothing was deleted"));
+        return Err(CliError::new(FailureKind::Refused, "nothing was deleted"));
     }
     Sandbox::reset(dir).map_err(|error| unusable(&error))?;
     ui.info(&format!("deleted {}", file.display()));
-    Ok(Exit::Done)
+    Ok(Exit::DONE)
 }
 
 fn agreed(file: &Path, ui: &Ui) -> Result<bool, CliError> {
@@ -39,7 +40,7 @@ fn agreed(file: &Path, ui: &Ui) -> Result<bool, CliError> {
             "{} is to be deleted, and nobody can be asked",
             file.display()
         );
-        return Err(CliError::new(ErrorKind::Refused, message).hint("say --yes"));
+        return Err(CliError::new(FailureKind::Refused, message).hint("say --yes"));
     }
     ui.say(
         Verbosity::Quiet,

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use opm_engine::FailureKind;
 use opm_sandbox::Server;
 
 use super::open;
@@ -40,7 +41,7 @@ pub(super) fn run(args: &Args, dir: &Path, ui: &Ui) -> Result<Exit, CliError> {
         announce(&server, &file, ui)?;
         let stopped = tokio::signal::ctrl_c().await;
         stopped.map_err(|e| failed(&format!("failed to wait for an interrupt: {e}")))?;
-        Ok(Exit::Interrupted)
+        Ok(ErrorKind::from(FailureKind::Interrupted).exit())
     })
 }
 

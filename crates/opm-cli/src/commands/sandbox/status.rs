@@ -55,7 +55,7 @@ pub(super) fn run(_args: &Args, dir: &Path, ui: &Ui) -> Result<Exit, CliError> {
             ui.info(&format!("- {gap}"));
         }
     }
-    Ok(Exit::Done)
+    Ok(Exit::DONE)
 }
 
 /// Looking does not make a sandbox that is not there.

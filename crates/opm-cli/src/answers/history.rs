@@ -1,49 +1,31 @@
-//! The changes of a history, as a table and as a document.
+//! The changes of a release.
 
-use opm_core::record::ModuleRef;
-use opm_engine::{History, HistoryEntry};
-use serde_json::{Value, json};
+use opm_engine::{Failure, History, HistoryEntry};
 
-use super::log;
-use crate::cluster::report;
+use super::{failed, log};
+use crate::cluster::Session;
+use crate::error::{CliError, Exit};
 use crate::ui::{Format, Table};
 
-/// The answer for scripts.
-pub(super) fn document(history: &History) -> Value {
-    json!({
-        "release": report::release(&history.release),
-        "changes": history.changes.iter().map(change).collect::<Vec<_>>(),
-        "log": history.log.iter().map(log::document).collect::<Vec<_>>(),
-    })
-}
-
-fn change(past: &HistoryEntry) -> Value {
-    let known = past.change.as_ref();
-    json!({
-        "id": past.id,
-        "module": known.map(|change| module(&change.module)),
-        "timestamp": known.map(|change| &change.timestamp),
-        "manifestDigest": known.map(|change| &change.manifest_digest),
-        "objects": past.objects(),
-        "current": past.current,
-        "rollback": past.no_way_back.is_none(),
-        "reason": past.no_way_back,
-        "parent": known.and_then(|change| change.parent.as_ref()),
-        "components": known.and_then(|change| change.components.as_ref()),
-        "features": known.and_then(|change| change.features.as_ref()),
-    })
-}
-
-/// A recorded module: with a version, or as a local one.
-fn module(module: &ModuleRef) -> Value {
-    match &module.version {
-        Some(version) => json!({"path": module.path, "version": version, "name": module.name}),
-        None => json!({"path": module.path, "local": true, "name": module.name}),
+/// Ends `history`: the changes, or with `log` the deployments.
+pub(crate) fn answer(
+    result: Result<History, Failure>,
+    log: bool,
+    session: &Session,
+) -> Result<Exit, CliError> {
+    let history = result.map_err(|failure| failed(failure, session))?;
+    for warning in &history.warnings {
+        session.ui.warn(warning);
     }
+    session.ui.data(&history, |format| match log {
+        true => log::table(&history.log, format),
+        false => table(&history, format),
+    })?;
+    Ok(Exit::DONE)
 }
 
 /// The table for people; the wide one also says why one cannot go back.
-pub(super) fn table(history: &History, format: Format) -> Table {
+fn table(history: &History, format: Format) -> Table {
     let wide = format == Format::Wide;
     let header = [
         "CHANGE", "MODULE", "VERSION", "OBJECTS", "RECORDED", "ROLLBACK",

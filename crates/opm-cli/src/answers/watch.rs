@@ -2,17 +2,51 @@
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, stdout};
+use std::time::Duration;
 
 use opm_cluster::SystemClock;
 use opm_core::identity::Identity;
 use opm_engine::ports::Clock as _;
+use opm_engine::request::StatusRequest;
 use opm_engine::status::{Status, StatusObserver};
 
-use super::status::{lock_words, message, summary, table};
+use super::failed;
+use super::failure::document;
+use super::status::{exit, lock_words, message, summary, table};
+use crate::cluster::Session;
+use crate::error::{CliError, Exit};
 use crate::ui::{Format, Ui};
 
+/// Shows how a release stands, again and again.
+pub(crate) async fn answer(
+    request: &StatusRequest,
+    timeout: Option<Duration>,
+    exit_code: bool,
+    session: &Session,
+) -> Result<Exit, CliError> {
+    let mut watching = Watching::new(session.ui);
+    let watched = session
+        .engine
+        .watch_status(request, timeout, &mut watching, &session.caller())
+        .await;
+    match watched {
+        Ok(last) => {
+            // Where tables go, everything has been shown by now.
+            session.ui.json_or_yaml(&last)?;
+            Ok(exit(&last, exit_code))
+        }
+        Err(failure) => {
+            let mut error = failed(failure, session);
+            if let Some(last) = &watching.last {
+                error.document = document(last);
+            }
+            Err(error)
+        }
+    }
+}
+
 /// Shows every status as it comes.
-pub(super) struct Watching {
+struct Watching {
     ui: Ui,
     format: Format,
     redraws: bool,
@@ -20,11 +54,11 @@ pub(super) struct Watching {
     said: BTreeMap<Identity, String>,
     summary: String,
     /// The last status.
-    pub(super) last: Option<Status>,
+    last: Option<Status>,
 }
 
 impl Watching {
-    pub(super) fn new(ui: Ui) -> Self {
+    fn new(ui: Ui) -> Self {
         let format = ui.format_or(Format::Table);
         let tables = matches!(format, Format::Table | Format::Wide);
         Self {

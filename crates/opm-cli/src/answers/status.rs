@@ -1,101 +1,43 @@
-//! How a release stands, for people and for scripts. The JSON is part of the contract.
+//! How a release stands.
 
 use opm_core::drift::FieldDrift;
-use opm_core::entry::Entry;
 use opm_core::identity::Identity;
-use opm_core::record::ModuleRef;
-use opm_engine::status::{
-    ComponentStatus, LockStatus, ObjectStatus, Presence, Status, TrackedStatus,
-};
-use serde_json::{Map, Value, json};
+use opm_engine::Failure;
+use opm_engine::status::{LockStatus, ObjectStatus, Presence, Status, TrackedStatus};
 
-use super::report;
+use super::failed;
+use crate::cluster::Session;
+use crate::error::{CliError, Exit};
 use crate::ui::{Format, Table};
 
 /// How many drifted fields a line names.
 const SHOWN_FIELDS: usize = 3;
 
-/// The document of `-o json`.
-pub(super) fn document(status: &Status) -> Map<String, Value> {
-    let mut document = Map::new();
-    let mut put = |key: &str, value: Value| document.insert(key.to_owned(), value);
-    put("release", report::release(&status.release));
-    put("module", status.module.as_ref().map_or(Value::Null, module));
-    put("changeId", json!(status.change_id));
-    put("lastTransitionTime", json!(status.last_transition_time));
-    put("health", json!(status.health.word()));
-    put("source", json!(status.source.word()));
-    put(
-        "components",
-        status.components.iter().map(component).collect(),
-    );
-    put(
-        "transferred",
-        status.transferred.iter().map(transferred).collect(),
-    );
-    put("pending", status.pending.iter().map(tracked).collect());
-    put("kept", status.kept.iter().map(tracked).collect());
-    put("orphans", status.orphans.iter().map(entry).collect());
-    put("lock", status.lock.as_ref().map_or(Value::Null, lock));
-    put("warnings", json!(status.warnings));
-    document
-}
-
-/// A module, as every document names it.
-fn module(module: &ModuleRef) -> Value {
-    match &module.version {
-        Some(version) => json!({"path": module.path, "version": version, "name": module.name}),
-        None => json!({"path": module.path, "local": true, "name": module.name}),
+/// Shows how a release stands. With `exit_code`, drift is told by the exit code.
+pub(crate) fn answer(
+    result: Result<Status, Failure>,
+    exit_code: bool,
+    session: &Session,
+) -> Result<Exit, CliError> {
+    let status = result.map_err(|failure| failed(failure, session))?;
+    let ui = &session.ui;
+    for warning in &status.warnings {
+        ui.warn(warning);
     }
-}
-
-fn component(component: &ComponentStatus) -> Value {
-    json!({
-        "name": component.name,
-        "health": component.health.word(),
-        "resources": component.objects.iter().map(object).collect::<Vec<_>>(),
-    })
-}
-
-fn object(object: &ObjectStatus) -> Value {
-    let drift = |field: &FieldDrift| json!({"field": field.field, "by": field.by, "at": field.at});
-    let mut value = entry(&object.entry);
-    value["health"] = json!(object.word());
-    value["message"] = json!(object.health.message);
-    value["drifted"] = json!(object.is_drifted());
-    value["drift"] = object.drift.iter().map(drift).collect();
-    value
-}
-
-fn transferred(object: &ObjectStatus) -> Value {
-    let mut value = entry(&object.entry);
-    if let Presence::Transferred(to) = &object.presence {
-        value["to"] = json!({"releaseId": to.id, "name": to.name, "namespace": to.namespace});
+    ui.data(&status, |format| table(&status, format))?;
+    if let Some(lock) = &status.lock {
+        ui.info(&lock_words(lock));
     }
-    value
+    ui.info(&summary(&status));
+    Ok(exit(&status, exit_code))
 }
 
-fn entry(entry: &Entry) -> Value {
-    json!({
-        "group": entry.identity.group(),
-        "kind": entry.identity.kind(),
-        "namespace": entry.identity.namespace.as_deref().unwrap_or_default(),
-        "name": entry.identity.name,
-        "v": entry.version,
-        "component": entry.component,
-    })
-}
-
-fn tracked(status: &TrackedStatus) -> Value {
-    let mut value = report::tracked(&status.tracked);
-    value["exists"] = json!(status.exists);
-    value
-}
-
-fn lock(status: &LockStatus) -> Value {
-    let lock = &status.lock;
-    json!({"holder": lock.holder, "since": lock.since, "host": lock.host, "command": lock.command,
-        "expired": status.expired})
+/// How a status ends the command.
+pub(super) fn exit(status: &Status, exit_code: bool) -> Exit {
+    match exit_code && status.has_strayed() {
+        true => Exit::DIFFERENCES,
+        false => Exit::DONE,
+    }
 }
 
 /// The table for people: what the release has, then what else the record or the labels name.
@@ -159,7 +101,7 @@ fn drift_words(drift: &FieldDrift) -> String {
         (Some(by), Some(at)) => format!("{} by {by} at {at}", drift.field),
         (Some(by), None) => format!("{} by {by}", drift.field),
         (None, _) => format!(
-            "{} (removed, or changed by nobody who is named)",
+            "{} (removed, or changed by an unknown manager)",
             drift.field
         ),
     }
@@ -233,6 +175,7 @@ pub(super) fn lock_words(status: &LockStatus) -> String {
 
 #[cfg(test)]
 mod tests {
+    use opm_core::entry::Entry;
     use opm_core::health::Health;
     use opm_core::identity::GroupKind;
 
@@ -260,14 +203,5 @@ mod tests {
         assert_eq!(message(&drifted(1), Format::Table), expected);
         assert!(message(&drifted(5), Format::Table).contains("2 more fields"));
         assert!(message(&drifted(5), Format::Wide).contains("spec.f4"));
-    }
-
-    #[test]
-    fn a_resource_has_the_fields_of_the_contract() {
-        let expected = json!({"group": "apps", "kind": "Deployment", "namespace": "games", "name": "web",
-            "v": "v1", "component": "app", "health": "Progressing",
-            "message": "0 of 1 pods are available", "drifted": true,
-            "drift": [{"field": "spec.f0", "by": "kubectl", "at": "2026-01-01T00:00:00Z"}]});
-        assert_eq!(object(&drifted(1)), expected);
     }
 }

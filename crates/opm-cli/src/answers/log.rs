@@ -1,27 +1,8 @@
-//! The deployments of a release, as a table and as a document.
+//! The deployments of a release.
 
 use opm_core::record::LogEntry;
-use serde_json::{Value, json};
 
 use crate::ui::{Format, Table};
-
-/// One deployment, for scripts.
-pub(super) fn document(entry: &LogEntry) -> Value {
-    json!({
-        "id": entry.id,
-        "command": entry.command,
-        "time": entry.time,
-        "seconds": entry.seconds,
-        "who": entry.who,
-        "from": entry.from,
-        "opm": entry.opm,
-        "message": entry.message,
-        "change": entry.change,
-        "result": entry.result.word(),
-        "reason": entry.reason,
-        "counts": entry.counts,
-    })
-}
 
 /// The table for people; the wide one has the machine's part too.
 pub(super) fn table(log: &[LogEntry], format: Format) -> Table {

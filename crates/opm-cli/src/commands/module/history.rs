@@ -1,17 +1,15 @@
 //! `opm mod history`.
 
-mod changes;
-mod comparison;
-mod log;
-
 use std::str::FromStr;
 
 use opm_engine::request::{CompareRequest, ComparedChanges, HistoryRequest};
 
 use super::release_arg::ReleaseArg;
-use crate::cluster::{self, Session};
+use crate::answers;
+use crate::cluster::Session;
 use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
+use crate::runtime;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -60,31 +58,24 @@ impl FromStr for DiffArg {
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let release = args.release.resolve(settings)?;
-    cluster::run(async {
-        let session = Session::open(settings, ui, &Interrupt::listen(*ui), false).await?;
+    let interrupt = Interrupt::listen(*ui);
+    runtime::run(async {
+        let release = args.release.resolve(settings, ui, &interrupt).await?;
+        let session = Session::open(settings, ui, &interrupt, false).await?;
         let namespace = session.namespace_or_default()?;
+        let caller = session.caller();
         if let Some(DiffArg(compared)) = &args.diff {
             let request = CompareRequest {
                 release,
                 namespace,
                 compared: compared.clone(),
             };
-            let compared = session.engine.compare(&request).await;
-            let compared = compared.map_err(|failure| session.failed(failure))?;
-            return comparison::print(&compared, ui);
+            let compared = session.engine.compare(&request, &caller).await;
+            return answers::comparison::answer(compared, &session);
         }
         let request = HistoryRequest { release, namespace };
-        let history = session.engine.history(&request).await;
-        let history = history.map_err(|failure| session.failed(failure))?;
-        for warning in &history.warnings {
-            ui.warn(warning);
-        }
-        ui.data(&changes::document(&history), |format| match args.log {
-            true => log::table(&history.log, format),
-            false => changes::table(&history, format),
-        })?;
-        Ok(Exit::Done)
+        let history = session.engine.history(&request, &caller).await;
+        answers::history::answer(history, args.log, &session)
     })
 }
 
