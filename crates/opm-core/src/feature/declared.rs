@@ -22,8 +22,8 @@ pub(super) fn features() -> Vec<Feature> {
             description: "After an apply, looks for objects that carry the release's labels but \
                 are in no record of it, and prunes them. It costs a list request for every kind \
                 that the cluster serves and needs the right to list them. Guards, opt-outs and \
-                the rules of ownership hold as for any other prune. Without it, `opm mod status \
-                --scan` shows such objects and leaves them alone."
+                the rules of ownership hold as for any other prune. Without it, a status with a scan \
+                shows such objects and leaves them alone."
                 .to_owned(),
             enabled: false,
             since: FeatureVersion::new(0, 1, 0),
@@ -48,9 +48,9 @@ pub(super) fn features() -> Vec<Feature> {
         },
         Feature {
             name: SANDBOX.clone(),
-            description: "Offers a Kubernetes API inside the binary, behind `--sandbox` and \
-                `opm sandbox`, to try a module with no cluster at hand. Without it, `--sandbox` \
-                is refused, so that nobody deploys to a cluster that is not there."
+            description: "Offers a Kubernetes API inside the binary, to try a module with no \
+                cluster at hand. Without it, asking for the sandbox is refused, so that nobody \
+                deploys to a cluster that is not there."
                 .to_owned(),
             enabled: true,
             since: FeatureVersion::new(0, 1, 0),

@@ -106,7 +106,7 @@ fn another_releases_object_is_refused_on_every_apply_and_taken_only_with_the_fla
         refusals,
         [format!(
             "Resource ConfigMap/a in namespace default belongs to release web in namespace shop \
-             (id {OTHER}). Use --take-ownership to transfer it to this release."
+             (id {OTHER})"
         )]
     );
     let flags = Flags {
@@ -152,8 +152,7 @@ fn helms_objects_are_adopted_by_name_only() {
         assert_eq!(
             refusals,
             [
-                "Resource ConfigMap/a in namespace default belongs to the Helm release shop/web. \
-              Use --adopt=ConfigMap/a to take it from Helm."
+                "Resource ConfigMap/a in namespace default belongs to the Helm release shop/web"
             ]
         );
     }

@@ -79,7 +79,7 @@ fn a_namespace_that_holds_the_releases_own_objects_does_not_go_either() {
     let refusal = |staying: &str| {
         format!(
             "Resource Namespace/games still holds objects that would go with it: {staying} in \
-             namespace games. Remove them first, or go on without --prune-namespaces."
+             namespace games"
         )
     };
     // One that is still rendered, and one that a guard keeps.

@@ -200,7 +200,7 @@ fn k_existing_untracked_objects_are_refused_unless_adopted() {
         ran.refusals(),
         [
             "Resource PersistentVolumeClaim/config in namespace default already exists but is not \
-          tracked by this release. Delete it manually or use --adopt to take ownership."
+          tracked by this release"
         ]
     );
     assert_eq!(world.objects.len(), 1, "nothing was touched");
@@ -235,8 +235,7 @@ fn l_terminating_objects_are_refused_on_every_apply() {
         assert_eq!(refusals.len(), 2, "all reasons at once: {refusals:?}");
         assert_eq!(
             refusals[1],
-            "Resource StatefulSet/minecraft in namespace default is being deleted. Wait for \
-             deletion to complete before applying, or use --wait-for-deletion."
+            "Resource StatefulSet/minecraft in namespace default is being deleted"
         );
     }
 }
@@ -351,7 +350,7 @@ fn o_a_stale_namespace_is_kept_unless_its_flag_is_given_and_it_holds_nothing_els
         refusals,
         [
             "Resource Namespace/games still holds objects that would go with it: ConfigMap/theirs \
-          in namespace games. Remove them first, or go on without --prune-namespaces."
+          in namespace games"
         ]
     );
     world
