@@ -11,7 +11,7 @@ const OPENING: &str = "\
 # Features
 
 Parts of `opm` that can be switched on and off. `opm feature list` shows what holds for you;
-[adding-a-feature.md](adding-a-feature.md) says method a feature comes and goes.
+[adding-a-feature.md](adding-a-feature.md) says how a feature comes and goes.
 
 Switch them with a flag, a variable or the configuration file. A flag beats a variable, and a
 variable beats the file, feature by feature:
