@@ -5,8 +5,14 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::Finding;
+use super::field::{
+    FieldReader, FieldWriter, StoredObject, StoredValue, missing, stored_fields, wrong_type,
+};
 use crate::digest::ObjectHash;
 use crate::entry::Entry;
+use crate::identity::{GroupKind, Identity};
+use crate::ids::RECORD_SLOTS;
 
 /// JSON fields that this version does not know, carried along unread.
 #[derive(Clone, PartialEq, Default)]
@@ -30,6 +36,16 @@ impl fmt::Debug for Values {
     }
 }
 
+impl StoredValue for Values {
+    fn read(value: Value) -> Result<Self, Finding> {
+        String::read(value).map(Self)
+    }
+
+    fn write(&self) -> Value {
+        self.0.write()
+    }
+}
+
 /// A part of the record that may have moved into a record Secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body<T> {
@@ -47,6 +63,25 @@ impl<T> Body<T> {
             Self::InRecord => None,
         }
     }
+
+    /// Whether it has moved into record Secrets.
+    pub fn moved(&self) -> bool {
+        matches!(self, Self::InRecord)
+    }
+}
+
+impl<T: StoredValue> StoredValue for Body<T> {
+    fn absent() -> Option<Self> {
+        Some(Self::InRecord)
+    }
+
+    fn read(value: Value) -> Result<Self, Finding> {
+        T::read(value).map(Self::Here)
+    }
+
+    fn write(&self) -> Value {
+        self.here().map_or(Value::Null, T::write)
+    }
 }
 
 /// The module that a change applied.
@@ -62,6 +97,27 @@ pub struct ModuleRef {
     pub extra: Extra,
 }
 
+impl StoredObject for ModuleRef {
+    fn read_fields(fields: &mut FieldReader) -> Result<Self, Finding> {
+        let local: bool = fields.or_default("local")?;
+        let version: Option<String> = fields.field("version")?;
+        Ok(Self {
+            version: version.filter(|version| !local && !version.is_empty()),
+            path: fields.field("path")?,
+            name: fields.field("name")?,
+            extra: fields.rest()?,
+        })
+    }
+
+    fn write_fields(&self, fields: &mut FieldWriter) {
+        fields.field("path", &self.path);
+        fields.field("version", &self.version);
+        fields.or_default("local", &self.version.is_none());
+        fields.field("name", &self.name);
+        fields.rest(&self.extra);
+    }
+}
+
 /// An entry of a change. Those of the current change know uid and hash.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedEntry {
@@ -69,6 +125,48 @@ pub struct RecordedEntry {
     pub entry: Entry,
     /// Fields that this version does not know.
     pub extra: Extra,
+}
+
+stored_fields!(RecordedEntry {
+    entry: flat(),
+    extra: rest(),
+});
+
+/// As RFC-0001 spells it: group, namespace and component may be left out when they are empty.
+impl StoredObject for Entry {
+    fn read_fields(fields: &mut FieldReader) -> Result<Self, Finding> {
+        let group: String = fields.field("group")?;
+        let group_kind = GroupKind::new(group, fields.nonempty("kind")?);
+        let namespace: Option<String> = fields.field("namespace")?;
+        let identity = Identity {
+            group_kind,
+            namespace: namespace.filter(|namespace| !namespace.is_empty()),
+            name: fields.nonempty("name")?,
+        };
+        Ok(Self {
+            identity,
+            version: fields.nonempty("v")?,
+            component: fields.field("component")?,
+            uid: fields.field("uid")?,
+            hash: fields.hash("hash")?,
+        })
+    }
+
+    fn write_fields(&self, fields: &mut FieldWriter) {
+        let Identity {
+            group_kind,
+            namespace,
+            name,
+        } = &self.identity;
+        fields.field("group", &group_kind.group);
+        fields.field("kind", &group_kind.kind);
+        fields.field("namespace", &namespace.clone().unwrap_or_default());
+        fields.field("name", name);
+        fields.field("v", &self.version);
+        fields.field("component", &self.component);
+        fields.field("uid", &self.uid);
+        fields.hash("hash", &self.hash);
+    }
 }
 
 impl From<Entry> for RecordedEntry {
@@ -88,6 +186,11 @@ pub struct Inventory {
     /// Fields that this version does not know.
     pub extra: Extra,
 }
+
+stored_fields!(Inventory {
+    entries: field("entries"),
+    extra: rest(),
+});
 
 /// A part of a change that can live in record Secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -122,6 +225,23 @@ impl RecordPart {
     }
 }
 
+impl<T: StoredValue> StoredObject for BTreeMap<RecordPart, T> {
+    fn read_fields(fields: &mut FieldReader) -> Result<Self, Finding> {
+        let mut parts = Self::new();
+        for part in RecordPart::ALL {
+            let found: Option<T> = fields.field(part.word())?;
+            parts.extend(found.map(|found| (part, found)));
+        }
+        Ok(parts)
+    }
+
+    fn write_fields(&self, fields: &mut FieldWriter) {
+        for (part, value) in self {
+            fields.field(part.word(), value);
+        }
+    }
+}
+
 /// Where one part of a change is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PartLocation {
@@ -132,6 +252,26 @@ pub struct PartLocation {
     /// The hash of its content as it was before it was compressed; none in a record that does
     /// not know it.
     pub hash: Option<ObjectHash>,
+}
+
+stored_fields!(PartLocation {
+    places: present("places"),
+    bytes: field("bytes"),
+    hash: hash("hash"),
+});
+
+/// A place on the ring of record Secrets, spelled as in their names.
+impl StoredValue for u8 {
+    fn read(value: Value) -> Result<Self, Finding> {
+        let text = value.as_str().filter(|text| text.len() == 2);
+        let place = text.and_then(|text| text.parse().ok());
+        let known = place.filter(|place| *place < RECORD_SLOTS);
+        known.ok_or_else(|| wrong_type("a place such as \"07\", up to \"63\"", &value))
+    }
+
+    fn write(&self) -> Value {
+        format!("{self:02}").into()
+    }
 }
 
 /// Which record Secrets hold which parts of a change, and what had to go.
@@ -149,7 +289,20 @@ pub struct RecordRef {
     pub extra: Extra,
 }
 
+stored_fields!(RecordRef {
+    parts: flat(),
+    dropped: or_default("dropped"),
+    objects: field("objects"),
+    note: field("note"),
+    extra: rest(),
+});
+
 impl RecordRef {
+    /// Whether the record Secrets have this part, or had it once.
+    fn mentions(&self, part: RecordPart) -> bool {
+        self.parts.contains_key(&part) || self.dropped.contains_key(&part)
+    }
+
     /// The stored size of all parts together.
     pub fn bytes(&self) -> u64 {
         self.parts.values().map(|held| held.bytes).sum()
@@ -194,7 +347,41 @@ pub struct Change {
     pub extra: Extra,
 }
 
+stored_fields!(Change {
+    id: data_key(),
+    module: field("module"),
+    record: field("record"),
+    values: field("values"),
+    inventory: field("inventory"),
+    manifest_digest: field("manifestDigest"),
+    timestamp: field("timestamp"),
+    components: field("components"),
+    features: field("features"),
+    order: or_default("order"),
+    parent: field("parent"),
+    extra: rest(),
+} then Self::with_values_and_inventory);
+
 impl Change {
+    /// Values that are nowhere are empty; an inventory that is nowhere is damage.
+    fn with_values_and_inventory(mut self) -> Result<Self, Finding> {
+        let record = self.record.as_ref();
+        let elsewhere = |part| record.is_some_and(|record| record.mentions(part));
+        if self.inventory.moved() && !elsewhere(RecordPart::Inventory) {
+            return Err(missing("inventory"));
+        }
+        if self.values.moved() && !elsewhere(RecordPart::Values) {
+            self.values = Body::Here(Values::default());
+        }
+        Ok(self)
+    }
+
+    /// Whether the record Secrets have this part.
+    pub fn holds(&self, part: RecordPart) -> bool {
+        let record = self.record.as_ref();
+        record.is_some_and(|record| record.parts.contains_key(&part))
+    }
+
     /// The entries, if they are here.
     pub fn entries(&self) -> &[RecordedEntry] {
         self.inventory

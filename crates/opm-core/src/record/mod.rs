@@ -9,14 +9,13 @@
 mod change;
 mod decode;
 mod encode;
-mod fields;
+mod field;
 mod finding;
 pub mod history;
 mod lock;
 mod log;
 pub mod moved;
 mod pending;
-mod read;
 pub mod ring;
 pub mod room;
 mod salvage;
@@ -33,14 +32,17 @@ pub use change::Values;
 pub use change::{
     Body, Change, Extra, Inventory, ModuleRef, PartLocation, RecordPart, RecordRef, RecordedEntry,
 };
-pub use decode::{Decoded, RecordError, decode};
-pub use encode::{encode, encode_inventory, encode_kept, encode_lock, encode_pending};
+pub use decode::{
+    Decoded, RecordError, decode, decode_change, decode_inventory, decode_kept, decode_pending,
+};
+pub use encode::{
+    encode, encode_change, encode_inventory, encode_kept, encode_lock, encode_pending,
+};
 pub use finding::{Finding, FindingKind};
 pub use lock::Lock;
 pub use log::{Counts, LogEntry, LogResult, MAX_LOG};
 pub use pending::{Kept, KeptObject, KeptWhy, Pending, PendingObject, PendingWhy};
-pub use read::{decode_inventory, decode_kept, decode_pending};
-pub use salvage::{Salvaged, decode_change, encode_change, salvage};
+pub use salvage::{Salvaged, salvage};
 pub use secret::{RECORD_TYPE, RELEASE_TYPE, SecretParts, labels_beside, release_labels};
 pub use summary::{SUMMARY_ANNOTATION, Summary};
 
