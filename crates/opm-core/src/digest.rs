@@ -11,15 +11,7 @@ use crate::canonical;
 use crate::entry::Entry;
 use crate::identity::{GroupKind, Identity};
 use crate::manifest::Manifest;
-use crate::weight::WeightedIdentity;
-
-/// A text that is no digest.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{what} must look like `{shape}`")]
-pub struct DigestError {
-    what: &'static str,
-    shape: &'static str,
-}
+use crate::weight::apply_order;
 
 /// The digest of a set of rendered manifests: `sha256:` and 64 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,17 +20,11 @@ pub struct ManifestDigest(String);
 impl ManifestDigest {
     /// The digest of manifests, in whatever order they are given.
     pub fn of(manifests: &[Manifest]) -> Self {
-        let mut sorted: Vec<(WeightedIdentity, &Manifest)> = manifests
-            .iter()
-            .map(|m| (WeightedIdentity::new(m.identity()), m))
-            .collect();
-        sorted.sort_unstable_by_key(|(weighed, _)| *weighed);
+        let mut sorted: Vec<&Manifest> = manifests.iter().collect();
+        sorted.sort_unstable_by(|a, b| apply_order(a.identity(), b.identity()));
         let mut digest = DigestBuilder::default();
-        let mut bytes = Vec::with_capacity(4096);
-        for (_, manifest) in sorted {
-            bytes.clear();
-            canonical::write_object(&mut bytes, manifest.object());
-            digest.add(&bytes);
+        for manifest in sorted {
+            digest.add(&canonical::object_bytes(manifest.object()));
         }
         digest.finish()
     }
@@ -100,19 +86,10 @@ impl fmt::Display for ManifestDigest {
     }
 }
 
-impl FromStr for ManifestDigest {
-    type Err = DigestError;
-
-    fn from_str(text: &str) -> Result<Self, DigestError> {
-        match text.strip_prefix("sha256:") {
-            Some(digits) if is_hex(digits, 64) => Ok(Self(text.to_owned())),
-            _ => Err(DigestError {
-                what: "a manifest digest",
-                shape: "sha256:<64 lower-case hexadecimal digits>",
-            }),
-        }
-    }
-}
+/// A text that is no object hash.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("an object hash must look like `<16 lower-case hexadecimal digits>`")]
+pub struct HashError;
 
 /// What an object looked like when it was applied, in 16 hexadecimal digits: the first eight
 /// bytes of the SHA-256 of its canonical bytes. Enough to tell two states of one object apart;
@@ -145,15 +122,12 @@ impl fmt::Display for ObjectHash {
 }
 
 impl FromStr for ObjectHash {
-    type Err = DigestError;
+    type Err = HashError;
 
-    fn from_str(text: &str) -> Result<Self, DigestError> {
+    fn from_str(text: &str) -> Result<Self, HashError> {
         match is_hex(text, 16) {
             true => Ok(Self(text.to_owned())),
-            false => Err(DigestError {
-                what: "an object hash",
-                shape: "<16 lower-case hexadecimal digits>",
-            }),
+            false => Err(HashError),
         }
     }
 }

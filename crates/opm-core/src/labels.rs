@@ -43,7 +43,7 @@ pub const COMPONENT_INVENTORY: &str = "inventory";
 pub const COMPONENT_RECORD: &str = "record";
 /// What a shared object's labels begin with; a release id follows, the value is the release's
 /// name.
-pub const SHARED_PREFIX: &str = "shared.opmodel.dev/";
+const SHARED_PREFIX: &str = "shared.opmodel.dev/";
 
 /// Annotation: `"false"` keeps an object from ever being pruned or deleted.
 pub const PRUNE: &str = "opmodel.dev/prune";
@@ -57,7 +57,7 @@ pub const SUMMARY: &str = "opmodel.dev/summary";
 
 /// The field manager of everything that `opm` applies.
 pub const FIELD_MANAGER: &str = "opm";
-/// The field manager of the lock alone.
+/// The field manager of the lock alone, so that other writes leave the lock's time alone.
 pub const LOCK_FIELD_MANAGER: &str = "opm-lock";
 
 /// The field manager of shared objects: one per release, so that releases do not erase one
@@ -100,7 +100,7 @@ impl Owner {
     /// The labels of an object that this release shares with others. What differs between the
     /// releases would be a conflict between their field managers, so each has one label of its
     /// own and no more.
-    pub fn shared_labels(&self) -> Vec<(String, String)> {
+    fn shared_labels(&self) -> Vec<(String, String)> {
         owned([
             (MANAGED_BY, MANAGED_BY_OPM),
             (&shared_label(&self.id), self.release.as_str()),

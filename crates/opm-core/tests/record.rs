@@ -419,8 +419,8 @@ fn an_unknown_format_can_be_read_and_not_written() {
         let Stored::ReadOnly(read_only) = decoded.stored else {
             panic!("must not be writable")
         };
-        assert_eq!(read_only.metadata().name, "web");
-        assert_eq!(read_only.changes().count(), 1);
+        assert_eq!(read_only.shown().metadata.name, "web");
+        assert_eq!(read_only.shown().changes().count(), 1);
         assert!(read_only.kind() == to || read_only.api_version().ends_with(to));
         assert_eq!(decoded.findings.len(), 1, "what could not be read is said");
     }

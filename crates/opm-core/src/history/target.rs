@@ -77,7 +77,7 @@ pub fn default_target(record: &Record) -> Option<(&str, TargetReason)> {
 }
 
 /// The last run that was to change what the release consists of.
-pub fn last_deployment(record: &Record) -> Option<&LogEntry> {
+fn last_deployment(record: &Record) -> Option<&LogEntry> {
     let deploys = |entry: &&LogEntry| ["apply", "rollback", "delete"].contains(&&*entry.command);
     record.log.iter().find(deploys)
 }

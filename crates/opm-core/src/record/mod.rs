@@ -216,6 +216,16 @@ pub enum Stored {
     ReadOnly(ReadOnly),
 }
 
+impl Stored {
+    /// The record, to be looked at.
+    pub fn shown(&self) -> &Record {
+        match self {
+            Self::Writable(record) => record,
+            Self::ReadOnly(newer) => newer.shown(),
+        }
+    }
+}
+
 /// A record in an unknown format: its parts can be looked at, there is no way to write it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadOnly {
@@ -238,35 +248,5 @@ impl ReadOnly {
     /// All of it that can be read, to be looked at.
     pub fn shown(&self) -> &Record {
         &self.record
-    }
-
-    /// Release-level metadata.
-    pub fn metadata(&self) -> &Metadata {
-        &self.record.metadata
-    }
-
-    /// The changes that can be read, newest first.
-    pub fn changes(&self) -> impl Iterator<Item = &Change> {
-        self.record.changes()
-    }
-
-    /// Objects that may exist and are in no recorded change.
-    pub fn pending(&self) -> &Pending {
-        &self.record.pending
-    }
-
-    /// Objects that were deliberately left standing.
-    pub fn kept(&self) -> &Kept {
-        &self.record.kept
-    }
-
-    /// Who is writing, if anybody.
-    pub fn lock(&self) -> Option<&Lock> {
-        self.record.lock.as_ref()
-    }
-
-    /// Deployments, newest first.
-    pub fn log(&self) -> &[LogEntry] {
-        &self.record.log
     }
 }

@@ -45,8 +45,3 @@ pub fn allocate(needed: usize, taken: &BTreeSet<u8>) -> Option<Vec<u8>> {
     let places: Vec<u8> = free.take(needed).collect();
     (places.len() == needed).then_some(places)
 }
-
-/// The places whose Secrets exist and that the record, as now stored, does not name.
-pub fn sweep(existing: &BTreeSet<u8>, stored: &Record) -> Vec<u8> {
-    existing.difference(&named(stored)).copied().collect()
-}

@@ -15,7 +15,7 @@ use super::{
 pub const MAX_RECORD_BYTES: usize = 800_000;
 
 /// More than this the API server does not take: its limit is 1 MiB.
-pub const LARGEST_RECORD: usize = 1_000_000;
+const LARGEST_RECORD: usize = 1_000_000;
 
 /// Whether record Secrets may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -62,12 +62,6 @@ impl From<i64> for Number {
     }
 }
 
-impl From<u64> for Number {
-    fn from(integer: u64) -> Self {
-        Self(integer.to_string())
-    }
-}
-
 impl From<&serde_json::Number> for Number {
     fn from(number: &serde_json::Number) -> Self {
         // What serde_json prints is a JSON number within f64's exponents: it always parses.
