@@ -80,6 +80,11 @@ impl Health {
         Self::new(HealthState::Unknown, message)
     }
 
+    /// Its status is still to be written for the first time.
+    pub(crate) fn unseen() -> Self {
+        Self::progressing("its controller has not seen it yet")
+    }
+
     /// It does not do all that it should.
     pub fn degraded(message: impl Into<String>) -> Self {
         Self::new(HealthState::Degraded, message)
