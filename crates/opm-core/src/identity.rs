@@ -26,6 +26,12 @@ impl GroupKind {
         }
     }
 
+    /// A kind, with the group that an apiVersion such as `apps/v1` names.
+    pub fn of(api_version: &str, kind: &str) -> Self {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        Self::new(group, kind)
+    }
+
     /// Whether this is the given kind of the given group.
     pub fn is(&self, group: &str, kind: &str) -> bool {
         self.group == group && self.kind == kind

@@ -40,6 +40,11 @@ fn shorten(given: &str) -> String {
     }
 }
 
+/// Whether a text is an RFC 1123 label.
+pub(crate) fn is_label(text: &str) -> bool {
+    broken_label_rule(text).is_none()
+}
+
 /// The first rule of RFC 1123 labels that `given` breaks.
 fn broken_label_rule(given: &str) -> Option<&'static str> {
     let bytes = given.as_bytes();

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::lists::{Matching, matching};
 use super::place::{self, PathStep, holds_quantity};
-use super::quantity::same_quantity;
+use super::quantity::same_value;
 use super::{ChangeKind, FieldChange, ShownValue};
 use crate::identity::GroupKind;
 use crate::scope;
@@ -143,14 +143,7 @@ impl<'a> DiffWalk<'a> {
     }
 
     fn same(&self, old: &Value, new: &Value) -> bool {
-        let numbers = match (old, new) {
-            (Value::Number(old), Value::Number(new)) => old.as_f64() == new.as_f64(),
-            _ => false,
-        };
-        let integers = old.as_i64().is_some() && new.as_i64().is_some();
-        old == new
-            || (numbers && !integers)
-            || (self.quantities && holds_quantity(&self.trail) && same_quantity(old, new))
+        same_value(old, new, self.quantities && holds_quantity(&self.trail))
     }
 
     fn report(&mut self, old: Option<ShownValue>, new: Option<ShownValue>) {

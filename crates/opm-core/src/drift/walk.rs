@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::FieldDrift;
 use super::managers::{FieldOwner, Managers, Node, item_label};
 use crate::canonical::value_bytes;
-use crate::diff::{PathStep, holds_quantity, path, same_quantity};
+use crate::diff::{PathStep, holds_quantity, path, same_value};
 use crate::identity::GroupKind;
 use crate::scope;
 
@@ -55,8 +55,7 @@ impl<'a> DriftWalk<'a> {
         managers: &'a Managers<'a>,
     ) -> Self {
         let version = text(desired, "apiVersion");
-        let group = version.split_once('/').map_or("", |(group, _)| group);
-        let kind = GroupKind::new(group, text(desired, "kind"));
+        let kind = GroupKind::of(version, text(desired, "kind"));
         Self {
             desired,
             live,
@@ -240,13 +239,11 @@ impl<'a> DriftWalk<'a> {
     }
 
     fn same(&self, live: &Value, desired: &Value) -> bool {
-        let numbers = match (live, desired) {
-            (Value::Number(live), Value::Number(desired)) => live.as_f64() == desired.as_f64(),
-            _ => false,
-        };
-        live == desired
-            || numbers
-            || (self.quantities && holds_quantity(&self.trail) && same_quantity(live, desired))
+        same_value(
+            live,
+            desired,
+            self.quantities && holds_quantity(&self.trail),
+        )
     }
 }
 

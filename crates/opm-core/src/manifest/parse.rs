@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{MAX_DEPTH, Manifest, ManifestError, type_name};
 use crate::identity::{GroupKind, Identity};
-use crate::name::NamespaceName;
+use crate::name::{NamespaceName, is_label};
 
 type Object = Map<String, Value>;
 
@@ -173,16 +173,8 @@ fn split_api_version<'a>(
         Some((group, version)) => (Some(group), version),
         None => (None, api_version),
     };
-    let label = |text: &str| {
-        let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-        !text.is_empty()
-            && text.len() <= 63
-            && text.bytes().all(|b| inner(b) || b == b'-')
-            && !text.starts_with('-')
-            && !text.ends_with('-')
-    };
-    let group_fits = group.is_none_or(|g| g.len() <= MAX_NAME && g.split('.').all(label));
-    if group_fits && label(version) {
+    let group_fits = group.is_none_or(|g| g.len() <= MAX_NAME && g.split('.').all(is_label));
+    if group_fits && is_label(version) {
         return Ok((group.unwrap_or_default(), version));
     }
     Err(invalid(
