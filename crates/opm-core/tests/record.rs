@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use opm_core::record::{
-    Body, Content, Decoded, Finding, FindingKind, LogResult, PendingWhy, Record, SecretParts,
+    Body, Content, DecodedRecord, Finding, FindingKind, LogResult, PendingWhy, Record, SecretParts,
     Stored, decode, encode,
 };
 use serde_json::{Value, json};
@@ -349,7 +349,7 @@ fn damage_to_older_changes_is_tolerated_carried_and_reported() {
         ("change-sha1-1", CHANGE),
         ("change-sha1-2", "damaged"),
     ]);
-    let Decoded {
+    let DecodedRecord {
         stored: Stored::Writable(record),
         findings,
     } = decode(&before).unwrap()

@@ -12,14 +12,14 @@ use thiserror::Error;
 
 use super::field::{StoredValue, read_key, stored_fields};
 use super::{
-    API_VERSION, API_VERSION_MOVED, Change, Content, Finding, FindingKind, Inventory, KIND, Kept,
-    KeptObject, Metadata, Pending, PendingObject, ReadOnly, Record, RecordPart, SUMMARY_ANNOTATION,
-    SecretParts, Slot, Stored,
+    API_VERSION, API_VERSION_MOVED, Change, Content, Finding, FindingKind, HistorySlot, Inventory,
+    KIND, Kept, KeptObject, Metadata, Pending, PendingObject, ReadOnlyRecord, Record, RecordPart,
+    SUMMARY_ANNOTATION, SecretParts, Stored,
 };
 
 /// A record, with the damage that did not matter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decoded {
+pub struct DecodedRecord {
     /// The record.
     pub stored: Stored,
     /// Damage that was tolerated.
@@ -50,7 +50,7 @@ impl RecordError {
 }
 
 /// Reads the record in a Secret.
-pub fn decode(secret: &SecretParts) -> Result<Decoded, RecordError> {
+pub fn decode(secret: &SecretParts) -> Result<DecodedRecord, RecordError> {
     let mut reader = RecordReader::new(secret);
     let read = reader.record();
     let whole = reader.fatal.is_empty();
@@ -58,14 +58,14 @@ pub fn decode(secret: &SecretParts) -> Result<Decoded, RecordError> {
     let stored = match read {
         Some((format, record)) if format.is_writable() && whole => Stored::Writable(record),
         // A newer format may differ anywhere: what can be read of it is shown.
-        Some((format, record)) if !format.is_writable() => Stored::ReadOnly(ReadOnly {
+        Some((format, record)) if !format.is_writable() => Stored::ReadOnly(ReadOnlyRecord {
             kind: format.kind,
             api_version: format.api_version,
             record,
         }),
         _ => return Err(RecordError { findings }),
     };
-    Ok(Decoded { stored, findings })
+    Ok(DecodedRecord { stored, findings })
 }
 
 /// The data key `metadata`: the format beside the release-level metadata.
@@ -172,7 +172,7 @@ impl<'a> RecordReader<'a> {
         read.map_err(|finding| self.fatal.push(finding)).ok()
     }
 
-    pub(super) fn history(&mut self) -> Vec<Slot> {
+    pub(super) fn history(&mut self) -> Vec<HistorySlot> {
         let ids: Vec<IndexedId> = self.required("index").unwrap_or_default();
         let mut seen = BTreeSet::new();
         let mut slots = Vec::new();
@@ -188,7 +188,7 @@ impl<'a> RecordReader<'a> {
         slots
     }
 
-    fn slot(&mut self, id: String, current: bool) -> Slot {
+    fn slot(&mut self, id: String, current: bool) -> HistorySlot {
         let (content, finding) = match self.secret.data.get(&id) {
             None => {
                 let finding = Finding::new(&id, "", FindingKind::AbsentChange);
@@ -203,7 +203,7 @@ impl<'a> RecordReader<'a> {
             true => self.fatal.extend(finding),
             false => self.tolerated.extend(finding),
         }
-        Slot { id, content }
+        HistorySlot { id, content }
     }
 
     /// Pending and kept are sets; a second mention would be pruned twice or forgotten once.
@@ -225,7 +225,7 @@ impl<'a> RecordReader<'a> {
     }
 
     /// The data keys that this version does not know, given the changes that it does.
-    pub(super) fn unknown(&self, history: &[Slot]) -> BTreeMap<String, Vec<u8>> {
+    pub(super) fn unknown(&self, history: &[HistorySlot]) -> BTreeMap<String, Vec<u8>> {
         let mut unknown = self.secret.data.clone();
         unknown.retain(|key, _| {
             !["metadata", "index", "pending", "kept", "lock", "log"].contains(&key.as_str())

@@ -5,14 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use super::{Body, Change, Content, Record, Slot, ring};
+use super::{Body, Change, Content, HistorySlot, Record, ring};
 
 /// How many changes are kept unless somebody says otherwise.
 pub const DEFAULT_MAX_HISTORY: usize = 10;
 
 /// What fell off the end of the history.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Dropped {
+pub struct DroppedChanges {
     /// The ids, which were data keys too.
     pub changes: Vec<String>,
     /// Places of the ring that nothing names any longer, former selves of the change included.
@@ -21,7 +21,7 @@ pub struct Dropped {
 
 impl Record {
     /// Makes `change` the current one and keeps at most `max_history` changes.
-    pub fn push_change(&mut self, mut change: Change, max_history: usize) -> Dropped {
+    pub fn push_change(&mut self, mut change: Change, max_history: usize) -> DroppedChanges {
         let before = ring::named(self);
         let former = self.current().map(|current| current.id.clone());
         let former_self = self.history.iter().position(|slot| slot.id == change.id);
@@ -33,7 +33,7 @@ impl Record {
         for slot in &mut self.history {
             forget_lives(slot);
         }
-        let slot = Slot {
+        let slot = HistorySlot {
             id: change.id.clone(),
             content: Content::Read(Box::new(change)),
         };
@@ -44,19 +44,19 @@ impl Record {
     }
 
     /// Drops the oldest changes until at most `max_history` are left, never the current one.
-    pub(super) fn cut_history(&mut self, max_history: usize) -> Dropped {
+    pub(super) fn cut_history(&mut self, max_history: usize) -> DroppedChanges {
         let before = ring::named(self);
         let keep = max_history.max(1).min(self.history.len());
         let cut = self.history.split_off(keep);
         let changes = cut.into_iter().map(|slot| slot.id).collect();
-        Dropped {
+        DroppedChanges {
             changes,
             places: before.difference(&ring::named(self)).copied().collect(),
         }
     }
 }
 
-fn parent(slot: &Slot) -> Option<String> {
+fn parent(slot: &HistorySlot) -> Option<String> {
     match &slot.content {
         Content::Read(change) => change.parent.clone(),
         Content::Damaged(_) | Content::Absent => None,
@@ -64,7 +64,7 @@ fn parent(slot: &Slot) -> Option<String> {
 }
 
 /// Uid and hash describe living objects, so only the current change has them.
-fn forget_lives(slot: &mut Slot) {
+fn forget_lives(slot: &mut HistorySlot) {
     let Content::Read(change) = &mut slot.content else {
         return;
     };

@@ -33,7 +33,8 @@ pub use change::{
     Body, Change, Extra, Inventory, ModuleRef, PartLocation, RecordPart, RecordRef, RecordedEntry,
 };
 pub use decode::{
-    Decoded, RecordError, decode, decode_change, decode_inventory, decode_kept, decode_pending,
+    DecodedRecord, RecordError, decode, decode_change, decode_inventory, decode_kept,
+    decode_pending,
 };
 pub use encode::{
     encode, encode_change, encode_inventory, encode_kept, encode_lock, encode_pending,
@@ -42,7 +43,7 @@ pub use finding::{Finding, FindingKind};
 pub use lock::Lock;
 pub use log::{Counts, LogEntry, LogResult, MAX_LOG};
 pub use pending::{Kept, KeptObject, KeptWhy, Pending, PendingObject, PendingWhy};
-pub use salvage::{Salvaged, salvage};
+pub use salvage::{SalvagedRecord, salvage};
 pub use secret::{RECORD_TYPE, RELEASE_TYPE, SecretParts, labels_beside, release_labels};
 pub use summary::{SUMMARY_ANNOTATION, Summary};
 
@@ -70,7 +71,7 @@ pub struct Metadata {
 
 /// One place in the history, named by the index.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Slot {
+pub struct HistorySlot {
     /// The change id, which is also the data key.
     pub id: String,
     /// What is stored under that key.
@@ -97,7 +98,7 @@ pub struct Record {
     /// Release-level metadata.
     pub metadata: Metadata,
     /// The changes in the order of the index, newest first; the first is the current one.
-    pub history: Vec<Slot>,
+    pub history: Vec<HistorySlot>,
     /// Objects that may exist and are in no recorded change.
     pub pending: Pending,
     /// Objects that were deliberately left standing.
@@ -213,7 +214,7 @@ pub enum Stored {
     /// A format that this version knows.
     Writable(Record),
     /// A kind or apiVersion that this version does not know.
-    ReadOnly(ReadOnly),
+    ReadOnly(ReadOnlyRecord),
 }
 
 impl Stored {
@@ -228,13 +229,13 @@ impl Stored {
 
 /// A record in an unknown format: its parts can be looked at, there is no way to write it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ReadOnly {
+pub struct ReadOnlyRecord {
     kind: String,
     api_version: String,
     record: Record,
 }
 
-impl ReadOnly {
+impl ReadOnlyRecord {
     /// The kind it says it has.
     pub fn kind(&self) -> &str {
         &self.kind

@@ -7,12 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::decode::{RecordReader, StoredMetadata, is_change, read_change};
 use super::{
-    Body, Change, Content, Finding, Kept, Lock, LogEntry, Metadata, Pending, SecretParts, Slot,
+    Body, Change, Content, Finding, HistorySlot, Kept, Lock, LogEntry, Metadata, Pending,
+    SecretParts,
 };
 
 /// The readable parts of a record. What is none was damaged, or had to be there and was not.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Salvaged {
+pub struct SalvagedRecord {
     /// Release-level metadata.
     pub metadata: Option<Metadata>,
     /// The ids of the index, each once.
@@ -42,7 +43,7 @@ pub struct Salvaged {
 }
 
 /// Reads what can be read.
-pub fn salvage(secret: &SecretParts) -> Salvaged {
+pub fn salvage(secret: &SecretParts) -> SalvagedRecord {
     let mut reader = RecordReader::new(secret);
     let metadata: Option<StoredMetadata> = reader.required("metadata");
     let history = reader.history();
@@ -62,7 +63,7 @@ pub fn salvage(secret: &SecretParts) -> Salvaged {
     let mut unknown = reader.unknown(&history);
     unknown.retain(|key, _| !(index_is_broken && is_change(key)));
     let foreign = metadata.as_ref().filter(|stored| !stored.is_writable());
-    Salvaged {
+    SalvagedRecord {
         foreign: foreign.map(|stored| (stored.kind.clone(), stored.api_version.clone())),
         metadata: metadata.map(|stored| stored.metadata),
         index: (!index_is_broken).then(|| history.iter().map(|slot| slot.id.clone()).collect()),
@@ -79,7 +80,7 @@ pub fn salvage(secret: &SecretParts) -> Salvaged {
     }
 }
 
-fn slot_change(slot: &Slot) -> Option<(String, Change)> {
+fn slot_change(slot: &HistorySlot) -> Option<(String, Change)> {
     match &slot.content {
         Content::Read(change) => Some((slot.id.clone(), (**change).clone())),
         Content::Damaged(_) | Content::Absent => None,

@@ -2,7 +2,7 @@
 //!
 //! This is a plan over sizes: what moves into record Secrets, in which order, and what the
 //! slimmer record looks like. Compressing and writing the payloads is for the caller, who then
-//! says where each one went with [`Fitted::place`].
+//! says where each one went with [`FittedRecord::place`].
 
 pub use super::moved::PartOwner;
 use super::moved::change_mut;
@@ -44,7 +44,7 @@ impl std::fmt::Debug for MovedPart {
 
 /// A record that fits, and what moved out of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fitted {
+pub struct FittedRecord {
     /// The record to write, once every move has its place.
     pub record: Record,
     /// What has to be stored in record Secrets first.
@@ -56,8 +56,8 @@ pub struct Fitted {
 }
 
 /// Makes a record fit. A record that fits already comes back unchanged.
-pub fn fit(record: Record, records: Records, limit: usize) -> Fitted {
-    let mut fitted = Fitted {
+pub fn fit(record: Record, records: Records, limit: usize) -> FittedRecord {
+    let mut fitted = FittedRecord {
         record,
         moves: Vec::new(),
         notes: Vec::new(),
@@ -71,7 +71,7 @@ pub fn fit(record: Record, records: Records, limit: usize) -> Fitted {
     fitted
 }
 
-impl Fitted {
+impl FittedRecord {
     fn size(&self) -> usize {
         encode(&self.record).size()
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use futures::future::{Either, select};
 use futures::lock::Mutex;
 use opm_core::protocol::{renewed, still_held};
-use opm_core::record::size::{Fitted, Records};
+use opm_core::record::size::{FittedRecord, Records};
 use opm_core::record::{Record, encode_lock};
 
 use super::secret;
@@ -174,7 +174,7 @@ impl<C, S: SecretStore, K: Clock> Engine<C, S, K> {
             ..
         } = guard;
         let slim = self.slim(release, record, &state.record, *records, gate);
-        let Fitted {
+        let FittedRecord {
             mut record, notes, ..
         } = slim.await?;
         state.notes.extend(notes);

@@ -1,7 +1,9 @@
 //! Reading a release's record to show it, never to write it: one that is damaged, or in a format
 //! that this version does not know, is told from one that is not there.
 
-use opm_core::record::{self, Change, Decoded, Kept, Lock, LogEntry, Metadata, Pending, Stored};
+use opm_core::record::{
+    self, Change, DecodedRecord, Kept, Lock, LogEntry, Metadata, Pending, Stored,
+};
 
 use super::payload::PayloadError;
 use super::secret::parts;
@@ -88,7 +90,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
             secret: name.clone(),
             why,
         };
-        let Decoded { stored, findings } = match record::decode(&parts(&secret.content)) {
+        let DecodedRecord { stored, findings } = match record::decode(&parts(&secret.content)) {
             Ok(decoded) => decoded,
             Err(error) => return Ok((damaged(error.to_string()), Vec::new())),
         };

@@ -11,7 +11,7 @@ use opm_core::feature::declared::CHANGE_RECORDS;
 use opm_core::record::moved::{self, missing, missing_of, put_back, put_back_part};
 use opm_core::record::ring::named;
 use opm_core::record::room::give_way;
-use opm_core::record::size::{Fitted, MovedPart, PartOwner, Records, fit};
+use opm_core::record::size::{FittedRecord, MovedPart, PartOwner, Records, fit};
 use opm_core::record::{Change, PartLocation, Record, labels_beside};
 
 use super::payload::{PayloadError, PayloadTarget};
@@ -78,7 +78,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         stored: &Record,
         records: Records,
         gate: &Gate,
-    ) -> Result<Fitted, ApiError> {
+    ) -> Result<FittedRecord, ApiError> {
         let mut fitted = self.fit(record, records)?;
         let target = PayloadTarget {
             release,
@@ -96,7 +96,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
     }
 
     /// A record in the size that a Secret can have.
-    pub(super) fn fit(&self, record: Record, records: Records) -> Result<Fitted, ApiError> {
+    pub(super) fn fit(&self, record: Record, records: Records) -> Result<FittedRecord, ApiError> {
         let fitted = fit(record, records, self.settings.record_limit);
         match fitted.too_large {
             false => Ok(fitted),
@@ -112,7 +112,7 @@ impl<C, S: SecretStore, K> Engine<C, S, K> {
         target: &PayloadTarget<'_>,
         moved: &MovedPart,
         stored: &Record,
-        fitted: &mut Fitted,
+        fitted: &mut FittedRecord,
     ) -> Result<(), ApiError> {
         let changes = fitted.record.history.len();
         loop {
@@ -147,7 +147,7 @@ fn unchanged(moved: &MovedPart, stored: &Record) -> Option<PartLocation> {
 }
 
 /// Gives every part its place that has one already. None if there is one that has none.
-pub(super) fn all_in_place(mut fitted: Fitted, stored: Option<&Record>) -> Option<Record> {
+pub(super) fn all_in_place(mut fitted: FittedRecord, stored: Option<&Record>) -> Option<Record> {
     for moved in std::mem::take(&mut fitted.moves) {
         let held = unchanged(&moved, stored?)?;
         fitted.place(&moved.owner, held);

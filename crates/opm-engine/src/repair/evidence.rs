@@ -6,7 +6,7 @@ use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::labels::{self, Owner, OwnerLabels};
 use opm_core::name::ModuleName;
-use opm_core::record::{Extra, Lock, Salvaged, SecretParts, salvage};
+use opm_core::record::{Extra, Lock, SalvagedRecord, SecretParts, salvage};
 use opm_core::repair::{RepairEvidence, Repaired, UnlabelledState, draft, needs_records};
 
 use super::find::nothing_left;
@@ -123,7 +123,7 @@ fn parts(stored: &StoredSecret) -> SecretParts {
 }
 
 /// The lock that is there. Somebody may be at work under one that cannot be read, too.
-fn lock(salvaged: &Salvaged) -> Option<Lock> {
+fn lock(salvaged: &SalvagedRecord) -> Option<Lock> {
     let unreadable = salvaged.lock_damaged.then(|| Lock {
         id: UNREADABLE.to_owned(),
         holder: "somebody whose lock cannot be read".to_owned(),
@@ -140,7 +140,10 @@ fn lock(salvaged: &Salvaged) -> Option<Lock> {
 }
 
 /// A record that is going away, or that another version wrote, is not this one's to repair.
-fn writable(stored: Option<&StoredSecret>, salvaged: Option<&Salvaged>) -> Result<(), Failure> {
+fn writable(
+    stored: Option<&StoredSecret>,
+    salvaged: Option<&SalvagedRecord>,
+) -> Result<(), Failure> {
     let Some(stored) = stored else {
         return Ok(());
     };
