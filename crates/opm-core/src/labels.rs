@@ -87,13 +87,18 @@ pub struct Owner {
 impl Owner {
     /// The labels of an object of this release alone.
     pub fn labels(&self, component: &ComponentName) -> Vec<(String, String)> {
+        let component = (COMPONENT_NAME, component.as_str());
+        self.release_labels().chain(owned([component])).collect()
+    }
+
+    /// The labels that name the release.
+    pub(crate) fn release_labels(&self) -> impl Iterator<Item = (String, String)> {
         owned([
             (MANAGED_BY, MANAGED_BY_OPM),
             (MODULE_NAME, self.module.as_str()),
             (MODULE_NAMESPACE, self.namespace.as_str()),
             (RELEASE_NAME, self.release.as_str()),
             (RELEASE_ID, &self.id.to_string()),
-            (COMPONENT_NAME, component.as_str()),
         ])
     }
 
@@ -105,6 +110,7 @@ impl Owner {
             (MANAGED_BY, MANAGED_BY_OPM),
             (&shared_label(&self.id), self.release.as_str()),
         ])
+        .collect()
     }
 
     /// Puts this release's labels onto a manifest, those for shared objects if it is one. Labels
@@ -119,11 +125,13 @@ impl Owner {
     }
 }
 
-fn owned<const N: usize>(labels: [(&str, &str); N]) -> Vec<(String, String)> {
+/// Labels that own their texts.
+pub(crate) fn owned<const N: usize>(
+    labels: [(&str, &str); N],
+) -> impl Iterator<Item = (String, String)> + use<N> {
     labels
-        .into_iter()
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect()
+        .into_iter()
 }
 
 /// Whether an object is marked as shared between releases.

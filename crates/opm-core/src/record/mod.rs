@@ -12,6 +12,7 @@ mod encode;
 mod field;
 mod finding;
 pub mod history;
+mod location;
 mod lock;
 mod log;
 pub mod moved;
@@ -28,10 +29,7 @@ use std::collections::BTreeMap;
 use crate::entry::Entry;
 use crate::identity::Identity;
 
-pub use change::Values;
-pub use change::{
-    Body, Change, Extra, Inventory, ModuleRef, PartLocation, RecordPart, RecordRef, RecordedEntry,
-};
+pub use change::{Body, Change, Extra, Inventory, ModuleRef, RecordedEntry, Values};
 pub use decode::{
     DecodedRecord, RecordError, decode, decode_change, decode_inventory, decode_kept,
     decode_pending,
@@ -40,6 +38,8 @@ pub use encode::{
     encode, encode_change, encode_inventory, encode_kept, encode_lock, encode_pending,
 };
 pub use finding::{Finding, FindingKind};
+pub use history::{Content, HistorySlot};
+pub use location::{PartLocation, RecordPart, RecordRef};
 pub use lock::Lock;
 pub use log::{Counts, LogEntry, LogResult, MAX_LOG};
 pub use pending::{Kept, KeptObject, KeptWhy, Pending, PendingObject, PendingWhy};
@@ -67,29 +67,6 @@ pub struct Metadata {
     pub last_transition_time: Option<String>,
     /// Fields that this version does not know.
     pub extra: Extra,
-}
-
-/// One place in the history, named by the index.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HistorySlot {
-    /// The change id, which is also the data key.
-    pub id: String,
-    /// What is stored under that key.
-    pub content: Content,
-}
-
-/// What is stored for one id of the index.
-///
-/// Only older changes can be anything but `Read`: a record whose current change cannot be read
-/// is an error, because its inventory would look empty.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Content {
-    /// A change.
-    Read(Box<Change>),
-    /// Something that cannot be read as a change; kept byte for byte.
-    Damaged(Vec<u8>),
-    /// Nothing: the index names a key that is not there.
-    Absent,
 }
 
 /// The record of a release, in a format that this version may write.
@@ -133,42 +110,46 @@ impl Record {
 
     /// The current change: the first one of the index.
     pub fn current(&self) -> Option<&Change> {
-        match self.history.first().map(|slot| &slot.content) {
-            Some(Content::Read(change)) => Some(change),
-            _ => None,
-        }
+        self.history.first()?.change()
+    }
+
+    fn current_mut(&mut self) -> Option<&mut Change> {
+        self.history.first_mut()?.change_mut()
     }
 
     /// The entries of the current change, empty before the first one.
     pub fn inventory(&self) -> &[RecordedEntry] {
-        match self.current().map(|change| &change.inventory) {
-            Some(Body::Here(inventory)) => &inventory.entries,
-            _ => &[],
-        }
+        self.current().map_or(&[], Change::entries)
     }
 
     /// The same, to be changed.
     pub(crate) fn current_inventory_mut(&mut self) -> Option<&mut Vec<RecordedEntry>> {
-        match self.history.first_mut().map(|slot| &mut slot.content) {
-            Some(Content::Read(change)) => match &mut change.inventory {
-                Body::Here(inventory) => Some(&mut inventory.entries),
-                Body::InRecord => None,
-            },
-            _ => None,
-        }
+        let inventory = self.current_mut()?.inventory.here_mut()?;
+        Some(&mut inventory.entries)
     }
 
     /// The changes that can be read, newest first.
     pub fn changes(&self) -> impl Iterator<Item = &Change> {
-        self.history.iter().filter_map(|slot| match &slot.content {
-            Content::Read(change) => Some(&**change),
-            Content::Damaged(_) | Content::Absent => None,
-        })
+        self.history.iter().filter_map(HistorySlot::change)
     }
 
     /// The change with this id, if it is in the history and can be read.
     pub fn change(&self, id: &str) -> Option<&Change> {
         self.changes().find(|change| change.id == id)
+    }
+
+    fn change_mut(&mut self, id: &str) -> Option<&mut Change> {
+        let mut changes = self.history.iter_mut().filter_map(HistorySlot::change_mut);
+        changes.find(|change| change.id == id)
+    }
+
+    /// Where each part is that lives in record Secrets.
+    fn locations(&self) -> impl Iterator<Item = &PartLocation> {
+        let changes = self.changes().filter_map(|change| change.record.as_ref());
+        changes
+            .flat_map(|record| record.parts.values())
+            .chain(&self.pending.held)
+            .chain(&self.kept.held)
     }
 
     /// Stops tracking objects, wherever they are: in the current inventory, pending or kept.
@@ -180,12 +161,10 @@ impl Record {
             entries.extend(forgotten.then(|| entry.clone()));
             !forgotten
         };
-        if let Some(Content::Read(change)) = self.history.first_mut().map(|slot| &mut slot.content)
-            && let Body::Here(inventory) = &mut change.inventory
-        {
-            inventory.entries.retain(|recorded| forget(&recorded.entry));
+        if let Some(entries) = self.current_inventory_mut() {
+            entries.retain(|recorded| forget(&recorded.entry));
         }
-        if let Body::Here(objects) = &mut self.pending.objects {
+        if let Some(objects) = self.pending.objects.here_mut() {
             objects.retain(|object| forget(&object.entry));
         }
         self.kept.objects.retain(|object| forget(&object.entry));
@@ -194,16 +173,19 @@ impl Record {
 
     /// The format in which this record has to be written.
     pub fn api_version(&self) -> &'static str {
-        match self.current().map(|change| &change.inventory) {
-            Some(Body::InRecord) => API_VERSION_MOVED,
-            _ => API_VERSION,
+        match self
+            .current()
+            .is_some_and(|change| change.inventory.moved())
+        {
+            true => API_VERSION_MOVED,
+            false => API_VERSION,
         }
     }
 
     /// Whether parts of what plans need have to be fetched from record Secrets first.
     pub fn needs_bodies(&self) -> bool {
         self.api_version() == API_VERSION_MOVED
-            || self.pending.objects == Body::InRecord
+            || self.pending.objects.moved()
             || self.kept.held.is_some()
     }
 }

@@ -7,8 +7,8 @@
 //! record that shrinks comes back into its Secret.
 
 use super::{
-    Body, Change, Content, Finding, FindingKind, PartLocation, Record, RecordPart, RecordRef,
-    Values, decode_inventory, decode_kept, decode_pending,
+    Body, Change, Finding, FindingKind, PartLocation, Record, RecordPart, RecordRef, Values,
+    decode_inventory, decode_kept, decode_pending,
 };
 
 /// Whose part moves.
@@ -79,7 +79,7 @@ pub fn put_back(record: &mut Record, owner: &PartOwner, payload: &[u8]) -> Resul
             (record.kept.held, record.kept.count) = (None, None);
         }
         PartOwner::Change(id, part) => {
-            if let Some(change) = change_mut(record, id) {
+            if let Some(change) = record.change_mut(id) {
                 put_back_part(change, *part, payload)?;
             }
         }
@@ -112,12 +112,4 @@ fn text(payload: &[u8]) -> Result<String, Finding> {
         let (expected, found) = ("a text", "something else");
         Finding::new("values", "", FindingKind::WrongType { expected, found })
     })
-}
-
-pub(super) fn change_mut<'a>(record: &'a mut Record, id: &str) -> Option<&'a mut Change> {
-    let slot = record.history.iter_mut().find(|slot| slot.id == id)?;
-    match &mut slot.content {
-        Content::Read(change) => Some(change),
-        Content::Damaged(_) | Content::Absent => None,
-    }
 }

@@ -6,10 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::decode::{RecordReader, StoredMetadata, is_change, read_change};
-use super::{
-    Body, Change, Content, Finding, HistorySlot, Kept, Lock, LogEntry, Metadata, Pending,
-    SecretParts,
-};
+use super::{Change, Finding, HistorySlot, Kept, Lock, LogEntry, Metadata, Pending, SecretParts};
 
 /// The readable parts of a record. What is none was damaged, or had to be there and was not.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -50,7 +47,12 @@ pub fn salvage(secret: &SecretParts) -> SalvagedRecord {
     let index_is_broken = reader.fatal.iter().any(|finding| finding.key == "index");
     let changes = match index_is_broken {
         true => unindexed(secret, &mut reader),
-        false => history.iter().filter_map(slot_change).collect(),
+        false => {
+            let changes = history.iter().filter_map(HistorySlot::change);
+            changes
+                .map(|change| (change.id.clone(), change.clone()))
+                .collect()
+        }
     };
     let pending: Option<Pending> = or_empty(secret, "pending", reader.part("pending"));
     let kept: Option<Kept> = or_empty(secret, "kept", reader.part("kept"));
@@ -80,13 +82,6 @@ pub fn salvage(secret: &SecretParts) -> SalvagedRecord {
     }
 }
 
-fn slot_change(slot: &HistorySlot) -> Option<(String, Change)> {
-    match &slot.content {
-        Content::Read(change) => Some((slot.id.clone(), (**change).clone())),
-        Content::Damaged(_) | Content::Absent => None,
-    }
-}
-
 /// The changes of a record without an index, by their keys.
 fn unindexed(secret: &SecretParts, reader: &mut RecordReader<'_>) -> BTreeMap<String, Change> {
     let mut changes = BTreeMap::new();
@@ -111,7 +106,7 @@ fn or_empty<T: Default>(secret: &SecretParts, key: &str, read: Option<T>) -> Opt
 
 fn each_once(mut pending: Pending) -> Pending {
     let mut seen = BTreeSet::new();
-    if let Body::Here(objects) = &mut pending.objects {
+    if let Some(objects) = pending.objects.here_mut() {
         objects.retain(|object| seen.insert(object.entry.identity.clone()));
     }
     pending

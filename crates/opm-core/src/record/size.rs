@@ -5,10 +5,8 @@
 //! says where each one went with [`FittedRecord::place`].
 
 pub use super::moved::PartOwner;
-use super::moved::change_mut;
 use super::{
-    Body, Change, Content, PartLocation, Record, RecordPart, encode, encode_inventory, encode_kept,
-    encode_pending,
+    Body, PartLocation, Record, RecordPart, encode, encode_inventory, encode_kept, encode_pending,
 };
 
 /// Past this, things move out of the release's Secret.
@@ -82,7 +80,7 @@ impl FittedRecord {
             PartOwner::Pending => self.record.pending.held = Some(held),
             PartOwner::Kept => self.record.kept.held = Some(held),
             PartOwner::Change(id, part) => {
-                if let Some(change) = change_mut(&mut self.record, id) {
+                if let Some(change) = self.record.change_mut(id) {
                     let parts = &mut change.record.get_or_insert_default().parts;
                     parts.insert(*part, held);
                 }
@@ -121,7 +119,7 @@ impl FittedRecord {
     }
 
     fn move_part(&mut self, id: &str, part: RecordPart) {
-        let Some(change) = change_mut(&mut self.record, id) else {
+        let Some(change) = self.record.change_mut(id) else {
             return;
         };
         let payload = match part {
@@ -194,7 +192,7 @@ impl FittedRecord {
     }
 
     fn drop_current_values(&mut self) {
-        let Some(current) = current_mut(&mut self.record) else {
+        let Some(current) = self.record.current_mut() else {
             return;
         };
         let reason = "too large for the Secret, and records are switched off".to_owned();
@@ -210,16 +208,9 @@ impl FittedRecord {
 
     /// A fact for people now and for readers of the record later.
     fn say(&mut self, note: String) {
-        if let Some(current) = current_mut(&mut self.record) {
+        if let Some(current) = self.record.current_mut() {
             current.record.get_or_insert_default().note = Some(note.clone());
         }
         self.notes.push(note);
-    }
-}
-
-fn current_mut(record: &mut Record) -> Option<&mut Change> {
-    match &mut record.history.first_mut()?.content {
-        Content::Read(change) => Some(change),
-        Content::Damaged(_) | Content::Absent => None,
     }
 }
