@@ -1,6 +1,5 @@
 //! Digests over canonical bytes: of a whole set of manifests, and of a single object.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde_json::{Map, Value};
@@ -11,6 +10,7 @@ use crate::canonical;
 use crate::entry::Entry;
 use crate::identity::{GroupKind, Identity};
 use crate::manifest::Manifest;
+use crate::name::text_type;
 use crate::weight::apply_order;
 
 /// The digest of a set of rendered manifests: `sha256:` and 64 hexadecimal digits.
@@ -51,11 +51,6 @@ impl ManifestDigest {
         }
         Self(format!("sha256:{}", hex(&hasher.finalize())))
     }
-
-    /// The digest as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 /// A digest in the making: objects are added in apply order.
@@ -80,11 +75,7 @@ impl DigestBuilder {
     }
 }
 
-impl fmt::Display for ManifestDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+text_type!(ManifestDigest);
 
 /// A text that is no object hash.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -108,18 +99,9 @@ impl ObjectHash {
         let digest = Sha256::digest(canonical);
         Self(hex(&digest[..8]))
     }
-
-    /// The hash as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-impl fmt::Display for ObjectHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+text_type!(ObjectHash);
 
 impl FromStr for ObjectHash {
     type Err = HashError;

@@ -4,9 +4,9 @@
 //! in CUE, where `1` and `1.0` are different: `1.50`, `15e-1` and `1.5` are one float, spelled
 //! `1.5`.
 
-use std::fmt;
-
 use thiserror::Error;
+
+use crate::name::text_type;
 
 /// Exponents beyond this are beyond what CUE reads back.
 const MAX_EXPONENT: i64 = 100_000;
@@ -43,18 +43,9 @@ impl Number {
             .map(Self)
             .ok_or_else(|| NumberError::Exponent(shown()))
     }
-
-    /// The canonical spelling, which is JSON and CUE at once.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-impl fmt::Display for Number {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+text_type!(Number);
 
 impl From<i64> for Number {
     fn from(integer: i64) -> Self {
