@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use opm_engine::ports::{Instant, ServedKinds, Timestamp};
-use serde_json::{Map, Value};
 
 use crate::clock::SystemClock;
 use crate::redact::KnownValues;
@@ -87,12 +86,6 @@ impl ClusterClient {
     ) -> Self {
         self.now = Arc::new(now);
         self
-    }
-
-    /// Hides the values of this object, if it is a Secret, from every message from now on.
-    /// Objects that are applied are hidden in any case.
-    pub fn hide_values_of(&self, object: &Map<String, Value>) {
-        self.known().learn(object);
     }
 
     pub(crate) fn served_cache(&self) -> MutexGuard<'_, Option<Arc<ServedKinds>>> {

@@ -19,7 +19,6 @@ pub use claims::{Claim, ContestedClaim, claims, contested, runs_pods};
 pub use components::{ComponentOrder, stages};
 pub use delete::{plan_delete, plan_delete_component, plan_prune_kept};
 pub use guard::{Guard, GuardFlags, Occupant, Occupants, ignored_in_namespace, lives_in};
-pub use order::prune_order;
 
 use crate::entry::Entry;
 use crate::identity::Identity;

@@ -43,13 +43,6 @@ pub(super) fn sort(
     });
 }
 
-/// Sorts identities of one stage into the order in which they go.
-pub fn prune_order(a: &Identity, b: &Identity) -> Ordering {
-    is_namespace(a)
-        .cmp(&is_namespace(b))
-        .then_with(|| apply_order(b, a))
-}
-
 fn is_namespace(identity: &Identity) -> bool {
     Guard::of(&identity.group_kind) == Some(Guard::Namespace)
 }
