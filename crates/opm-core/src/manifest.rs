@@ -10,7 +10,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-pub use error::ManifestError;
+pub use error::{ManifestError, ManifestProblem};
 
 use crate::identity::Identity;
 
