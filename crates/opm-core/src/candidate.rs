@@ -42,7 +42,7 @@ pub struct CandidateObject {
 }
 
 impl CandidateObject {
-    /// The object as an inventory names it; its uid is for the server to say.
+    /// The object as an inventory names it; the server assigns the uid.
     pub fn entry(&self) -> Entry {
         let identity = self.manifest.identity().clone();
         let entry = Entry::new(identity, self.manifest.version(), self.component.as_str());
@@ -196,13 +196,13 @@ impl Candidate {
 }
 
 /// An object with what is needed only until all are sorted and digested.
-struct Prepared {
+struct DigestedObject {
     weight: i32,
     bytes: Vec<u8>,
     object: CandidateObject,
 }
 
-impl Prepared {
+impl DigestedObject {
     fn new(component: ComponentName, manifest: Manifest) -> Self {
         let bytes = canonical::object_bytes(manifest.object());
         let hash = ObjectHash::of_bytes(&bytes);
@@ -223,20 +223,20 @@ impl Prepared {
     }
 }
 
-/// Makes of rendered objects what is sent, in apply order.
+/// Turns rendered objects into what is sent, in apply order.
 fn prepare(
     components: Vec<Component>,
     owner: &Owner,
     scopes: &Scopes,
     warnings: &mut Vec<CandidateWarning>,
-) -> Result<Vec<Prepared>, CandidateError> {
+) -> Result<Vec<DigestedObject>, CandidateError> {
     let mut prepared = Vec::new();
     for component in components {
         for mut manifest in component.manifests {
             place(&mut manifest, &owner.namespace, scopes, warnings);
             normal::normalise(&mut manifest, warnings)?;
             owner.inject(&mut manifest, &component.name);
-            prepared.push(Prepared::new(component.name.clone(), manifest));
+            prepared.push(DigestedObject::new(component.name.clone(), manifest));
         }
     }
     prepared.sort_by(|a, b| a.order().cmp(&b.order()));

@@ -34,7 +34,7 @@ impl ManifestDigest {
         Self(format!("sha256:{}", hex(&Sha256::digest(bytes))))
     }
 
-    /// A stand-in where the manifests are not at hand: the digest of what is known of each
+    /// A substitute where the manifests are not known: the digest of what is known of each
     /// object, one line each. Used for what is left of a release when a component goes.
     pub fn of_entries<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
         let mut hasher = Sha256::new();

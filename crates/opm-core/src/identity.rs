@@ -1,7 +1,8 @@
 //! What tells one Kubernetes object from another.
 //!
 //! Group, kind, namespace and name: never the API version (an Ingress that moves from v1beta1
-//! to v1 stays the same object), never the uid (which tells two lives of one identity apart).
+//! to v1 stays the same object), never the uid (which changes when an object is deleted and
+//! created again).
 
 use std::fmt;
 use std::str::FromStr;

@@ -139,8 +139,8 @@ pub fn is_shared(manifest: &Manifest) -> bool {
     manifest.annotation(SHARED) == Some("true")
 }
 
-/// What an object's labels say about who applied it, as found: a foreign hand may have written
-/// anything into them.
+/// What an object's labels say about who applied it. They are not validated: anybody may have
+/// written them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnerLabels {
     /// Whether `opm` claims to manage it.

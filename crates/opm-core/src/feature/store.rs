@@ -29,7 +29,7 @@ struct ChoicesNode {
 }
 
 impl FeatureStore {
-    /// A store that nobody has set anything in, and that has no declarations of its own.
+    /// A store without declarations and choices.
     pub const fn empty() -> Self {
         Self::falling_back_to(Defaults::empty)
     }

@@ -29,8 +29,8 @@ enum BadStatus {
     NotTrue,
 }
 
-/// The conditions that controllers agree on, in the order in which they are asked: what will not
-/// mend itself, what is being worked on, and whether the object does what it is there for.
+/// The conditions that controllers agree on, in the order in which they are asked: what does not
+/// recover by itself, what is in progress, and whether the object does its work.
 const CONDITIONS: &[(&str, BadStatus, HealthState)] = &[
     ("Stalled", BadStatus::True, HealthState::Failed),
     ("Failed", BadStatus::True, HealthState::Failed),

@@ -34,8 +34,8 @@ pub(super) fn pod(fields: &ObjectFields<'_>) -> Health {
     }
 }
 
-/// How a workload is doing, given its pods: which of them keep it, and why. Pods that crash make
-/// of a workload on its way one that will hardly get there.
+/// How a workload is doing, given its pods: which of them are not ready, and why. A workload
+/// whose pods crash is degraded rather than in progress.
 pub fn with_pods(health: Health, pods: &[Map<String, Value>]) -> Health {
     if health.is_ready() {
         return health;

@@ -30,7 +30,7 @@ const AWAITED: &[(&str, &str, Judge)] = &[
     ("batch", "Job", workload::job),
 ];
 
-/// The built-in kinds that say how they are, and that nobody waits for.
+/// The built-in kinds that report their state but need no waiting.
 const OBSERVED: &[(&str, &str, Judge)] = &[
     ("", "PersistentVolume", storage::volume),
     ("", "ReplicationController", workload::replica_set),

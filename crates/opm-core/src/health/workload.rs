@@ -124,7 +124,7 @@ pub(super) fn job(fields: &ObjectFields<'_>) -> Health {
     Health::progressing(format!("{done} of {wanted} completions"))
 }
 
-/// A CronJob works as soon as it is there; how its Jobs fare is theirs to say.
+/// A CronJob works as soon as it exists; its Jobs have a state of their own.
 pub(super) fn cron_job(fields: &ObjectFields<'_>) -> Health {
     match fields.is_true("/spec/suspend") {
         true => Health::ready_with("it is suspended"),

@@ -47,7 +47,7 @@ pub fn named<'a>(record: &'a Record, given: &str) -> Result<&'a str, ChangeNameE
     }
 }
 
-/// Why a change is the one to go back to when nobody names one.
+/// Why a change is the default target of a rollback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetReason {
     /// The last deployment did not succeed, so the current change is what should be there.
@@ -61,7 +61,7 @@ pub enum TargetReason {
     Before,
 }
 
-/// The change to go back to when nobody names one; none in a history that has no such change.
+/// The default target of a rollback; none in a history that has no such change.
 pub fn default_target(record: &Record) -> Option<(&str, TargetReason)> {
     let current = record.history.first()?;
     match last_deployment(record) {

@@ -15,7 +15,7 @@ use crate::identity::{GroupKind, Identity};
 pub struct Extra(pub Map<String, Value>);
 
 impl fmt::Debug for Extra {
-    /// Names only: nobody knows what the values are.
+    /// Names only: the values may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }

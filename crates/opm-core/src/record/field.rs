@@ -103,7 +103,7 @@ impl FieldReader {
         T::read_fields(self)
     }
 
-    /// The id, which is the data key and no field: whoever reads the key fills it in.
+    /// The id, which is the data key and not a field: the reader of the key fills it in.
     pub(super) fn data_key(&mut self) -> Result<String, Finding> {
         Ok(String::new())
     }
@@ -306,7 +306,7 @@ pub(super) fn read_word<T: Copy>(
     known.ok_or_else(|| Finding::new("", "", FindingKind::UnknownWord { expected }))
 }
 
-/// A finding about a value of the wrong type; its place is for whoever passes it on to add.
+/// A finding about a value of the wrong type; the callers add where it is.
 pub(super) fn wrong_type(expected: &'static str, found: &Value) -> Finding {
     let found = type_name(found);
     Finding::new("", "", FindingKind::WrongType { expected, found })

@@ -102,7 +102,7 @@ pub struct RecordRef {
     pub objects: Option<u64>,
     /// Parts that were dropped, with the reason in words.
     pub dropped: BTreeMap<RecordPart, String>,
-    /// What else had to give way when this change was recorded.
+    /// What else was dropped when this change was recorded.
     pub note: Option<String>,
     /// Fields that this version does not know.
     pub extra: Extra,

@@ -13,7 +13,7 @@ pub const MAX_LOG: usize = 50;
 /// How a deployment ended.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogResult {
-    /// It has not ended, or nobody could write how.
+    /// It is running, or its end could not be written.
     Started,
     /// Everything was done.
     Succeeded,

@@ -78,9 +78,9 @@ pub struct Record {
     pub history: Vec<HistorySlot>,
     /// Objects that may exist and are in no recorded change.
     pub pending: Pending,
-    /// Objects that were deliberately left standing.
+    /// Objects that were left in the cluster on purpose.
     pub kept: Kept,
-    /// Who is writing, if anybody.
+    /// The lock, while somebody writes.
     pub lock: Option<Lock>,
     /// Deployments, newest first.
     pub log: Vec<LogEntry>,

@@ -1,10 +1,10 @@
 //! Parts of a record that live in record Secrets: whose they are, where they are, and how they
 //! come back.
 //!
-//! A record in memory is whole: what a plan needs is in it. Only what is stored is slim. So
-//! whoever loads a record asks for what is [`missing`], fetches it, and puts it back with
-//! [`put_back`]; whoever writes one makes it fit anew ([`super::size::fit`]). That is how a
-//! record that shrinks comes back into its Secret.
+//! A record in memory is whole; only the stored one is slim. The engine asks for what is
+//! [`missing`] when it loads a record and puts it back with [`put_back`]; before every write it
+//! makes the record fit again ([`super::size::fit`]), so a record that shrinks moves back into
+//! its Secret.
 
 use super::{
     Body, Change, Finding, FindingKind, PartLocation, Record, RecordPart, RecordRef, Values,
@@ -55,7 +55,7 @@ pub fn missing(record: &Record) -> Vec<(PartOwner, PartLocation)> {
     owners.into_iter().filter_map(found).collect()
 }
 
-/// What of a change is not here; what was dropped for good is not among it.
+/// The parts of a change that are in record Secrets; dropped parts are not among them.
 pub fn missing_of(change: &Change) -> Vec<PartOwner> {
     let values = change.values.moved().then_some(RecordPart::Values);
     let inventory = change.inventory.moved().then_some(RecordPart::Inventory);
@@ -67,7 +67,7 @@ pub fn missing_of(change: &Change) -> Vec<PartOwner> {
         .collect()
 }
 
-/// Puts a part back that was fetched. From then on the record says of it that it is here.
+/// Puts a fetched part back into the record, which then no longer names a place for it.
 pub fn put_back(record: &mut Record, owner: &PartOwner, payload: &[u8]) -> Result<(), Finding> {
     match owner {
         PartOwner::Pending => {

@@ -1,5 +1,5 @@
-//! Objects outside the inventory that must not be forgotten: those that may exist (`pending`)
-//! and those that were left standing on purpose (`kept`).
+//! Objects outside the inventory that stay tracked: those that may exist (`pending`) and those
+//! that were left in the cluster on purpose (`kept`).
 
 use serde_json::Value;
 
@@ -43,8 +43,8 @@ impl PendingWhy {
         }
     }
 
-    /// Whether the object was there before this release laid hands on it, so that a reverted
-    /// attempt must leave it standing.
+    /// Whether the object existed before this release touched it, so that a reverted attempt
+    /// must not delete it.
     pub fn was_there_before(self) -> bool {
         matches!(self, Self::Adopt | Self::Take)
     }
@@ -61,7 +61,7 @@ impl StoredValue for PendingWhy {
     }
 }
 
-/// Why an object was left standing.
+/// Why an object was kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeptWhy {
     /// Its kind is guarded, and the flag for it was not given.
@@ -137,8 +137,8 @@ pub struct Pending {
     pub objects: Body<Vec<PendingObject>>,
     /// Where the objects are when they are not here.
     pub held: Option<PartLocation>,
-    /// Until when requests of earlier runs may still land: before that, not finding an object
-    /// does not mean that it is gone for good.
+    /// Until when requests of earlier runs may still land: before that, an object that is not
+    /// found may still be created.
     pub until: Option<String>,
     /// How many of them count as pending, when they are not here.
     pub count: Option<u64>,
@@ -192,7 +192,7 @@ impl Pending {
     }
 }
 
-/// An object that was deliberately left standing.
+/// An object that was left in the cluster on purpose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptObject {
     /// Which object.

@@ -1,7 +1,7 @@
 //! What can still be read of a damaged record, key by key: what repair starts from.
 //!
-//! Nothing is guessed here. A key that cannot be read is named by a finding and left out; what
-//! to put in its place is `repair`'s to say.
+//! Nothing is guessed here. A key that cannot be read is named by a finding and left out;
+//! `repair` decides what replaces it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,9 +19,9 @@ pub struct SalvagedRecord {
     pub changes: BTreeMap<String, Change>,
     /// Objects that may exist and are in no recorded change.
     pub pending: Option<Pending>,
-    /// Objects that were deliberately left standing.
+    /// Objects that were left in the cluster on purpose.
     pub kept: Option<Kept>,
-    /// Who is writing, if anybody is and that can be read.
+    /// The lock, if there is one that can be read.
     pub lock: Option<Lock>,
     /// Whether there is a lock that cannot be read.
     pub lock_damaged: bool,

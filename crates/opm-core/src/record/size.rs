@@ -1,8 +1,8 @@
 //! Keeps the release's Secret below the limit of the API server, and says so in the record.
 //!
-//! This is a plan over sizes: what moves into record Secrets, in which order, and what the
-//! slimmer record looks like. Compressing and writing the payloads is for the caller, who then
-//! says where each one went with [`FittedRecord::place`].
+//! This plans by size: what moves into record Secrets, in which order, and what the slimmer
+//! record looks like. The caller compresses and writes the payloads, and then enters the place
+//! of each with [`FittedRecord::place`].
 
 pub use super::moved::PartOwner;
 use super::{
@@ -36,7 +36,12 @@ pub struct MovedPart {
 impl std::fmt::Debug for MovedPart {
     /// The size only: the payload may be values.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Moved({:?}, {} bytes)", self.owner, self.payload.len())
+        write!(
+            f,
+            "MovedPart({:?}, {} bytes)",
+            self.owner,
+            self.payload.len()
+        )
     }
 }
 
@@ -47,7 +52,7 @@ pub struct FittedRecord {
     pub record: Record,
     /// What has to be stored in record Secrets first.
     pub moves: Vec<MovedPart>,
-    /// What had to give way for good, in words.
+    /// What was dropped, in words.
     pub notes: Vec<String>,
     /// Whether no Secret can hold it: without records, one change alone can be too large.
     pub too_large: bool,
@@ -74,7 +79,7 @@ impl FittedRecord {
         encode(&self.record).size()
     }
 
-    /// Says where a moved part went.
+    /// Enters where a moved part is stored.
     pub fn place(&mut self, owner: &PartOwner, held: PartLocation) {
         match owner {
             PartOwner::Pending => self.record.pending.held = Some(held),
@@ -206,7 +211,7 @@ impl FittedRecord {
             .push("the values were not recorded: they are too large".to_owned());
     }
 
-    /// A fact for people now and for readers of the record later.
+    /// Notes something for the user now and for readers of the record later.
     fn say(&mut self, note: String) {
         if let Some(current) = self.record.current_mut() {
             current.record.get_or_insert_default().note = Some(note.clone());

@@ -40,7 +40,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The summary of a record. Whoever moved an inventory out of it left the count behind.
+    /// The summary of a record. A moved inventory has left its count behind.
     pub fn of(record: &Record) -> Self {
         let current = record.current();
         Self {

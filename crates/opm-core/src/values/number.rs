@@ -34,7 +34,7 @@ impl Number {
     /// Reads a decimal number as JSON spells it: `-12`, `1.50`, `1E+21`.
     pub fn parse(text: &str) -> Result<Self, NumberError> {
         let shown = || text.chars().take(40).collect::<String>();
-        let parts = Parts::split(text).ok_or_else(|| NumberError::Malformed(shown()))?;
+        let parts = NumberParts::split(text).ok_or_else(|| NumberError::Malformed(shown()))?;
         if parts.is_integer() {
             return Ok(Self(parts.integer()));
         }
@@ -62,14 +62,14 @@ impl From<&serde_json::Number> for Number {
 }
 
 /// A number taken apart: sign, digits before and behind the point, exponent.
-struct Parts<'a> {
+struct NumberParts<'a> {
     negative: bool,
     whole: &'a str,
     fraction: Option<&'a str>,
     exponent: Option<&'a str>,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> NumberParts<'a> {
     fn split(text: &'a str) -> Option<Self> {
         let (negative, rest) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
