@@ -22,11 +22,8 @@ impl ManifestDigest {
     pub fn of(manifests: &[Manifest]) -> Self {
         let mut sorted: Vec<&Manifest> = manifests.iter().collect();
         sorted.sort_unstable_by(|a, b| apply_order(a.identity(), b.identity()));
-        let mut digest = DigestBuilder::default();
-        for manifest in sorted {
-            digest.add(&canonical::object_bytes(manifest.object()));
-        }
-        digest.finish()
+        let bytes = sorted.iter().map(|m| canonical::object_bytes(m.object()));
+        Self::of_canonical(&bytes.collect::<Vec<_>>().join(&b'\n'))
     }
 
     /// The digest of manifests in their canonical bytes, in apply order, a newline between.
@@ -50,28 +47,6 @@ impl ManifestDigest {
             hasher.update(format!("{group} {kind} {namespace} {name} {hash}\n"));
         }
         Self(format!("sha256:{}", hex(&hasher.finalize())))
-    }
-}
-
-/// A digest in the making: objects are added in apply order.
-#[derive(Default)]
-pub(crate) struct DigestBuilder {
-    hasher: Sha256,
-    begun: bool,
-}
-
-impl DigestBuilder {
-    /// Adds the canonical bytes of the next object.
-    pub(crate) fn add(&mut self, canonical: &[u8]) {
-        if self.begun {
-            self.hasher.update(b"\n");
-        }
-        self.begun = true;
-        self.hasher.update(canonical);
-    }
-
-    pub(crate) fn finish(self) -> ManifestDigest {
-        ManifestDigest(format!("sha256:{}", hex(&self.hasher.finalize())))
     }
 }
 
@@ -116,12 +91,7 @@ impl FromStr for ObjectHash {
 
 /// Bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble & 0xf)]);
-    bytes
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(*byte)])
-        .collect()
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Whether a text is exactly so many lower-case hexadecimal digits.
