@@ -181,26 +181,25 @@ impl<'a> DriftWalk<'a> {
 
     /// An item without a known owner: it is there, or the list has drifted.
     fn compare_in_set(&mut self, item: &'a Value, live: Option<&'a Value>) {
-        self.unowned = true;
         let mut live = live.and_then(Value::as_array).into_iter().flatten();
         let there = live.any(|live| self.holds(live, item));
-        if self.live.is_some() && !there {
-            self.differs();
-        }
+        self.unowned(there);
     }
 
     fn whole_list(&mut self, items: &'a [Value], live: Option<&'a Value>) {
-        self.unowned = true;
         let live = live.and_then(Value::as_array);
         let same = live.is_some_and(|live| self.holds_all(live, items));
-        if self.live.is_some() && !same {
-            self.differs();
-        }
+        self.unowned(same);
     }
 
     fn compare(&mut self, desired: &Value, live: Option<&Value>) {
-        self.unowned = true;
         let same = live.is_some_and(|live| self.same(live, desired));
+        self.unowned(same);
+    }
+
+    /// `opm` does not own this place, which is as it was applied or not.
+    fn unowned(&mut self, same: bool) {
+        self.unowned = true;
         if self.live.is_some() && !same {
             self.differs();
         }

@@ -43,17 +43,14 @@ impl Summary {
     /// The summary of a record. A moved inventory has left its count behind.
     pub fn of(record: &Record) -> Self {
         let current = record.current();
+        let module = current.map(|change| &change.module);
         Self {
             name: record.metadata.name.clone(),
             namespace: record.metadata.namespace.clone(),
             release_id: record.metadata.release_id.clone(),
-            module: current
-                .map(|change| change.module.name.clone())
-                .unwrap_or_default(),
-            path: current
-                .map(|change| change.module.path.clone())
-                .unwrap_or_default(),
-            version: current.and_then(|change| change.module.version.clone()),
+            module: module.map(|module| module.name.clone()).unwrap_or_default(),
+            path: module.map(|module| module.path.clone()).unwrap_or_default(),
+            version: module.and_then(|module| module.version.clone()),
             change_id: current.map(|change| change.id.clone()),
             objects: current.map(objects).unwrap_or_default(),
             pending: record

@@ -47,12 +47,6 @@ impl Number {
 
 text_type!(Number);
 
-impl From<i64> for Number {
-    fn from(integer: i64) -> Self {
-        Self(integer.to_string())
-    }
-}
-
 impl From<&serde_json::Number> for Number {
     fn from(number: &serde_json::Number) -> Self {
         // What serde_json prints is a JSON number within f64's exponents: it always parses.
