@@ -281,6 +281,11 @@ fn damage_is_an_error_that_names_key_and_place_and_quotes_nothing() {
             "`change-sha1-1`: `record.manifests.places[0]` must be a place such as \"07\", up to \"63\", not a string",
         ),
         (
+            "change-sha1-1",
+            r#"{"module":{},"inventory":{},"order":{"web":["db",7]}}"#.into(),
+            "`change-sha1-1`: `order.web[1]` must be a string, not a number",
+        ),
+        (
             "pending",
             r#"{"objects":[1]}"#.into(),
             "`pending`: `objects[0]` must be a mapping, not a number",

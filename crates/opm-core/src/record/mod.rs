@@ -1,8 +1,8 @@
 //! The stored record of a release: the Secret of RFC-0001 with the additions of `pending`,
 //! `kept`, `lock` and `log`.
 //!
-//! This is the one module that knows the stored format. The types are plain; [`decode`] and
-//! [`encode`] translate between them and the data of a Secret. What a reader does not know
+//! This is the one module that knows the stored format. The types are plain; [`decode()`] and
+//! [`encode()`] translate between them and the data of a Secret. What a reader does not know
 //! (data keys, JSON fields, labels, annotations) survives a read-modify-write. Nothing here
 //! compresses, base64-encodes or sends anything.
 
