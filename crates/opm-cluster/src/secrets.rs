@@ -1,7 +1,7 @@
 //! Records in Secrets: every write carries what it was based on, and an answer that got lost is
 //! looked up rather than guessed.
 
-use opm_core::labels::LOCK_FIELD_MANAGER;
+use opm_core::labels::{FIELD_MANAGER, LOCK_FIELD_MANAGER};
 use opm_engine::ports::{
     ApiError, ApiErrorKind, Detail, Permit, RemoveOutcome, SecretContent, SecretStore,
     SecretVersion, StoredSecret, Timestamp, WriteOutcome,
@@ -14,11 +14,6 @@ use crate::list::{Selectors, unreadable};
 use crate::request::{ApplyOptions, Call, secrets};
 use crate::secret_object::{from_object, to_lock, to_object, to_replacement};
 use crate::send::{Answer, Exchange, SendOptions};
-
-/// Who writes records.
-const RECORD_MANAGER: &str = "opm";
-
-/// Who renews locks: a manager of its own, so that other writes leave the lock's time alone.
 
 impl SecretStore for ClusterClient {
     fn server_time(&self) -> Option<Timestamp> {
@@ -60,7 +55,7 @@ impl SecretStore for ClusterClient {
         permit: Permit<'_>,
     ) -> Result<WriteOutcome, ApiError> {
         let options = ApplyOptions {
-            field_manager: RECORD_MANAGER,
+            field_manager: FIELD_MANAGER,
             force: false,
             dry_run: false,
         };
@@ -84,7 +79,7 @@ impl SecretStore for ClusterClient {
     ) -> Result<WriteOutcome, ApiError> {
         let body = to_replacement(content, resource_version, &self.carried());
         let place = secrets(Some(&content.namespace));
-        let call = place.replace(&content.name, &body, RECORD_MANAGER)?;
+        let call = place.replace(&content.name, &body, FIELD_MANAGER)?;
         let wrote = |stored: &StoredSecret| stored.content == *content;
         let at = (content.namespace.as_str(), content.name.as_str());
         let options = SendOptions::writing(self, permit);

@@ -21,7 +21,7 @@ use opm_core::name::{ComponentName, ModuleName, ModulePath, NamespaceName, Relea
 use opm_core::observation::Observation;
 use opm_core::plan::{Plan, PlanOptions, plan};
 use opm_core::record::{
-    Body, Change, Content, Extra, Inventory, Metadata, ModuleRef, Record, Slot, Values,
+    Body, Change, Content, Extra, HistorySlot, Inventory, Metadata, ModuleRef, Record, Values,
 };
 use opm_core::rendered::{Component, Module, Rendered};
 use opm_core::scope::Scopes;
@@ -269,7 +269,7 @@ fn record(candidate: &Candidate) -> Record {
     };
     let mut record = Record::new(metadata, BTreeMap::new());
     let id = change.id.clone();
-    record.history.push(Slot {
+    record.history.push(HistorySlot {
         id,
         content: Content::Read(Box::new(change)),
     });

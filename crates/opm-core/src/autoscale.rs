@@ -39,14 +39,10 @@ fn target(autoscaler: &Map<String, Value>) -> Option<Identity> {
     let text = |key: &str| reference.get(key).and_then(Value::as_str);
     // KEDA leaves kind and version out for the usual case.
     let api_version = text("apiVersion").unwrap_or("apps/v1");
-    let group = api_version.split_once('/').map_or("", |(group, _)| group);
     let kind = text("kind").unwrap_or("Deployment");
     let namespace = metadata.get("namespace").and_then(Value::as_str);
-    Some(Identity::new(
-        GroupKind::new(group, kind),
-        namespace,
-        text("name")?,
-    ))
+    let kind = GroupKind::of(api_version, kind);
+    Some(Identity::new(kind, namespace, text("name")?))
 }
 
 /// Whether the number of replicas of a live object was applied by `opm`. Not rendering it any

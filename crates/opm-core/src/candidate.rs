@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::canonical;
-use crate::digest::{DigestBuilder, ManifestDigest, ObjectHash};
+use crate::digest::{ManifestDigest, ObjectHash};
 use crate::entry::Entry;
 use crate::identity::Identity;
 use crate::ids::{ChangeId, ReleaseId};
@@ -42,7 +42,7 @@ pub struct CandidateObject {
 }
 
 impl CandidateObject {
-    /// The object as an inventory names it; its uid is for the server to say.
+    /// The object as an inventory names it; the server assigns the uid.
     pub fn entry(&self) -> Entry {
         let identity = self.manifest.identity().clone();
         let entry = Entry::new(identity, self.manifest.version(), self.component.as_str());
@@ -105,14 +105,11 @@ impl fmt::Debug for Candidate {
 impl Candidate {
     /// The objects as the digest is computed over them: canonical bytes, a newline between.
     pub fn canonical_manifests(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for (index, object) in self.objects.iter().enumerate() {
-            if index > 0 {
-                bytes.push(b'\n');
-            }
-            canonical::write_object(&mut bytes, object.manifest.object());
-        }
-        bytes
+        let objects = self.objects.iter().map(|one| one.manifest.object());
+        objects
+            .map(canonical::object_bytes)
+            .collect::<Vec<_>>()
+            .join(&b'\n')
     }
 
     /// Takes what a module rendered for a release of this name and namespace. `scopes` holds
@@ -140,9 +137,8 @@ impl Candidate {
         let chosen = selection::choose(components, selection, &mut warnings)?;
 
         let prepared = prepare(chosen.rendered, &owner, &scopes, &mut warnings)?;
-        let mut digest = DigestBuilder::default();
-        prepared.iter().for_each(|one| digest.add(&one.bytes));
-        let digest = digest.finish();
+        let bytes: Vec<&[u8]> = prepared.iter().map(|one| one.bytes.as_slice()).collect();
+        let digest = ManifestDigest::of_canonical(&bytes.join(&b'\n'));
         let objects: Vec<CandidateObject> = prepared.into_iter().map(|one| one.object).collect();
         duplicate::refuse(&objects)?;
         let version = module.version.as_deref();
@@ -196,13 +192,13 @@ impl Candidate {
 }
 
 /// An object with what is needed only until all are sorted and digested.
-struct Prepared {
+struct DigestedObject {
     weight: i32,
     bytes: Vec<u8>,
     object: CandidateObject,
 }
 
-impl Prepared {
+impl DigestedObject {
     fn new(component: ComponentName, manifest: Manifest) -> Self {
         let bytes = canonical::object_bytes(manifest.object());
         let hash = ObjectHash::of_bytes(&bytes);
@@ -223,20 +219,20 @@ impl Prepared {
     }
 }
 
-/// Makes of rendered objects what is sent, in apply order.
+/// Turns rendered objects into what is sent, in apply order.
 fn prepare(
     components: Vec<Component>,
     owner: &Owner,
     scopes: &Scopes,
     warnings: &mut Vec<CandidateWarning>,
-) -> Result<Vec<Prepared>, CandidateError> {
+) -> Result<Vec<DigestedObject>, CandidateError> {
     let mut prepared = Vec::new();
     for component in components {
         for mut manifest in component.manifests {
             place(&mut manifest, &owner.namespace, scopes, warnings);
             normal::normalise(&mut manifest, warnings)?;
             owner.inject(&mut manifest, &component.name);
-            prepared.push(Prepared::new(component.name.clone(), manifest));
+            prepared.push(DigestedObject::new(component.name.clone(), manifest));
         }
     }
     prepared.sort_by(|a, b| a.order().cmp(&b.order()));

@@ -20,7 +20,7 @@ pub use shown::ShownValue;
 pub use stated::stated;
 
 pub(crate) use place::{PathStep, holds_quantity, path};
-pub(crate) use quantity::same_quantity;
+pub(crate) use quantity::{same_quantity, same_value};
 pub(crate) use shown::{MASK, scrub};
 
 /// What happened to a field.

@@ -1,6 +1,5 @@
 //! Digests over canonical bytes: of a whole set of manifests, and of a single object.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde_json::{Map, Value};
@@ -11,15 +10,8 @@ use crate::canonical;
 use crate::entry::Entry;
 use crate::identity::{GroupKind, Identity};
 use crate::manifest::Manifest;
-use crate::weight::WeightedIdentity;
-
-/// A text that is no digest.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{what} must look like `{shape}`")]
-pub struct DigestError {
-    what: &'static str,
-    shape: &'static str,
-}
+use crate::name::text_type;
+use crate::weight::apply_order;
 
 /// The digest of a set of rendered manifests: `sha256:` and 64 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,19 +20,10 @@ pub struct ManifestDigest(String);
 impl ManifestDigest {
     /// The digest of manifests, in whatever order they are given.
     pub fn of(manifests: &[Manifest]) -> Self {
-        let mut sorted: Vec<(WeightedIdentity, &Manifest)> = manifests
-            .iter()
-            .map(|m| (WeightedIdentity::new(m.identity()), m))
-            .collect();
-        sorted.sort_unstable_by_key(|(weighed, _)| *weighed);
-        let mut digest = DigestBuilder::default();
-        let mut bytes = Vec::with_capacity(4096);
-        for (_, manifest) in sorted {
-            bytes.clear();
-            canonical::write_object(&mut bytes, manifest.object());
-            digest.add(&bytes);
-        }
-        digest.finish()
+        let mut sorted: Vec<&Manifest> = manifests.iter().collect();
+        sorted.sort_unstable_by(|a, b| apply_order(a.identity(), b.identity()));
+        let bytes = sorted.iter().map(|m| canonical::object_bytes(m.object()));
+        Self::of_canonical(&bytes.collect::<Vec<_>>().join(&b'\n'))
     }
 
     /// The digest of manifests in their canonical bytes, in apply order, a newline between.
@@ -48,7 +31,7 @@ impl ManifestDigest {
         Self(format!("sha256:{}", hex(&Sha256::digest(bytes))))
     }
 
-    /// A stand-in where the manifests are not at hand: the digest of what is known of each
+    /// A substitute where the manifests are not known: the digest of what is known of each
     /// object, one line each. Used for what is left of a release when a component goes.
     pub fn of_entries<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
         let mut hasher = Sha256::new();
@@ -65,54 +48,14 @@ impl ManifestDigest {
         }
         Self(format!("sha256:{}", hex(&hasher.finalize())))
     }
-
-    /// The digest as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-/// A digest in the making: objects are added in apply order.
-#[derive(Default)]
-pub(crate) struct DigestBuilder {
-    hasher: Sha256,
-    begun: bool,
-}
+text_type!(ManifestDigest);
 
-impl DigestBuilder {
-    /// Adds the canonical bytes of the next object.
-    pub(crate) fn add(&mut self, canonical: &[u8]) {
-        if self.begun {
-            self.hasher.update(b"\n");
-        }
-        self.begun = true;
-        self.hasher.update(canonical);
-    }
-
-    pub(crate) fn finish(self) -> ManifestDigest {
-        ManifestDigest(format!("sha256:{}", hex(&self.hasher.finalize())))
-    }
-}
-
-impl fmt::Display for ManifestDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl FromStr for ManifestDigest {
-    type Err = DigestError;
-
-    fn from_str(text: &str) -> Result<Self, DigestError> {
-        match text.strip_prefix("sha256:") {
-            Some(digits) if is_hex(digits, 64) => Ok(Self(text.to_owned())),
-            _ => Err(DigestError {
-                what: "a manifest digest",
-                shape: "sha256:<64 lower-case hexadecimal digits>",
-            }),
-        }
-    }
-}
+/// A text that is no object hash.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("an object hash must look like `<16 lower-case hexadecimal digits>`")]
+pub struct HashError;
 
 /// What an object looked like when it was applied, in 16 hexadecimal digits: the first eight
 /// bytes of the SHA-256 of its canonical bytes. Enough to tell two states of one object apart;
@@ -131,41 +74,24 @@ impl ObjectHash {
         let digest = Sha256::digest(canonical);
         Self(hex(&digest[..8]))
     }
-
-    /// The hash as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-impl fmt::Display for ObjectHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+text_type!(ObjectHash);
 
 impl FromStr for ObjectHash {
-    type Err = DigestError;
+    type Err = HashError;
 
-    fn from_str(text: &str) -> Result<Self, DigestError> {
+    fn from_str(text: &str) -> Result<Self, HashError> {
         match is_hex(text, 16) {
             true => Ok(Self(text.to_owned())),
-            false => Err(DigestError {
-                what: "an object hash",
-                shape: "<16 lower-case hexadecimal digits>",
-            }),
+            false => Err(HashError),
         }
     }
 }
 
 /// Bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble & 0xf)]);
-    bytes
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(*byte)])
-        .collect()
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Whether a text is exactly so many lower-case hexadecimal digits.

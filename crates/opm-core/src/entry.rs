@@ -13,7 +13,8 @@ pub struct Entry {
     /// The component that rendered it. A text, because a stored record may name anything: what
     /// cannot be read could not be deleted either.
     pub component: String,
-    /// Which life of the identity it is, once the server has said so.
+    /// The uid, once the server has assigned one: an object that is deleted and created again
+    /// has another.
     pub uid: Option<String>,
     /// What was applied, in short.
     pub hash: Option<ObjectHash>,

@@ -1,7 +1,8 @@
 //! What tells one Kubernetes object from another.
 //!
 //! Group, kind, namespace and name: never the API version (an Ingress that moves from v1beta1
-//! to v1 stays the same object), never the uid (which tells two lives of one identity apart).
+//! to v1 stays the same object), never the uid (which changes when an object is deleted and
+//! created again).
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,6 +25,12 @@ impl GroupKind {
             group: group.into(),
             kind: kind.into(),
         }
+    }
+
+    /// A kind, with the group that an apiVersion such as `apps/v1` names.
+    pub fn of(api_version: &str, kind: &str) -> Self {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        Self::new(group, kind)
     }
 
     /// Whether this is the given kind of the given group.

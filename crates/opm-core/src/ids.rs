@@ -9,7 +9,7 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use crate::digest::{ManifestDigest, hex, is_hex};
-use crate::name::{ModulePath, NamespaceName, ReleaseName};
+use crate::name::{ModulePath, NamespaceName, ReleaseName, text_type};
 
 /// UUIDv5 of the DNS namespace and `opmodel.dev`: what release ids are derived under.
 const RELEASE_NAMESPACE: Uuid = Uuid::from_u128(0xc1cb_e76d_5687_5a47_bfe6_83b0_81b1_5413);
@@ -94,18 +94,9 @@ impl ChangeId {
         }
         Self(format!("{}{}", Self::PREFIX, hex(&hasher.finalize()[..4])))
     }
-
-    /// The id as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-impl fmt::Display for ChangeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+text_type!(ChangeId);
 
 impl FromStr for ChangeId {
     type Err = IdError;

@@ -43,7 +43,7 @@ pub const COMPONENT_INVENTORY: &str = "inventory";
 pub const COMPONENT_RECORD: &str = "record";
 /// What a shared object's labels begin with; a release id follows, the value is the release's
 /// name.
-pub const SHARED_PREFIX: &str = "shared.opmodel.dev/";
+const SHARED_PREFIX: &str = "shared.opmodel.dev/";
 
 /// Annotation: `"false"` keeps an object from ever being pruned or deleted.
 pub const PRUNE: &str = "opmodel.dev/prune";
@@ -57,7 +57,7 @@ pub const SUMMARY: &str = "opmodel.dev/summary";
 
 /// The field manager of everything that `opm` applies.
 pub const FIELD_MANAGER: &str = "opm";
-/// The field manager of the lock alone.
+/// The field manager of the lock alone, so that other writes leave the lock's time alone.
 pub const LOCK_FIELD_MANAGER: &str = "opm-lock";
 
 /// The field manager of shared objects: one per release, so that releases do not erase one
@@ -87,24 +87,30 @@ pub struct Owner {
 impl Owner {
     /// The labels of an object of this release alone.
     pub fn labels(&self, component: &ComponentName) -> Vec<(String, String)> {
+        let component = (COMPONENT_NAME, component.as_str());
+        self.release_labels().chain(owned([component])).collect()
+    }
+
+    /// The labels that name the release.
+    pub(crate) fn release_labels(&self) -> impl Iterator<Item = (String, String)> {
         owned([
             (MANAGED_BY, MANAGED_BY_OPM),
             (MODULE_NAME, self.module.as_str()),
             (MODULE_NAMESPACE, self.namespace.as_str()),
             (RELEASE_NAME, self.release.as_str()),
             (RELEASE_ID, &self.id.to_string()),
-            (COMPONENT_NAME, component.as_str()),
         ])
     }
 
     /// The labels of an object that this release shares with others. What differs between the
     /// releases would be a conflict between their field managers, so each has one label of its
     /// own and no more.
-    pub fn shared_labels(&self) -> Vec<(String, String)> {
+    fn shared_labels(&self) -> Vec<(String, String)> {
         owned([
             (MANAGED_BY, MANAGED_BY_OPM),
             (&shared_label(&self.id), self.release.as_str()),
         ])
+        .collect()
     }
 
     /// Puts this release's labels onto a manifest, those for shared objects if it is one. Labels
@@ -119,11 +125,13 @@ impl Owner {
     }
 }
 
-fn owned<const N: usize>(labels: [(&str, &str); N]) -> Vec<(String, String)> {
+/// Labels that own their texts.
+pub(crate) fn owned<const N: usize>(
+    labels: [(&str, &str); N],
+) -> impl Iterator<Item = (String, String)> + use<N> {
     labels
-        .into_iter()
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect()
+        .into_iter()
 }
 
 /// Whether an object is marked as shared between releases.
@@ -131,8 +139,8 @@ pub fn is_shared(manifest: &Manifest) -> bool {
     manifest.annotation(SHARED) == Some("true")
 }
 
-/// What an object's labels say about who applied it, as found: a foreign hand may have written
-/// anything into them.
+/// What an object's labels say about who applied it. They are not validated: anybody may have
+/// written them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnerLabels {
     /// Whether `opm` claims to manage it.

@@ -1,7 +1,7 @@
 //! One Kubernetes object as a module renders it: checked for what makes it an object at all
 //! (apiVersion, kind, name), otherwise left exactly as written.
 //!
-//! Whether the rest of it makes sense is the API server's to say; nothing here knows schemas.
+//! The API server checks the rest; nothing here knows schemas.
 
 mod error;
 mod parse;
@@ -10,7 +10,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-pub use error::ManifestError;
+pub use error::{ManifestError, ManifestProblem};
 
 use crate::identity::Identity;
 

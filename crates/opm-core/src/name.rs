@@ -3,8 +3,6 @@
 //! All four end up as Kubernetes label values and inside object names, so one rule serves all:
 //! an RFC 1123 label. A value of these types is valid; there is no other way to get one.
 
-use std::fmt;
-
 use thiserror::Error;
 
 /// The longest RFC 1123 label.
@@ -40,6 +38,11 @@ fn shorten(given: &str) -> String {
     }
 }
 
+/// Whether a text is an RFC 1123 label.
+pub(crate) fn is_label(text: &str) -> bool {
+    broken_label_rule(text).is_none()
+}
+
 /// The first rule of RFC 1123 labels that `given` breaks.
 fn broken_label_rule(given: &str) -> Option<&'static str> {
     let bytes = given.as_bytes();
@@ -59,6 +62,25 @@ fn broken_label_rule(given: &str) -> Option<&'static str> {
     None
 }
 
+/// A type that wraps a text reads and prints as that text.
+macro_rules! text_type {
+    ($name:ident) => {
+        impl $name {
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+pub(crate) use text_type;
+
 macro_rules! label_name {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
         $(#[$doc])*
@@ -74,18 +96,9 @@ macro_rules! label_name {
                     None => Ok(Self(given)),
                 }
             }
-
-            /// The name as text.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
+        text_type!($name);
 
         impl std::str::FromStr for $name {
             type Err = NameError;
@@ -145,11 +158,6 @@ impl ModulePath {
         Self(format!("local/{module}"))
     }
 
-    /// The whole path, major version included.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// The path without its `@vN`: what stays the same through every version of a module.
     pub fn without_major(&self) -> &str {
         self.0
@@ -158,11 +166,7 @@ impl ModulePath {
     }
 }
 
-impl fmt::Display for ModulePath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+text_type!(ModulePath);
 
 /// The first rule of module paths that `given` breaks.
 fn broken_path_rule(given: &str) -> Option<&'static str> {

@@ -1,8 +1,8 @@
 //! Whether a kind lives in namespaces or in the cluster as a whole.
 //!
 //! Three sources, in this order: what every Kubernetes has, what the render itself defines by
-//! CustomResourceDefinitions, and what the cluster says, if it was asked. A kind that none of
-//! them knows is unknown; what to make of that is the caller's to say.
+//! CustomResourceDefinitions, and what the cluster says, if it was asked. What to do with a kind
+//! that none of them knows is up to the caller.
 
 mod builtin;
 

@@ -1,8 +1,8 @@
 //! The values that a module was given, resolved and concrete, and their one canonical text.
 //!
 //! Numbers are kept as text: values pass through here on their way from one program to another,
-//! and an integer of twenty digits must leave as it came. There is no merging and no schema
-//! here; that is the business of whoever resolves values.
+//! and an integer of twenty digits must leave as it came. Merging values and checking them
+//! against a schema happens in `opm-render`.
 
 mod cue;
 mod json;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use opm_core::record::{
-    Body, Content, Decoded, Finding, FindingKind, LogResult, PendingWhy, Record, SecretParts,
+    Body, Content, DecodedRecord, Finding, FindingKind, LogResult, PendingWhy, Record, SecretParts,
     Stored, decode, encode,
 };
 use serde_json::{Value, json};
@@ -281,6 +281,11 @@ fn damage_is_an_error_that_names_key_and_place_and_quotes_nothing() {
             "`change-sha1-1`: `record.manifests.places[0]` must be a place such as \"07\", up to \"63\", not a string",
         ),
         (
+            "change-sha1-1",
+            r#"{"module":{},"inventory":{},"order":{"web":["db",7]}}"#.into(),
+            "`change-sha1-1`: `order.web[1]` must be a string, not a number",
+        ),
+        (
             "pending",
             r#"{"objects":[1]}"#.into(),
             "`pending`: `objects[0]` must be a mapping, not a number",
@@ -349,7 +354,7 @@ fn damage_to_older_changes_is_tolerated_carried_and_reported() {
         ("change-sha1-1", CHANGE),
         ("change-sha1-2", "damaged"),
     ]);
-    let Decoded {
+    let DecodedRecord {
         stored: Stored::Writable(record),
         findings,
     } = decode(&before).unwrap()
@@ -419,8 +424,8 @@ fn an_unknown_format_can_be_read_and_not_written() {
         let Stored::ReadOnly(read_only) = decoded.stored else {
             panic!("must not be writable")
         };
-        assert_eq!(read_only.metadata().name, "web");
-        assert_eq!(read_only.changes().count(), 1);
+        assert_eq!(read_only.shown().metadata.name, "web");
+        assert_eq!(read_only.shown().changes().count(), 1);
         assert!(read_only.kind() == to || read_only.api_version().ends_with(to));
         assert_eq!(decoded.findings.len(), 1, "what could not be read is said");
     }

@@ -7,7 +7,7 @@ use opm_core::check::TransferredObject;
 use opm_core::diff::FieldChange;
 use opm_core::ids::ChangeId;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Remedy};
 use crate::report::{Action, ObjectOutcome, Release, Report, TrackedObject};
 
 /// One object, what would happen to it, and which of its fields would change.
@@ -48,6 +48,8 @@ pub struct DiffReport {
     pub kept: Vec<TrackedObject>,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// What to do about it.
+    pub remedies: Vec<Remedy>,
     /// How an apply would fail, as far as that can be told.
     pub would_fail: Option<Failure>,
 }
@@ -70,6 +72,7 @@ impl DiffReport {
             pending: self.pending,
             kept: self.kept,
             warnings: self.warnings,
+            remedies: self.remedies,
         };
         match self.would_fail {
             None => Ok(report),

@@ -16,7 +16,7 @@ use opm_core::record::{
     Counts, Extra, KeptObject, KeptWhy, Metadata, PendingObject, PendingWhy, Record, release_labels,
 };
 
-use crate::failure::{Failure, FailureKind};
+use crate::failure::{Failure, FailureKind, Remedy};
 
 /// A release, found or about to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -208,6 +208,8 @@ pub struct Report {
     pub kept: Vec<TrackedObject>,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// What to do about it.
+    pub remedies: Vec<Remedy>,
 }
 
 impl Report {

@@ -33,16 +33,6 @@ impl Leftover {
         }
     }
 
-    /// An object of a kind that is known only by its resource.
-    #[must_use]
-    pub fn dynamic(resource: ApiResource, namespace: Option<&str>, name: &str) -> Self {
-        Self {
-            resource,
-            namespace: namespace.map(str::to_owned),
-            name: name.to_owned(),
-        }
-    }
-
     pub(crate) fn namespace(name: &str) -> Self {
         Self::object::<Namespace>(None, name)
     }

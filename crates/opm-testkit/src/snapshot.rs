@@ -59,14 +59,6 @@ impl Snapshot {
         self
     }
 
-    /// Without the Secrets in which `opm` keeps its records.
-    #[must_use]
-    pub fn without_records(mut self) -> Self {
-        self.0
-            .retain(|_, object| !object.labels().contains_key(labels::COMPONENT));
-        self
-    }
-
     /// The identities, sorted.
     #[must_use]
     pub fn identities(&self) -> Vec<&str> {

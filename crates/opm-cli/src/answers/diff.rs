@@ -3,8 +3,8 @@
 use opm_engine::Failure;
 use opm_engine::diff::DiffReport;
 
-use super::failed;
 use super::failure::document;
+use super::{failed, told};
 use crate::cluster::Session;
 use crate::error::{CliError, Exit};
 use crate::ui::{Format, difference};
@@ -17,9 +17,7 @@ pub(crate) fn answer(
 ) -> Result<Exit, CliError> {
     let mut report = report.map_err(|failure| failed(failure, session))?;
     let ui = &session.ui;
-    for warning in &report.warnings {
-        ui.warn(warning);
-    }
+    told(ui, &report.warnings, &report.remedies);
     let would_fail = report.would_fail.take();
     let format = ui.format_or(Format::Table);
     if matches!(format, Format::Table | Format::Wide) {

@@ -15,3 +15,17 @@ pub(crate) mod status;
 pub(crate) mod watch;
 
 pub(crate) use failure::failed;
+
+use opm_engine::Remedy;
+
+use crate::ui::Ui;
+
+/// Says what the user should know, and what to do about it.
+fn told(ui: &Ui, warnings: &[String], remedies: &[Remedy]) {
+    for warning in warnings {
+        ui.warn(warning);
+    }
+    for remedy in remedies {
+        ui.hint(&remedy::words(remedy));
+    }
+}

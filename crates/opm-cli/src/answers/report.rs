@@ -6,8 +6,8 @@ use opm_core::event::Action;
 use opm_core::plan::Guard;
 use opm_engine::{Failure, ObjectOutcome, Report};
 
-use super::failed;
 use super::remedy::guard_flag;
+use super::{failed, told};
 use crate::cluster::Session;
 use crate::error::{CliError, Exit};
 use crate::ui::{Format, Table};
@@ -16,9 +16,7 @@ use crate::ui::{Format, Table};
 pub(crate) fn answer(result: Result<Report, Failure>, session: &Session) -> Result<Exit, CliError> {
     let report = result.map_err(|failure| failed(failure, session))?;
     let ui = &session.ui;
-    for warning in &report.warnings {
-        ui.warn(warning);
-    }
+    told(ui, &report.warnings, &report.remedies);
     ui.data(&report, |format| table(&report, format))?;
     ui.info(&summary(&report));
     Ok(Exit::DONE)

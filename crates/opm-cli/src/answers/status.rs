@@ -5,7 +5,7 @@ use opm_core::identity::Identity;
 use opm_engine::Failure;
 use opm_engine::status::{LockStatus, ObjectStatus, Presence, Status, TrackedStatus};
 
-use super::failed;
+use super::{failed, told};
 use crate::cluster::Session;
 use crate::error::{CliError, Exit};
 use crate::ui::{Format, Table};
@@ -21,9 +21,7 @@ pub(crate) fn answer(
 ) -> Result<Exit, CliError> {
     let status = result.map_err(|failure| failed(failure, session))?;
     let ui = &session.ui;
-    for warning in &status.warnings {
-        ui.warn(warning);
-    }
+    told(ui, &status.warnings, &status.remedies);
     ui.data(&status, |format| table(&status, format))?;
     if let Some(lock) = &status.lock {
         ui.info(&lock_words(lock));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 /// How the items of two lists belong together.
-pub(super) enum Matching {
+pub(super) enum ItemMatch {
     /// As one value: the list has no order of its own worth telling apart.
     Whole,
     /// By position.
@@ -15,15 +15,15 @@ pub(super) enum Matching {
 }
 
 /// How to match the items of a list in the field `name`.
-pub(super) fn matching(name: &str, old: &[Value], new: &[Value]) -> Matching {
+pub(super) fn match_items(name: &str, old: &[Value], new: &[Value]) -> ItemMatch {
     let mappings = old.iter().chain(new).all(Value::is_object);
     if !mappings || name == "tolerations" {
-        return Matching::Whole;
+        return ItemMatch::Whole;
     }
     candidates(name)
         .iter()
-        .find_map(|keys| Some(Matching::Keys(labels(keys, old)?, labels(keys, new)?)))
-        .unwrap_or(Matching::Index)
+        .find_map(|keys| Some(ItemMatch::Keys(labels(keys, old)?, labels(keys, new)?)))
+        .unwrap_or(ItemMatch::Index)
 }
 
 /// The merge keys that the items of a list may have, by the name of its field. A default stands

@@ -41,8 +41,8 @@ pub(super) fn is_masked(trail: &[PathStep], secret: bool, is_mapping: bool) -> b
     }
 }
 
-/// Whether a mapping that appears or goes here is told key by key.
-pub(super) fn is_told_by_key(trail: &[PathStep], secret: bool) -> bool {
+/// Whether a mapping that appears or goes here is reported key by key.
+pub(super) fn is_reported_by_key(trail: &[PathStep], secret: bool) -> bool {
     match trail {
         [PathStep::Field("metadata")] => true,
         [

@@ -6,6 +6,14 @@
 
 use serde_json::Value;
 
+/// Whether two values are the same: equal, or the same number in another spelling, or, where
+/// quantities stand, the same quantity.
+pub(crate) fn same_value(a: &Value, b: &Value, quantities: bool) -> bool {
+    let integers = a.is_i64() && b.is_i64();
+    let numbers = a.is_number() && b.is_number() && !integers && a.as_f64() == b.as_f64();
+    a == b || numbers || (quantities && same_quantity(a, b))
+}
+
 /// Whether two values are the same quantity. What is no quantity is the same as nothing.
 pub(crate) fn same_quantity(a: &Value, b: &Value) -> bool {
     match (Quantity::read(a), Quantity::read(b)) {

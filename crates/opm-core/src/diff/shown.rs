@@ -1,4 +1,4 @@
-//! Values on their way to somebody's eyes. What must not be seen is not in here.
+//! Values as they are shown to users. A masked value is not kept.
 
 use std::fmt;
 

@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value};
 
-use super::lists::{Matching, matching};
+use super::lists::{ItemMatch, match_items};
 
 /// The fields of `live` that `stated` has too, with the live values.
 pub fn stated(live: &Map<String, Value>, stated: &Map<String, Value>) -> Map<String, Value> {
@@ -28,14 +28,14 @@ fn part(name: &str, live: &Value, wanted: &Value) -> Value {
 }
 
 fn items(name: &str, live: &[Value], wanted: &[Value]) -> Vec<Value> {
-    match matching(name, live, wanted) {
-        Matching::Whole => live.to_vec(),
-        Matching::Index => live
+    match match_items(name, live, wanted) {
+        ItemMatch::Whole => live.to_vec(),
+        ItemMatch::Index => live
             .iter()
             .enumerate()
             .map(|(at, item)| one(item, wanted.get(at)))
             .collect(),
-        Matching::Keys(live_keys, wanted_keys) => live_keys
+        ItemMatch::Keys(live_keys, wanted_keys) => live_keys
             .iter()
             .zip(live)
             .map(|(key, item)| {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::lists::{Matching, matching};
+use super::lists::{ItemMatch, match_items};
 use super::place::{self, PathStep, holds_quantity};
-use super::quantity::same_quantity;
+use super::quantity::same_value;
 use super::{ChangeKind, FieldChange, ShownValue};
 use crate::identity::GroupKind;
 use crate::scope;
@@ -72,13 +72,13 @@ impl<'a> DiffWalk<'a> {
             }
             return;
         }
-        let told_by_key = place::is_told_by_key(&self.trail, self.secret);
+        let by_key = place::is_reported_by_key(&self.trail, self.secret);
         match (old, new) {
             (Some(Value::Object(old)), Some(Value::Object(new))) => {
                 self.mappings(Some(old), Some(new))
             }
-            (Some(Value::Object(old)), None) if told_by_key => self.mappings(Some(old), None),
-            (None, Some(Value::Object(new))) if told_by_key => self.mappings(None, Some(new)),
+            (Some(Value::Object(old)), None) if by_key => self.mappings(Some(old), None),
+            (None, Some(Value::Object(new))) if by_key => self.mappings(None, Some(new)),
             (Some(Value::Array(old)), Some(Value::Array(new))) => self.lists(old, new),
             (None, None) => {}
             (Some(old), Some(new)) if self.same(old, new) => {}
@@ -91,21 +91,21 @@ impl<'a> DiffWalk<'a> {
             Some(PathStep::Field(name)) => name,
             _ => "",
         };
-        match matching(name, old, new) {
-            Matching::Whole => {
+        match match_items(name, old, new) {
+            ItemMatch::Whole => {
                 if old != new {
                     let shown =
                         |items: &[Value]| Some(ShownValue::plain(&Value::from(items.to_vec())));
                     self.report(shown(old), shown(new));
                 }
             }
-            Matching::Index => {
+            ItemMatch::Index => {
                 for index in 0..old.len().max(new.len()) {
                     let step = PathStep::Item(index.to_string());
                     self.step(step, old.get(index), new.get(index));
                 }
             }
-            Matching::Keys(old_keys, new_keys) => {
+            ItemMatch::Keys(old_keys, new_keys) => {
                 let old: Vec<_> = old_keys.iter().zip(old).collect();
                 let new: Vec<_> = new_keys.iter().zip(new).collect();
                 self.keyed(&old, &new);
@@ -143,14 +143,7 @@ impl<'a> DiffWalk<'a> {
     }
 
     fn same(&self, old: &Value, new: &Value) -> bool {
-        let numbers = match (old, new) {
-            (Value::Number(old), Value::Number(new)) => old.as_f64() == new.as_f64(),
-            _ => false,
-        };
-        let integers = old.as_i64().is_some() && new.as_i64().is_some();
-        old == new
-            || (numbers && !integers)
-            || (self.quantities && holds_quantity(&self.trail) && same_quantity(old, new))
+        same_value(old, new, self.quantities && holds_quantity(&self.trail))
     }
 
     fn report(&mut self, old: Option<ShownValue>, new: Option<ShownValue>) {

@@ -7,7 +7,7 @@ use crate::diff::{PathStep, path};
 use crate::ids::ReleaseId;
 use crate::labels::{FIELD_MANAGER, shared_field_manager};
 
-/// The cluster's own, which fill in what nobody applies.
+/// The field managers of the cluster itself, which fill in fields that no user applies.
 const CONTROLLERS: &[&str] = &[
     "kube-apiserver",
     "kube-controller-manager",
@@ -15,7 +15,7 @@ const CONTROLLERS: &[&str] = &[
     "kubelet",
 ];
 
-type Tree = Map<String, Value>;
+type FieldTree = Map<String, Value>;
 
 /// One entry of `managedFields` that is not `opm`'s apply.
 pub(super) struct OtherManager<'a> {
@@ -23,12 +23,12 @@ pub(super) struct OtherManager<'a> {
     subresource: &'a str,
     time: Option<&'a str>,
     api_version: &'a str,
-    tree: &'a Tree,
+    tree: &'a FieldTree,
 }
 
-/// All entries, told apart.
+/// All entries: those of `opm`'s apply, and those of others.
 pub(super) struct Managers<'a> {
-    own: Vec<&'a Tree>,
+    own: Vec<&'a FieldTree>,
     own_time: Option<&'a str>,
     others: Vec<OtherManager<'a>>,
     /// The API version that `opm` applied in.
@@ -73,15 +73,18 @@ impl<'a> Managers<'a> {
     }
 
     /// What `opm` owns, from the top.
-    pub(super) fn own(&self) -> Node<'a> {
-        Node(self.own.clone())
+    pub(super) fn own(&self) -> OwnedFields<'a> {
+        OwnedFields(self.own.clone())
     }
 
     /// What others own at a place, given as the keys that lead there.
-    pub(super) fn others_at(&self, keys: &[String]) -> Node<'a> {
-        let trees = self.others.iter().map(|other| Node(vec![other.tree]));
+    pub(super) fn others_at(&self, keys: &[String]) -> OwnedFields<'a> {
+        let trees = self
+            .others
+            .iter()
+            .map(|other| OwnedFields(vec![other.tree]));
         let found = trees.flat_map(|top| top.at(keys).0);
-        Node(found.collect())
+        OwnedFields(found.collect())
     }
 
     /// Who owns a place now, or something above or below it: the latest of them.
@@ -145,9 +148,9 @@ pub(super) enum FieldOwner<'a> {
 
 /// The same place in one or more trees of owned fields. Empty where nothing is owned.
 #[derive(Clone)]
-pub(super) struct Node<'a>(Vec<&'a Tree>);
+pub(super) struct OwnedFields<'a>(Vec<&'a FieldTree>);
 
-impl<'a> Node<'a> {
+impl<'a> OwnedFields<'a> {
     /// Nothing at or below this place is owned.
     pub(super) fn is_nothing(&self) -> bool {
         self.0.is_empty()
@@ -158,9 +161,9 @@ impl<'a> Node<'a> {
         self.0.iter().any(|tree| tree.is_empty())
     }
 
-    pub(super) fn child(&self, key: &str) -> Node<'a> {
+    pub(super) fn child(&self, key: &str) -> OwnedFields<'a> {
         let children = self.0.iter().filter_map(|tree| tree.get(key)?.as_object());
-        Node(children.collect())
+        OwnedFields(children.collect())
     }
 
     /// The keys of list items here that begin with a prefix: `k:` or `v:`.
@@ -171,13 +174,13 @@ impl<'a> Node<'a> {
             .collect()
     }
 
-    fn at(self, keys: &[String]) -> Node<'a> {
+    fn at(self, keys: &[String]) -> OwnedFields<'a> {
         keys.iter().fold(self, |node, key| node.child(key))
     }
 }
 
 /// Whether a tree owns a place, or something above it as a whole, or something below it.
-fn owns(tree: &Tree, keys: &[String]) -> bool {
+fn owns(tree: &FieldTree, keys: &[String]) -> bool {
     let mut node = tree;
     for key in keys {
         match node.get(key).and_then(Value::as_object) {

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::FieldDrift;
-use super::managers::{FieldOwner, Managers, Node, item_label};
+use super::managers::{FieldOwner, Managers, OwnedFields, item_label};
 use crate::canonical::value_bytes;
-use crate::diff::{PathStep, holds_quantity, path, same_quantity};
+use crate::diff::{PathStep, holds_quantity, path, same_value};
 use crate::identity::GroupKind;
 use crate::scope;
 
@@ -55,8 +55,7 @@ impl<'a> DriftWalk<'a> {
         managers: &'a Managers<'a>,
     ) -> Self {
         let version = text(desired, "apiVersion");
-        let group = version.split_once('/').map_or("", |(group, _)| group);
-        let kind = GroupKind::new(group, text(desired, "kind"));
+        let kind = GroupKind::of(version, text(desired, "kind"));
         Self {
             desired,
             live,
@@ -72,7 +71,7 @@ impl<'a> DriftWalk<'a> {
     }
 
     fn top(&mut self) {
-        // Fields may be called otherwise in another version: nothing can be told.
+        // Fields may have other names in another version, so there is nothing to compare.
         if self
             .managers
             .applied_in
@@ -91,7 +90,7 @@ impl<'a> DriftWalk<'a> {
         }
     }
 
-    fn metadata(&mut self, value: &'a Value, live: Option<&'a Value>, own: &Node<'a>) {
+    fn metadata(&mut self, value: &'a Value, live: Option<&'a Value>, own: &OwnedFields<'a>) {
         let Value::Object(metadata) = value else {
             return;
         };
@@ -108,8 +107,8 @@ impl<'a> DriftWalk<'a> {
         key: &'a str,
         value: &'a Value,
         live: Option<&'a Value>,
-        own: &Node<'a>,
-        visit: fn(&mut Self, &'a Value, Option<&'a Value>, &Node<'a>),
+        own: &OwnedFields<'a>,
+        visit: fn(&mut Self, &'a Value, Option<&'a Value>, &OwnedFields<'a>),
     ) {
         let owned_as = format!("f:{key}");
         let below = own.child(&owned_as);
@@ -120,7 +119,7 @@ impl<'a> DriftWalk<'a> {
         self.trail.pop();
     }
 
-    fn value(&mut self, desired: &'a Value, live: Option<&'a Value>, own: &Node<'a>) {
+    fn value(&mut self, desired: &'a Value, live: Option<&'a Value>, own: &OwnedFields<'a>) {
         if own.is_leaf() || desired.is_null() {
             return;
         }
@@ -131,7 +130,7 @@ impl<'a> DriftWalk<'a> {
         }
         match desired {
             Value::Object(fields) => {
-                // What is gone as a whole is told as a whole.
+                // A mapping that is gone is reported as one field.
                 if own.is_nothing() && self.live.is_some() && live.is_none() {
                     return self.differs();
                 }
@@ -145,7 +144,7 @@ impl<'a> DriftWalk<'a> {
         }
     }
 
-    fn list(&mut self, items: &'a [Value], live: Option<&'a Value>, own: &Node<'a>) {
+    fn list(&mut self, items: &'a [Value], live: Option<&'a Value>, own: &OwnedFields<'a>) {
         let (keyed, set) = (own.items("k:"), own.items("v:"));
         if keyed.is_empty() && set.is_empty() {
             return self.whole_list(items, live);
@@ -164,7 +163,13 @@ impl<'a> DriftWalk<'a> {
         }
     }
 
-    fn item(&mut self, key: &'a str, item: &'a Value, live: Option<&'a Value>, own: &Node<'a>) {
+    fn item(
+        &mut self,
+        key: &'a str,
+        item: &'a Value,
+        live: Option<&'a Value>,
+        own: &OwnedFields<'a>,
+    ) {
         let live = live.and_then(Value::as_array).into_iter().flatten();
         let live = live.into_iter().find(|live| is_item(live, &key[2..]));
         self.trail.push(PathStep::Item(item_label(&key[2..])));
@@ -174,28 +179,27 @@ impl<'a> DriftWalk<'a> {
         self.trail.pop();
     }
 
-    /// An item that nobody is known to own: it is there, or the list has drifted.
+    /// An item without a known owner: it is there, or the list has drifted.
     fn compare_in_set(&mut self, item: &'a Value, live: Option<&'a Value>) {
-        self.unowned = true;
         let mut live = live.and_then(Value::as_array).into_iter().flatten();
         let there = live.any(|live| self.holds(live, item));
-        if self.live.is_some() && !there {
-            self.differs();
-        }
+        self.unowned(there);
     }
 
     fn whole_list(&mut self, items: &'a [Value], live: Option<&'a Value>) {
-        self.unowned = true;
         let live = live.and_then(Value::as_array);
         let same = live.is_some_and(|live| self.holds_all(live, items));
-        if self.live.is_some() && !same {
-            self.differs();
-        }
+        self.unowned(same);
     }
 
     fn compare(&mut self, desired: &Value, live: Option<&Value>) {
-        self.unowned = true;
         let same = live.is_some_and(|live| self.same(live, desired));
+        self.unowned(same);
+    }
+
+    /// `opm` does not own this place, which is as it was applied or not.
+    fn unowned(&mut self, same: bool) {
+        self.unowned = true;
         if self.live.is_some() && !same {
             self.differs();
         }
@@ -205,7 +209,7 @@ impl<'a> DriftWalk<'a> {
     fn differs(&mut self) {
         self.unowned = true;
         let field = path(&self.trail);
-        if self.drift.iter().any(|told| told.field == field) {
+        if self.drift.iter().any(|known| known.field == field) {
             return;
         }
         let (by, at) = match self.managers.owner(&self.keys, self.version) {
@@ -240,13 +244,11 @@ impl<'a> DriftWalk<'a> {
     }
 
     fn same(&self, live: &Value, desired: &Value) -> bool {
-        let numbers = match (live, desired) {
-            (Value::Number(live), Value::Number(desired)) => live.as_f64() == desired.as_f64(),
-            _ => false,
-        };
-        live == desired
-            || numbers
-            || (self.quantities && holds_quantity(&self.trail) && same_quantity(live, desired))
+        same_value(
+            live,
+            desired,
+            self.quantities && holds_quantity(&self.trail),
+        )
     }
 }
 

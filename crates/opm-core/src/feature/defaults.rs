@@ -28,8 +28,8 @@ impl Defaults {
         Self(BTreeMap::new())
     }
 
-    /// What this version of `opm` declares. That it is valid is shown by a test, so that
-    /// nobody has to handle an error that cannot happen.
+    /// What this version of `opm` declares. A test shows that it is valid, so that callers need
+    /// not handle an error that cannot happen.
     pub fn shipped() -> Self {
         let features = declared::features().into_iter();
         Self(features.map(|f| (f.name.clone(), f)).collect())

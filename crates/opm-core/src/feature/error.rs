@@ -1,4 +1,4 @@
-//! What can be wrong with features, whoever sets or asks for them.
+//! What can be wrong with a feature, a choice or a question about one.
 
 use thiserror::Error;
 

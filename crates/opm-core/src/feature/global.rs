@@ -30,32 +30,32 @@ pub fn set_default(features: impl IntoIterator<Item = Feature>) -> Result<(), Fe
 
 /// All that is known about a feature. See [`FeatureSet::get`].
 pub fn get(name: impl AsRef<str>) -> Result<FeatureState, FeatureError> {
-    STORE.get(name)
+    snapshot().get(name)
 }
 
 /// What is declared about a feature. See [`FeatureSet::get_default`].
 pub fn get_default(name: impl AsRef<str>) -> Result<Feature, FeatureError> {
-    STORE.get_default(name)
+    snapshot().get_default(name)
 }
 
 /// What the user chose for a feature. See [`FeatureSet::get_user`].
 pub fn get_user(name: impl AsRef<str>) -> Result<bool, FeatureError> {
-    STORE.get_user(name)
+    snapshot().get_user(name)
 }
 
 /// The states by who said so. See [`FeatureSet::all`].
 pub fn all() -> BTreeMap<Mode, BTreeMap<FeatureName, bool>> {
-    STORE.all()
+    snapshot().all()
 }
 
 /// All declarations.
 pub fn all_default() -> BTreeMap<FeatureName, Feature> {
-    STORE.all_default()
+    snapshot().all_default()
 }
 
 /// All choices.
 pub fn all_user() -> BTreeMap<FeatureName, bool> {
-    STORE.all_user()
+    snapshot().all_user()
 }
 
 /// What holds now, as a value to pass on.

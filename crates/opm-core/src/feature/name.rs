@@ -2,9 +2,9 @@
 //! as a key of a stored map.
 
 use std::borrow::{Borrow, Cow};
-use std::fmt;
 
 use super::FeatureError;
+use crate::name::text_type;
 
 /// Long enough to say what it is, short enough for a table.
 const MAX: usize = 63;
@@ -31,11 +31,6 @@ impl FeatureName {
     pub(super) const fn literal(given: &'static str) -> Self {
         assert!(broken_rule(given.as_bytes()).is_none());
         Self(Cow::Borrowed(given))
-    }
-
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
     }
 }
 
@@ -76,11 +71,7 @@ impl Borrow<str> for FeatureName {
     }
 }
 
-impl fmt::Display for FeatureName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+text_type!(FeatureName);
 
 impl std::str::FromStr for FeatureName {
     type Err = FeatureError;

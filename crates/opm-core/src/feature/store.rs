@@ -5,11 +5,9 @@
 //! with one atomic store at the end of a list that only grows, and a reader sees it whole or
 //! not at all.
 
-use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 
-use super::{Choice, Choices, Defaults, Feature, FeatureError, FeatureName, FeatureSet};
-use super::{FeatureState, Mode};
+use super::{Choice, Choices, Defaults, Feature, FeatureError, FeatureSet, Mode};
 
 /// Features that several threads set and ask for.
 #[derive(Debug)]
@@ -18,20 +16,20 @@ pub struct FeatureStore {
     /// What holds until defaults are set. Apart from them, so that asking never takes away the
     /// one chance to set them.
     fallback: LazyLock<Defaults>,
-    choices: Link,
+    choices: NextChoices,
 }
 
-/// The end of the list, or the way to what was published there.
-type Link = OnceLock<Box<Published>>;
+/// The end of the list, or the way to what was set there.
+type NextChoices = OnceLock<Box<ChoicesNode>>;
 
 #[derive(Debug)]
-struct Published {
+struct ChoicesNode {
     choices: Choices,
-    next: Link,
+    next: NextChoices,
 }
 
 impl FeatureStore {
-    /// A store that nobody has set anything in, and that has no declarations of its own.
+    /// A store without declarations and choices.
     pub const fn empty() -> Self {
         Self::falling_back_to(Defaults::empty)
     }
@@ -68,7 +66,7 @@ impl FeatureStore {
         if choices.is_empty() {
             return Ok(());
         }
-        let mut offered = Box::new(Published {
+        let mut offered = Box::new(ChoicesNode {
             choices,
             next: OnceLock::new(),
         });
@@ -97,36 +95,6 @@ impl FeatureStore {
         let name = name.as_ref();
         let chosen = self.published().find_map(|choices| choices.get(name));
         chosen.unwrap_or_else(|| self.defaults().get(name).is_some_and(|f| f.enabled))
-    }
-
-    /// All that is known about a feature that is declared or chosen.
-    pub fn get(&self, name: impl AsRef<str>) -> Result<FeatureState, FeatureError> {
-        self.snapshot().get(name)
-    }
-
-    /// What is declared about a feature, whatever the user chose.
-    pub fn get_default(&self, name: impl AsRef<str>) -> Result<Feature, FeatureError> {
-        self.snapshot().get_default(name)
-    }
-
-    /// What the user chose for a feature.
-    pub fn get_user(&self, name: impl AsRef<str>) -> Result<bool, FeatureError> {
-        self.snapshot().get_user(name)
-    }
-
-    /// The states by who said so.
-    pub fn all(&self) -> BTreeMap<Mode, BTreeMap<FeatureName, bool>> {
-        self.snapshot().all()
-    }
-
-    /// All declarations.
-    pub fn all_default(&self) -> BTreeMap<FeatureName, Feature> {
-        self.defaults().to_map()
-    }
-
-    /// All choices.
-    pub fn all_user(&self) -> BTreeMap<FeatureName, bool> {
-        self.snapshot().all_user()
     }
 
     /// What holds now, as a value to pass on.

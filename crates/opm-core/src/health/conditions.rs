@@ -4,14 +4,12 @@ use super::fields::ObjectFields;
 use super::{Health, HealthState};
 
 pub(super) fn definition(fields: &ObjectFields<'_>) -> Health {
-    if let Some(names) = fields.condition("NamesAccepted")
-        && names.is("False")
-    {
+    if let Some(names) = fields.condition_is("NamesAccepted", "False") {
         return Health::failed(names.words());
     }
-    match fields.condition("Established") {
-        Some(established) if established.is("True") => Health::ready(),
-        _ => Health::progressing("it is not established yet"),
+    match fields.condition_is("Established", "True") {
+        Some(_) => Health::ready(),
+        None => Health::progressing("it is not established yet"),
     }
 }
 
@@ -19,31 +17,29 @@ pub(super) fn api_service(fields: &ObjectFields<'_>) -> Health {
     match fields.condition("Available") {
         Some(available) if available.is("True") => Health::ready(),
         Some(available) => Health::degraded(available.words()),
-        None => Health::progressing("its controller has not seen it yet"),
+        None => Health::unseen(),
     }
 }
 
-/// When a condition says that something is not as it should be.
-enum Bad {
-    /// When it is true.
-    IfTrue,
-    /// When it is false; not known yet is nothing.
-    IfFalse,
-    /// Unless it is true.
-    UnlessTrue,
+/// Which status of a condition says that something is not as it should be.
+enum BadStatus {
+    True,
+    /// Not known yet is not bad.
+    False,
+    NotTrue,
 }
 
-/// The conditions that controllers agree on, in the order in which they are asked: what will not
-/// mend itself, what is being worked on, and whether the object does what it is there for.
-const CONDITIONS: &[(&str, Bad, HealthState)] = &[
-    ("Stalled", Bad::IfTrue, HealthState::Failed),
-    ("Failed", Bad::IfTrue, HealthState::Failed),
-    ("Reconciling", Bad::IfTrue, HealthState::Progressing),
-    ("Degraded", Bad::IfTrue, HealthState::Degraded),
-    ("Synced", Bad::IfFalse, HealthState::Degraded),
-    ("Healthy", Bad::IfFalse, HealthState::Degraded),
-    ("Ready", Bad::UnlessTrue, HealthState::Progressing),
-    ("Available", Bad::UnlessTrue, HealthState::Progressing),
+/// The conditions that controllers agree on, in the order in which they are asked: what does not
+/// recover by itself, what is in progress, and whether the object does its work.
+const CONDITIONS: &[(&str, BadStatus, HealthState)] = &[
+    ("Stalled", BadStatus::True, HealthState::Failed),
+    ("Failed", BadStatus::True, HealthState::Failed),
+    ("Reconciling", BadStatus::True, HealthState::Progressing),
+    ("Degraded", BadStatus::True, HealthState::Degraded),
+    ("Synced", BadStatus::False, HealthState::Degraded),
+    ("Healthy", BadStatus::False, HealthState::Degraded),
+    ("Ready", BadStatus::NotTrue, HealthState::Progressing),
+    ("Available", BadStatus::NotTrue, HealthState::Progressing),
 ];
 
 /// An object without any of these conditions is ready. A condition about an earlier generation
@@ -57,9 +53,9 @@ pub(super) fn generic(fields: &ObjectFields<'_>) -> Health {
             return Health::progressing("its controller has not seen the latest change yet");
         }
         let bad = match bad {
-            Bad::IfTrue => condition.is("True"),
-            Bad::IfFalse => condition.is("False"),
-            Bad::UnlessTrue => !condition.is("True"),
+            BadStatus::True => condition.is("True"),
+            BadStatus::False => condition.is("False"),
+            BadStatus::NotTrue => !condition.is("True"),
         };
         if bad {
             return Health::new(*state, condition.words_or(kind));

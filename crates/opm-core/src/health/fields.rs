@@ -42,9 +42,8 @@ impl<'a> ObjectFields<'a> {
         self.text("/kind").unwrap_or_default()
     }
 
-    pub(super) fn group(&self) -> &'a str {
-        let api_version = self.text("/apiVersion").unwrap_or_default();
-        api_version.split_once('/').map_or("", |(group, _)| group)
+    pub(super) fn api_version(&self) -> &'a str {
+        self.text("/apiVersion").unwrap_or_default()
     }
 
     pub(super) fn condition(&self, kind: &str) -> Option<Condition<'a>> {
@@ -52,6 +51,22 @@ impl<'a> ObjectFields<'a> {
             .iter()
             .find(|condition| condition.get("type").and_then(Value::as_str) == Some(kind))
             .map(Condition)
+    }
+
+    /// A condition, if it has this status.
+    pub(super) fn condition_is(&self, kind: &str, status: &str) -> Option<Condition<'a>> {
+        self.condition(kind)
+            .filter(|condition| condition.is(status))
+    }
+}
+
+/// Reason and message of a condition or of a container's state, as far as there are any.
+pub(super) fn reason_and_message(value: &Value) -> String {
+    let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
+    match (text("reason"), text("message")) {
+        ("", message) => message.to_owned(),
+        (reason, "") => reason.to_owned(),
+        (reason, message) => format!("{reason}: {message}"),
     }
 }
 
@@ -92,10 +107,6 @@ impl Condition<'_> {
 
     /// Reason and message, as far as there are any.
     pub(super) fn words(&self) -> String {
-        match (self.text("reason"), self.text("message")) {
-            ("", message) => message.to_owned(),
-            (reason, "") => reason.to_owned(),
-            (reason, message) => format!("{reason}: {message}"),
-        }
+        reason_and_message(self.0)
     }
 }

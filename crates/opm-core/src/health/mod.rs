@@ -25,13 +25,13 @@ use fields::ObjectFields;
 /// How an object is doing, from best to worst: the worst of its parts is how a whole is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HealthState {
-    /// It does what it is there for.
+    /// It does its work.
     Ready,
-    /// It is on its way.
+    /// It is becoming ready.
     Progressing,
     /// It could not be looked at.
     Unknown,
-    /// It is not, or no longer, doing all that it is there for, and may or may not mend itself.
+    /// It does only part of its work, and may or may not recover by itself.
     Degraded,
     /// It will not become ready by waiting.
     Failed,
@@ -70,7 +70,7 @@ impl Health {
         Self::new(HealthState::Ready, message)
     }
 
-    /// It is on its way, waiting for something.
+    /// It is becoming ready and waits for something.
     pub fn progressing(message: impl Into<String>) -> Self {
         Self::new(HealthState::Progressing, message)
     }
@@ -78,6 +78,11 @@ impl Health {
     /// It could not be looked at.
     pub fn unknown(message: impl Into<String>) -> Self {
         Self::new(HealthState::Unknown, message)
+    }
+
+    /// Its status is still to be written for the first time.
+    pub(crate) fn unseen() -> Self {
+        Self::progressing("its controller has not seen it yet")
     }
 
     /// It does not do all that it should.

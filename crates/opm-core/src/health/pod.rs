@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::ObjectFields;
+use super::fields::{ObjectFields, reason_and_message};
 use super::{Health, HealthState};
 
 /// Why a container waits when it will hardly come up by itself.
-const TROUBLE: &[&str] = &[
+const LASTING: &[&str] = &[
     "CrashLoopBackOff",
     "CreateContainerConfigError",
     "CreateContainerError",
@@ -20,24 +20,22 @@ const TROUBLE: &[&str] = &[
 ];
 
 pub(super) fn pod(fields: &ObjectFields<'_>) -> Health {
-    let ready = fields
-        .condition("Ready")
-        .is_some_and(|ready| ready.is("True"));
+    let ready = fields.condition_is("Ready", "True").is_some();
     match fields.text("/status/phase") {
         Some("Succeeded") => return Health::ready(),
         Some("Failed") => return Health::failed(why_it_failed(fields)),
         _ if ready => return Health::ready(),
         _ => {}
     }
-    match trouble(fields) {
-        Some(trouble) if trouble.lasting => Health::degraded(trouble.words),
-        Some(trouble) => Health::progressing(trouble.words),
+    match problem(fields) {
+        Some(problem) if problem.lasting => Health::degraded(problem.words),
+        Some(problem) => Health::progressing(problem.words),
         None => Health::progressing(what_it_waits_for(fields)),
     }
 }
 
-/// How a workload is doing, given its pods: which of them keep it, and why. Pods that crash make
-/// of a workload on its way one that will hardly get there.
+/// How a workload is doing, given its pods: which of them are not ready, and why. A workload
+/// whose pods crash is degraded rather than in progress.
 pub fn with_pods(health: Health, pods: &[Map<String, Value>]) -> Health {
     if health.is_ready() {
         return health;
@@ -88,12 +86,12 @@ struct PodProblem {
 }
 
 /// The first thing that keeps a pod: a container that waits or ended badly, else scheduling.
-fn trouble(fields: &ObjectFields<'_>) -> Option<PodProblem> {
+fn problem(fields: &ObjectFields<'_>) -> Option<PodProblem> {
     let statuses = ["/status/initContainerStatuses", "/status/containerStatuses"];
     let container = statuses
         .iter()
         .flat_map(|pointer| fields.list(pointer))
-        .find_map(container_trouble);
+        .find_map(container_problem);
     container.or_else(|| {
         let scheduled = fields.condition("PodScheduled")?;
         (!scheduled.is("True")).then(|| PodProblem {
@@ -106,7 +104,7 @@ fn trouble(fields: &ObjectFields<'_>) -> Option<PodProblem> {
 fn why_it_failed(fields: &ObjectFields<'_>) -> String {
     let reason = fields.text("/status/reason").map(str::to_owned);
     reason
-        .or_else(|| trouble(fields).map(|trouble| trouble.words))
+        .or_else(|| problem(fields).map(|problem| problem.words))
         .unwrap_or_else(|| "it failed".to_owned())
 }
 
@@ -122,15 +120,13 @@ fn what_it_waits_for(fields: &ObjectFields<'_>) -> String {
     }
 }
 
-fn container_trouble(status: &Value) -> Option<PodProblem> {
+fn container_problem(status: &Value) -> Option<PodProblem> {
     let name = status.get("name").and_then(Value::as_str).unwrap_or("?");
     let state = status.get("state")?;
     if let Some(waiting) = state.get("waiting") {
-        let (reason, message) = (text(waiting, "reason"), text(waiting, "message"));
-        let mut words = match (reason, message) {
-            ("", "") => format!("container {name} waits"),
-            (reason, "") => format!("container {name} waits: {reason}"),
-            (reason, message) => format!("container {name} waits: {reason}: {message}"),
+        let mut words = match reason_and_message(waiting).as_str() {
+            "" => format!("container {name} waits"),
+            words => format!("container {name} waits: {words}"),
         };
         let last = status
             .get("lastState")
@@ -138,7 +134,7 @@ fn container_trouble(status: &Value) -> Option<PodProblem> {
         if let Some(ended) = last.and_then(bad_end) {
             words = format!("{words}; it {ended}");
         }
-        let lasting = TROUBLE.contains(&reason);
+        let lasting = LASTING.contains(&text(waiting, "reason"));
         return Some(PodProblem { words, lasting });
     }
     let ended = bad_end(state.get("terminated")?)?;

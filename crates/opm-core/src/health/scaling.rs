@@ -5,11 +5,9 @@ use super::fields::ObjectFields;
 
 pub(super) fn autoscaler(fields: &ObjectFields<'_>) -> Health {
     if fields.list("/status/conditions").is_empty() {
-        return Health::progressing("its controller has not seen it yet");
+        return Health::unseen();
     }
-    if let Some(able) = fields.condition("AbleToScale")
-        && able.is("False")
-    {
+    if let Some(able) = fields.condition_is("AbleToScale", "False") {
         return Health::degraded(able.words());
     }
     match fields.condition("ScalingActive") {
@@ -24,7 +22,7 @@ pub(super) fn autoscaler(fields: &ObjectFields<'_>) -> Health {
 
 pub(super) fn disruption_budget(fields: &ObjectFields<'_>) -> Health {
     if fields.number("/status/observedGeneration").is_none() {
-        return Health::progressing("its controller has not seen it yet");
+        return Health::unseen();
     }
     if let Some(allowed) = fields.condition("DisruptionAllowed")
         && allowed.reason() == "SyncFailed"

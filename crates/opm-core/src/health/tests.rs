@@ -205,6 +205,11 @@ fn pods_say_why_a_workload_is_not_ready() {
         "c",
         json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}),
     );
+    let silent = pod(
+        "d",
+        json!({"containerStatuses": [{"name": "web", "state": {"waiting": {"message": "why"}}}]}),
+    );
+    assert_eq!(of(&silent).message, "container web waits: why");
     assert_eq!(of(&pulling).state, HealthState::Degraded);
     assert_eq!(of(&unschedulable).state, HealthState::Progressing);
     assert_eq!(why_not_ready(std::slice::from_ref(&fine)), None);

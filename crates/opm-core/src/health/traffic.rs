@@ -12,8 +12,8 @@ pub(super) fn service(fields: &ObjectFields<'_>) -> Health {
     Health::ready()
 }
 
-/// Many controllers serve an Ingress and never write an address into it, so that there is none
-/// is worth a word and no more.
+/// Many controllers serve an Ingress and never write an address into it, so a missing one is
+/// mentioned and does not make the Ingress unready.
 pub(super) fn ingress(fields: &ObjectFields<'_>) -> Health {
     match fields.list("/status/loadBalancer/ingress").is_empty() {
         true => Health::ready_with("no controller has given it an address"),

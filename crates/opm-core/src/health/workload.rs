@@ -13,13 +13,9 @@ fn unseen(fields: &ObjectFields<'_>) -> bool {
     fields.number("/status/observedGeneration").is_none()
 }
 
-fn waiting_for_controller() -> Health {
-    Health::progressing("its controller has not seen it yet")
-}
-
 pub(super) fn deployment(fields: &ObjectFields<'_>) -> Health {
     if unseen(fields) {
-        return waiting_for_controller();
+        return Health::unseen();
     }
     if let Some(progressing) = fields.condition("Progressing")
         && progressing.reason() == "ProgressDeadlineExceeded"
@@ -30,8 +26,9 @@ pub(super) fn deployment(fields: &ObjectFields<'_>) -> Health {
     let updated = fields.count("/status/updatedReplicas");
     let total = fields.count("/status/replicas");
     let available = fields.count("/status/availableReplicas");
-    if let Some(refused) = replica_failure(fields) {
-        return refused;
+    // Pods that cannot even be made: a quota, admission, a missing account.
+    if let Some(failure) = fields.condition_is("ReplicaFailure", "True") {
+        return Health::degraded(failure.words());
     }
     if fields.is_true("/spec/paused") && updated < wanted {
         return Health::progressing("its rollout is paused");
@@ -56,17 +53,9 @@ pub(super) fn deployment(fields: &ObjectFields<'_>) -> Health {
     Health::ready()
 }
 
-/// Pods that cannot even be made: a quota, admission, a missing account.
-fn replica_failure(fields: &ObjectFields<'_>) -> Option<Health> {
-    let failure = fields.condition("ReplicaFailure")?;
-    failure
-        .is("True")
-        .then(|| Health::degraded(failure.words()))
-}
-
 pub(super) fn stateful_set(fields: &ObjectFields<'_>) -> Health {
     if unseen(fields) {
-        return waiting_for_controller();
+        return Health::unseen();
     }
     let wanted = replicas(fields);
     let ready = fields.count("/status/readyReplicas");
@@ -89,7 +78,7 @@ pub(super) fn stateful_set(fields: &ObjectFields<'_>) -> Health {
 
 pub(super) fn daemon_set(fields: &ObjectFields<'_>) -> Health {
     if unseen(fields) {
-        return waiting_for_controller();
+        return Health::unseen();
     }
     let wanted = fields.count("/status/desiredNumberScheduled");
     let on_delete = fields.text("/spec/updateStrategy/type") == Some("OnDelete");
@@ -106,10 +95,10 @@ pub(super) fn daemon_set(fields: &ObjectFields<'_>) -> Health {
 
 pub(super) fn replica_set(fields: &ObjectFields<'_>) -> Health {
     if unseen(fields) {
-        return waiting_for_controller();
+        return Health::unseen();
     }
-    if let Some(refused) = replica_failure(fields) {
-        return refused;
+    if let Some(failure) = fields.condition_is("ReplicaFailure", "True") {
+        return Health::degraded(failure.words());
     }
     let wanted = replicas(fields);
     let available = fields.count("/status/availableReplicas");
@@ -121,15 +110,10 @@ pub(super) fn replica_set(fields: &ObjectFields<'_>) -> Health {
 
 /// A Job is there to be completed.
 pub(super) fn job(fields: &ObjectFields<'_>) -> Health {
-    if let Some(failed) = fields.condition("Failed")
-        && failed.is("True")
-    {
+    if let Some(failed) = fields.condition_is("Failed", "True") {
         return Health::failed(failed.words());
     }
-    if fields
-        .condition("Complete")
-        .is_some_and(|complete| complete.is("True"))
-    {
+    if fields.condition_is("Complete", "True").is_some() {
         return Health::ready();
     }
     if fields.is_true("/spec/suspend") {
@@ -140,7 +124,7 @@ pub(super) fn job(fields: &ObjectFields<'_>) -> Health {
     Health::progressing(format!("{done} of {wanted} completions"))
 }
 
-/// A CronJob works as soon as it is there; how its Jobs fare is theirs to say.
+/// A CronJob works as soon as it exists; its Jobs have a state of their own.
 pub(super) fn cron_job(fields: &ObjectFields<'_>) -> Health {
     match fields.is_true("/spec/suspend") {
         true => Health::ready_with("it is suspended"),

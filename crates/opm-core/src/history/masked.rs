@@ -1,4 +1,4 @@
-//! Manifests on their way to somebody's eyes.
+//! Manifests as they are shown to users.
 
 use serde_json::{Map, Value};
 

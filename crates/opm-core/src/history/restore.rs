@@ -35,7 +35,7 @@ pub fn restore(
 ) -> Result<Rendered, RestoreError> {
     let selected = change.components.iter().flatten().cloned();
     let selected: BTreeSet<String> = selected.collect();
-    let mut components = Components {
+    let mut components = ComponentList {
         selected: &selected,
         change,
         all: Vec::new(),
@@ -74,13 +74,13 @@ pub fn restore(
     })
 }
 
-struct Components<'a> {
+struct ComponentList<'a> {
     selected: &'a BTreeSet<String>,
     change: &'a Change,
     all: Vec<Component>,
 }
 
-impl Components<'_> {
+impl ComponentList<'_> {
     /// The component of this name, which comes into being when it is first asked for.
     fn get(&mut self, name: &String) -> Result<&mut Component, RestoreError> {
         let at = self.all.iter().position(|one| one.name.as_str() == name);

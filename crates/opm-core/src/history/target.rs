@@ -47,7 +47,7 @@ pub fn named<'a>(record: &'a Record, given: &str) -> Result<&'a str, ChangeNameE
     }
 }
 
-/// Why a change is the one to go back to when nobody names one.
+/// Why a change is the default target of a rollback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetReason {
     /// The last deployment did not succeed, so the current change is what should be there.
@@ -61,7 +61,7 @@ pub enum TargetReason {
     Before,
 }
 
-/// The change to go back to when nobody names one; none in a history that has no such change.
+/// The default target of a rollback; none in a history that has no such change.
 pub fn default_target(record: &Record) -> Option<(&str, TargetReason)> {
     let current = record.history.first()?;
     match last_deployment(record) {
@@ -77,7 +77,7 @@ pub fn default_target(record: &Record) -> Option<(&str, TargetReason)> {
 }
 
 /// The last run that was to change what the release consists of.
-pub fn last_deployment(record: &Record) -> Option<&LogEntry> {
+fn last_deployment(record: &Record) -> Option<&LogEntry> {
     let deploys = |entry: &&LogEntry| ["apply", "rollback", "delete"].contains(&&*entry.command);
     record.log.iter().find(deploys)
 }

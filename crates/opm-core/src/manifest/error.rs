@@ -8,19 +8,31 @@ pub enum ManifestError {
     /// The value is a list, a string, a number, …
     #[error("a manifest must be a mapping, not {0}")]
     NotAMapping(&'static str),
-    /// A field that every object needs is missing or empty.
-    #[error("{object}: `{field}` is missing")]
-    Missing {
-        /// As much of the object's identity as is known.
-        object: String,
-        /// The path of the field.
-        field: &'static str,
+    /// A list of objects in the place of one.
+    #[error("a {kind} is not an object: its items must be given one by one")]
+    List {
+        /// The list's kind.
+        kind: String,
     },
-    /// A field has the wrong type.
-    #[error("{object}: `{field}` must be {expected}, not {found}")]
-    WrongType {
+    /// Something is wrong with the object.
+    #[error("{object}: {problem}")]
+    Object {
         /// As much of the object's identity as is known.
         object: String,
+        /// What is wrong.
+        problem: ManifestProblem,
+    },
+}
+
+/// What is wrong with an object.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ManifestProblem {
+    /// A field that every object needs is missing or empty.
+    #[error("`{0}` is missing")]
+    Missing(&'static str),
+    /// A field has the wrong type.
+    #[error("`{field}` must be {expected}, not {found}")]
+    WrongType {
         /// The path of the field.
         field: String,
         /// What was expected there.
@@ -29,10 +41,8 @@ pub enum ManifestError {
         found: &'static str,
     },
     /// A field has a value that Kubernetes would not take.
-    #[error("{object}: `{field}` is not valid: {rule}")]
+    #[error("`{field}` is not valid: {rule}")]
     Invalid {
-        /// As much of the object's identity as is known.
-        object: String,
         /// The path of the field.
         field: &'static str,
         /// The rule it breaks.
@@ -40,23 +50,11 @@ pub enum ManifestError {
     },
     /// The server would choose the name, so that nothing could be tracked by it.
     #[error(
-        "{object}: `metadata.generateName` cannot be used, because a release tracks its objects \
-         by name; give it a `metadata.name`"
+        "`metadata.generateName` cannot be used, because a release tracks its objects by name; \
+         give it a `metadata.name`"
     )]
-    GenerateName {
-        /// As much of the object's identity as is known.
-        object: String,
-    },
-    /// A list of objects in the place of one.
-    #[error("a {kind} is not an object: its items must be given one by one")]
-    List {
-        /// The list's kind.
-        kind: String,
-    },
+    GenerateName,
     /// Nested too deeply to be stored and read back.
-    #[error("{object}: it is nested more than {} levels deep", super::MAX_DEPTH)]
-    TooDeep {
-        /// As much of the object's identity as is known.
-        object: String,
-    },
+    #[error("it is nested more than {} levels deep", super::MAX_DEPTH)]
+    TooDeep,
 }

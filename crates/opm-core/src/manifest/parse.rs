@@ -4,9 +4,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{MAX_DEPTH, Manifest, ManifestError, type_name};
+use super::{MAX_DEPTH, Manifest, ManifestError, ManifestProblem, type_name};
 use crate::identity::{GroupKind, Identity};
-use crate::name::NamespaceName;
+use crate::name::{NamespaceName, is_label};
 
 type Object = Map<String, Value>;
 
@@ -17,32 +17,18 @@ pub(super) fn manifest(value: Value) -> Result<Manifest, ManifestError> {
     let Value::Object(object) = value else {
         return Err(ManifestError::NotAMapping(type_name(&value)));
     };
-    let named = described(&object);
-    let api_version = required(&object, "apiVersion", "apiVersion", &named)?;
-    let (group, version) = split_api_version(api_version, &named)?;
-    let kind = required(&object, "kind", "kind", &named)?;
-    check_kind(kind, &named)?;
-    refuse_list(&object, kind)?;
-    let group_kind = GroupKind::new(group, kind);
-    let version = version.to_owned();
-
-    let metadata = mapping(&object, "metadata", "metadata", &named)?.ok_or_else(|| {
-        ManifestError::Missing {
-            object: named.clone(),
-            field: "metadata",
-        }
-    })?;
-    let name = name(metadata, &named)?;
-    let namespace = namespace(metadata, &named)?;
-    check_texts(metadata, "labels", "metadata.labels", &named)?;
-    check_texts(metadata, "annotations", "metadata.annotations", &named)?;
-    let identity = Identity::new(group_kind, namespace, name);
-    if object
-        .values()
-        .any(|value| deeper_than(value, MAX_DEPTH - 1))
-    {
-        return Err(ManifestError::TooDeep {
+    let wrong = |problem| ManifestError::Object {
+        object: described(&object),
+        problem,
+    };
+    let (group_kind, version) = kind_and_version(&object).map_err(wrong)?;
+    refuse_list(&object, &group_kind.kind)?;
+    let identity = identity(&object, group_kind).map_err(wrong)?;
+    let deep = |value| deeper_than(value, MAX_DEPTH - 1);
+    if object.values().any(deep) {
+        return Err(ManifestError::Object {
             object: identity.to_string(),
+            problem: ManifestProblem::TooDeep,
         });
     }
     Ok(Manifest {
@@ -50,6 +36,24 @@ pub(super) fn manifest(value: Value) -> Result<Manifest, ManifestError> {
         version,
         object,
     })
+}
+
+fn kind_and_version(object: &Object) -> Result<(GroupKind, String), ManifestProblem> {
+    let api_version = required(object, "apiVersion", "apiVersion")?;
+    let (group, version) = split_api_version(api_version)?;
+    let kind = required(object, "kind", "kind")?;
+    check_kind(kind)?;
+    Ok((GroupKind::new(group, kind), version.to_owned()))
+}
+
+fn identity(object: &Object, group_kind: GroupKind) -> Result<Identity, ManifestProblem> {
+    let metadata = mapping(object, "metadata", "metadata")?;
+    let metadata = metadata.ok_or(ManifestProblem::Missing("metadata"))?;
+    let name = name(metadata)?;
+    let namespace = namespace(metadata)?;
+    check_texts(metadata, "labels", "metadata.labels")?;
+    check_texts(metadata, "annotations", "metadata.annotations")?;
+    Ok(Identity::new(group_kind, namespace, name))
 }
 
 /// As much of an object's identity as can be read from it, for error messages.
@@ -91,27 +95,20 @@ fn required<'a>(
     object: &'a Object,
     key: &str,
     field: &'static str,
-    named: &str,
-) -> Result<&'a str, ManifestError> {
-    match text(object, key, field, named)? {
-        Some(text) if !text.is_empty() => Ok(text),
-        _ => Err(ManifestError::Missing {
-            object: named.to_owned(),
-            field,
-        }),
-    }
+) -> Result<&'a str, ManifestProblem> {
+    let text = text(object, key, field)?.filter(|text| !text.is_empty());
+    text.ok_or(ManifestProblem::Missing(field))
 }
 
 fn text<'a>(
     object: &'a Object,
     key: &str,
     field: &str,
-    named: &str,
-) -> Result<Option<&'a str>, ManifestError> {
+) -> Result<Option<&'a str>, ManifestProblem> {
     match object.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(other) => Err(wrong_type(field, "a string", other, named)),
+        Some(other) => Err(wrong_type(field, "a string", other)),
     }
 }
 
@@ -119,90 +116,55 @@ fn mapping<'a>(
     object: &'a Object,
     key: &str,
     field: &str,
-    named: &str,
-) -> Result<Option<&'a Object>, ManifestError> {
+) -> Result<Option<&'a Object>, ManifestProblem> {
     match object.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Object(mapping)) => Ok(Some(mapping)),
-        Some(other) => Err(wrong_type(field, "a mapping", other, named)),
+        Some(other) => Err(wrong_type(field, "a mapping", other)),
     }
 }
 
-fn check_texts(
-    metadata: &Object,
-    key: &str,
-    field: &str,
-    named: &str,
-) -> Result<(), ManifestError> {
-    let Some(texts) = mapping(metadata, key, field, named)? else {
-        return Ok(());
-    };
-    match texts.iter().find(|(_, value)| !value.is_string()) {
-        Some((key, value)) => Err(wrong_type(
-            &format!("{field}[{key:?}]"),
-            "a string",
-            value,
-            named,
-        )),
+fn check_texts(metadata: &Object, key: &str, field: &str) -> Result<(), ManifestProblem> {
+    let texts = mapping(metadata, key, field)?;
+    let wrong = texts
+        .into_iter()
+        .flatten()
+        .find(|(_, value)| !value.is_string());
+    match wrong {
+        Some((key, value)) => Err(wrong_type(&format!("{field}[{key:?}]"), "a string", value)),
         None => Ok(()),
     }
 }
 
-fn wrong_type(field: &str, expected: &'static str, found: &Value, named: &str) -> ManifestError {
-    ManifestError::WrongType {
-        object: named.to_owned(),
+fn wrong_type(field: &str, expected: &'static str, found: &Value) -> ManifestProblem {
+    ManifestProblem::WrongType {
         field: shorten(field),
         expected,
         found: type_name(found),
     }
 }
 
-fn invalid(field: &'static str, rule: &'static str, named: &str) -> ManifestError {
-    ManifestError::Invalid {
-        object: named.to_owned(),
-        field,
-        rule,
-    }
-}
-
-fn split_api_version<'a>(
-    api_version: &'a str,
-    named: &str,
-) -> Result<(&'a str, &'a str), ManifestError> {
+fn split_api_version(api_version: &str) -> Result<(&str, &str), ManifestProblem> {
     let (group, version) = match api_version.split_once('/') {
         Some((group, version)) => (Some(group), version),
         None => (None, api_version),
     };
-    let label = |text: &str| {
-        let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-        !text.is_empty()
-            && text.len() <= 63
-            && text.bytes().all(|b| inner(b) || b == b'-')
-            && !text.starts_with('-')
-            && !text.ends_with('-')
-    };
-    let group_fits = group.is_none_or(|g| g.len() <= MAX_NAME && g.split('.').all(label));
-    if group_fits && label(version) {
+    let group_fits = group.is_none_or(|g| g.len() <= MAX_NAME && g.split('.').all(is_label));
+    if group_fits && is_label(version) {
         return Ok((group.unwrap_or_default(), version));
     }
-    Err(invalid(
-        "apiVersion",
-        "it must look like `v1` or `apps/v1`",
-        named,
-    ))
+    let (field, rule) = ("apiVersion", "it must look like `v1` or `apps/v1`");
+    Err(ManifestProblem::Invalid { field, rule })
 }
 
-fn check_kind(kind: &str, named: &str) -> Result<(), ManifestError> {
+fn check_kind(kind: &str) -> Result<(), ManifestProblem> {
     let fits = kind.len() <= 63
         && kind.starts_with(|first: char| first.is_ascii_alphabetic())
         && kind.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    let (field, rule) = ("kind", "it must be one word of letters and digits");
     match fits {
         true => Ok(()),
-        false => Err(invalid(
-            "kind",
-            "it must be one word of letters and digits",
-            named,
-        )),
+        false => Err(ManifestProblem::Invalid { field, rule }),
     }
 }
 
@@ -216,22 +178,13 @@ fn refuse_list(object: &Object, kind: &str) -> Result<(), ManifestError> {
     Ok(())
 }
 
-fn name<'a>(metadata: &'a Object, named: &str) -> Result<&'a str, ManifestError> {
-    const FIELD: &str = "metadata.name";
-    let name = text(metadata, "name", FIELD, named)?.unwrap_or_default();
+fn name(metadata: &Object) -> Result<&str, ManifestProblem> {
+    let field = "metadata.name";
+    let name = text(metadata, "name", field)?.unwrap_or_default();
     let generated = metadata.get("generateName").is_some_and(|g| !g.is_null());
-    if name.is_empty() && generated {
-        return Err(ManifestError::GenerateName {
-            object: named.to_owned(),
-        });
-    }
-    if name.is_empty() {
-        return Err(ManifestError::Missing {
-            object: named.to_owned(),
-            field: FIELD,
-        });
-    }
     let rule = match name {
+        "" if generated => return Err(ManifestProblem::GenerateName),
+        "" => return Err(ManifestProblem::Missing(field)),
         "." | ".." => "it must not be '.' or '..'",
         name if name.contains(['/', '%']) => "it must not contain '/' or '%'",
         name if name.len() > MAX_NAME => "it must have at most 253 characters",
@@ -240,17 +193,18 @@ fn name<'a>(metadata: &'a Object, named: &str) -> Result<&'a str, ManifestError>
         }
         _ => return Ok(name),
     };
-    Err(invalid(FIELD, rule, named))
+    Err(ManifestProblem::Invalid { field, rule })
 }
 
-fn namespace<'a>(metadata: &'a Object, named: &str) -> Result<Option<&'a str>, ManifestError> {
-    const FIELD: &str = "metadata.namespace";
-    match text(metadata, "namespace", FIELD, named)? {
-        None | Some("") => Ok(None),
-        Some(namespace) => match NamespaceName::new(namespace) {
-            Ok(_) => Ok(Some(namespace)),
-            Err(error) => Err(invalid(FIELD, error.rule, named)),
-        },
+fn namespace(metadata: &Object) -> Result<Option<&str>, ManifestProblem> {
+    let field = "metadata.namespace";
+    let namespace = text(metadata, "namespace", field)?.filter(|namespace| !namespace.is_empty());
+    match namespace.map(NamespaceName::new) {
+        Some(Err(error)) => {
+            let rule = error.rule;
+            Err(ManifestProblem::Invalid { field, rule })
+        }
+        _ => Ok(namespace),
     }
 }
 

@@ -7,7 +7,7 @@ use super::{Locked, Partial, Reconciled, Timing};
 use crate::candidate::Candidate;
 use crate::check::CheckedPlan;
 use crate::plan::Purpose;
-use crate::record::history::Dropped;
+use crate::record::history::DroppedChanges;
 use crate::record::{
     Body, Change, Counts, Extra, Inventory, LogResult, ModuleRef, Record, RecordRef, RecordedEntry,
     Values,
@@ -103,7 +103,7 @@ pub struct Recorded {
     /// The record to write.
     pub record: Record,
     /// What fell off the end of the history.
-    pub dropped: Dropped,
+    pub dropped: DroppedChanges,
     /// Whether something stale could not be removed and stays pending.
     pub unpruned: bool,
 }

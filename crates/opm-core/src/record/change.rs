@@ -1,19 +1,21 @@
 //! One recorded state of a release.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::{Map, Value};
 
-use crate::digest::ObjectHash;
+use super::field::{FieldReader, FieldWriter, StoredObject, StoredValue, missing, stored_fields};
+use super::{Finding, RecordPart, RecordRef};
 use crate::entry::Entry;
+use crate::identity::{GroupKind, Identity};
 
 /// JSON fields that this version does not know, carried along unread.
 #[derive(Clone, PartialEq, Default)]
 pub struct Extra(pub Map<String, Value>);
 
 impl fmt::Debug for Extra {
-    /// Names only: nobody knows what the values are.
+    /// Names only: the values may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }
@@ -27,6 +29,16 @@ impl fmt::Debug for Values {
     /// The length only: values may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Values({} bytes)", self.0.len())
+    }
+}
+
+impl StoredValue for Values {
+    fn read(value: Value) -> Result<Self, Finding> {
+        String::read(value).map(Self)
+    }
+
+    fn write(&self) -> Value {
+        self.0.write()
     }
 }
 
@@ -47,6 +59,33 @@ impl<T> Body<T> {
             Self::InRecord => None,
         }
     }
+
+    /// The value, to be changed, if it is here.
+    pub(super) fn here_mut(&mut self) -> Option<&mut T> {
+        match self {
+            Self::Here(value) => Some(value),
+            Self::InRecord => None,
+        }
+    }
+
+    /// Whether it has moved into record Secrets.
+    pub fn moved(&self) -> bool {
+        matches!(self, Self::InRecord)
+    }
+}
+
+impl<T: StoredValue> StoredValue for Body<T> {
+    fn absent() -> Option<Self> {
+        Some(Self::InRecord)
+    }
+
+    fn read(value: Value) -> Result<Self, Finding> {
+        T::read(value).map(Self::Here)
+    }
+
+    fn write(&self) -> Value {
+        self.here().map_or(Value::Null, T::write)
+    }
 }
 
 /// The module that a change applied.
@@ -62,6 +101,27 @@ pub struct ModuleRef {
     pub extra: Extra,
 }
 
+impl StoredObject for ModuleRef {
+    fn read_fields(fields: &mut FieldReader) -> Result<Self, Finding> {
+        let local: bool = fields.or_default("local")?;
+        let version: Option<String> = fields.field("version")?;
+        Ok(Self {
+            version: version.filter(|version| !local && !version.is_empty()),
+            path: fields.field("path")?,
+            name: fields.field("name")?,
+            extra: fields.rest()?,
+        })
+    }
+
+    fn write_fields(&self, fields: &mut FieldWriter) {
+        fields.field("path", &self.path);
+        fields.field("version", &self.version);
+        fields.or_default("local", &self.version.is_none());
+        fields.field("name", &self.name);
+        fields.rest(&self.extra);
+    }
+}
+
 /// An entry of a change. Those of the current change know uid and hash.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedEntry {
@@ -69,6 +129,48 @@ pub struct RecordedEntry {
     pub entry: Entry,
     /// Fields that this version does not know.
     pub extra: Extra,
+}
+
+stored_fields!(RecordedEntry {
+    entry: flat(),
+    extra: rest(),
+});
+
+/// As RFC-0001 spells it: group, namespace and component may be left out when they are empty.
+impl StoredObject for Entry {
+    fn read_fields(fields: &mut FieldReader) -> Result<Self, Finding> {
+        let group: String = fields.field("group")?;
+        let group_kind = GroupKind::new(group, fields.nonempty("kind")?);
+        let namespace: Option<String> = fields.field("namespace")?;
+        let identity = Identity {
+            group_kind,
+            namespace: namespace.filter(|namespace| !namespace.is_empty()),
+            name: fields.nonempty("name")?,
+        };
+        Ok(Self {
+            identity,
+            version: fields.nonempty("v")?,
+            component: fields.field("component")?,
+            uid: fields.field("uid")?,
+            hash: fields.hash("hash")?,
+        })
+    }
+
+    fn write_fields(&self, fields: &mut FieldWriter) {
+        let Identity {
+            group_kind,
+            namespace,
+            name,
+        } = &self.identity;
+        fields.field("group", &group_kind.group);
+        fields.field("kind", &group_kind.kind);
+        fields.field("namespace", &namespace.clone().unwrap_or_default());
+        fields.field("name", name);
+        fields.field("v", &self.version);
+        fields.field("component", &self.component);
+        fields.field("uid", &self.uid);
+        fields.hash("hash", &self.hash);
+    }
 }
 
 impl From<Entry> for RecordedEntry {
@@ -89,80 +191,10 @@ pub struct Inventory {
     pub extra: Extra,
 }
 
-/// A part of a change that can live in record Secrets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RecordPart {
-    /// The rendered manifests.
-    Manifests,
-    /// The values, when they were too large for the release's Secret.
-    Values,
-    /// The inventory, when it was too large for the release's Secret.
-    Inventory,
-    /// What the server answered to each object, for finding out what need not be sent.
-    Applied,
-}
-
-impl RecordPart {
-    /// All parts.
-    pub const ALL: [Self; 4] = [
-        Self::Manifests,
-        Self::Values,
-        Self::Inventory,
-        Self::Applied,
-    ];
-
-    /// The word that stands for it in the record.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Manifests => "manifests",
-            Self::Values => "values",
-            Self::Inventory => "inventory",
-            Self::Applied => "applied",
-        }
-    }
-}
-
-/// Where one part of a change is.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct PartLocation {
-    /// The ring places that hold it, in order.
-    pub places: Vec<u8>,
-    /// Its stored size, all places together.
-    pub bytes: u64,
-    /// The hash of its content as it was before it was compressed; none in a record that does
-    /// not know it.
-    pub hash: Option<ObjectHash>,
-}
-
-/// Which record Secrets hold which parts of a change, and what had to go.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct RecordRef {
-    /// Where each part is.
-    pub parts: BTreeMap<RecordPart, PartLocation>,
-    /// How many entries an inventory has that moved there.
-    pub objects: Option<u64>,
-    /// Parts that were dropped, with the reason in words.
-    pub dropped: BTreeMap<RecordPart, String>,
-    /// What else had to give way when this change was recorded.
-    pub note: Option<String>,
-    /// Fields that this version does not know.
-    pub extra: Extra,
-}
-
-impl RecordRef {
-    /// The stored size of all parts together.
-    pub fn bytes(&self) -> u64 {
-        self.parts.values().map(|held| held.bytes).sum()
-    }
-
-    /// Every ring place that this change names.
-    pub fn places(&self) -> BTreeSet<u8> {
-        self.parts
-            .values()
-            .flat_map(|held| held.places.iter().copied())
-            .collect()
-    }
-}
+stored_fields!(Inventory {
+    entries: field("entries"),
+    extra: rest(),
+});
 
 /// One recorded state of a release.
 #[derive(Debug, Clone, PartialEq)]
@@ -194,7 +226,41 @@ pub struct Change {
     pub extra: Extra,
 }
 
+stored_fields!(Change {
+    id: data_key(),
+    module: field("module"),
+    record: field("record"),
+    values: field("values"),
+    inventory: field("inventory"),
+    manifest_digest: field("manifestDigest"),
+    timestamp: field("timestamp"),
+    components: field("components"),
+    features: field("features"),
+    order: or_default("order"),
+    parent: field("parent"),
+    extra: rest(),
+} then Self::with_values_and_inventory);
+
 impl Change {
+    /// Values that are nowhere are empty; an inventory that is nowhere is damage.
+    fn with_values_and_inventory(mut self) -> Result<Self, Finding> {
+        let record = self.record.as_ref();
+        let elsewhere = |part| record.is_some_and(|record| record.mentions(part));
+        if self.inventory.moved() && !elsewhere(RecordPart::Inventory) {
+            return Err(missing("inventory"));
+        }
+        if self.values.moved() && !elsewhere(RecordPart::Values) {
+            self.values = Body::Here(Values::default());
+        }
+        Ok(self)
+    }
+
+    /// Whether the record Secrets have this part.
+    pub fn holds(&self, part: RecordPart) -> bool {
+        let record = self.record.as_ref();
+        record.is_some_and(|record| record.parts.contains_key(&part))
+    }
+
     /// The entries, if they are here.
     pub fn entries(&self) -> &[RecordedEntry] {
         self.inventory

@@ -7,18 +7,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
 use thiserror::Error;
 
-use super::fields::{RecordFields, as_text, parse, wrong};
+use super::field::{StoredValue, read_key, stored_fields};
 use super::{
-    API_VERSION, API_VERSION_MOVED, Body, Change, Content, Extra, Finding, FindingKind, KIND, Kept,
-    LogEntry, Metadata, Pending, ReadOnly, Record, SUMMARY_ANNOTATION, SecretParts, Slot, Stored,
-    read,
+    API_VERSION, API_VERSION_MOVED, Change, Content, Finding, FindingKind, HistorySlot, Inventory,
+    KIND, Kept, KeptObject, Metadata, Pending, PendingObject, ReadOnlyRecord, Record, RecordPart,
+    SUMMARY_ANNOTATION, SecretParts, Stored,
 };
 
 /// A record, with the damage that did not matter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decoded {
+pub struct DecodedRecord {
     /// The record.
     pub stored: Stored,
     /// Damage that was tolerated.
@@ -49,55 +50,83 @@ impl RecordError {
 }
 
 /// Reads the record in a Secret.
-pub fn decode(secret: &SecretParts) -> Result<Decoded, RecordError> {
-    let mut reader = Reader::new(secret);
-    let record = reader.record();
-    let Reader {
-        fatal, tolerated, ..
-    } = reader;
-    match record {
-        Some((head, record)) if head.known() && fatal.is_empty() => Ok(Decoded {
-            stored: Stored::Writable(record),
-            findings: tolerated,
-        }),
+pub fn decode(secret: &SecretParts) -> Result<DecodedRecord, RecordError> {
+    let mut reader = RecordReader::new(secret);
+    let read = reader.record();
+    let whole = reader.fatal.is_empty();
+    let findings = reader.fatal.into_iter().chain(reader.tolerated).collect();
+    let stored = match read {
+        Some((format, record)) if format.is_writable() && whole => Stored::Writable(record),
         // A newer format may differ anywhere: what can be read of it is shown.
-        Some((head, record)) if !head.known() => {
-            let Head { kind, api_version } = head;
-            let stored = Stored::ReadOnly(ReadOnly {
-                kind,
-                api_version,
-                record,
-            });
-            Ok(Decoded {
-                stored,
-                findings: fatal.into_iter().chain(tolerated).collect(),
-            })
-        }
-        _ => Err(RecordError {
-            findings: fatal.into_iter().chain(tolerated).collect(),
+        Some((format, record)) if !format.is_writable() => Stored::ReadOnly(ReadOnlyRecord {
+            kind: format.kind,
+            api_version: format.api_version,
+            record,
         }),
-    }
+        _ => return Err(RecordError { findings }),
+    };
+    Ok(DecodedRecord { stored, findings })
 }
 
-/// Kind and apiVersion, which say whether this version may write the record.
-pub(super) struct Head {
+/// The data key `metadata`: the format beside the release-level metadata.
+pub(super) struct StoredMetadata {
     pub(super) kind: String,
     pub(super) api_version: String,
+    pub(super) metadata: Metadata,
 }
 
-impl Head {
-    pub(super) fn known(&self) -> bool {
+stored_fields!(StoredMetadata {
+    kind: nonempty("kind"),
+    api_version: nonempty("apiVersion"),
+    metadata: flat(),
+});
+
+stored_fields!(Metadata {
+    name: nonempty("name"),
+    namespace: nonempty("namespace"),
+    release_id: nonempty("releaseId"),
+    last_transition_time: field("lastTransitionTime"),
+    extra: rest(),
+});
+
+impl StoredMetadata {
+    /// Whether this version may write the record.
+    pub(super) fn is_writable(&self) -> bool {
         self.kind == KIND && [API_VERSION, API_VERSION_MOVED].contains(&self.api_version.as_str())
     }
 }
 
-pub(super) struct Reader<'a> {
+/// An id in the index. Change ids are data keys: they share the name space with `metadata` and
+/// the others.
+struct IndexedId(String);
+
+impl StoredValue for IndexedId {
+    fn read(value: Value) -> Result<Self, Finding> {
+        let id = String::read(value)?;
+        if is_change(&id) {
+            return Ok(Self(id));
+        }
+        let expected = "the stored changes";
+        Err(Finding::new("", "", FindingKind::UnknownWord { expected }))
+    }
+
+    fn write(&self) -> Value {
+        self.0.write()
+    }
+}
+
+pub(super) fn is_change(key: &str) -> bool {
+    key.starts_with("change-")
+}
+
+/// Reads the data keys of a Secret, and gathers what is wrong with them.
+pub(super) struct RecordReader<'a> {
     secret: &'a SecretParts,
     pub(super) fatal: Vec<Finding>,
     pub(super) tolerated: Vec<Finding>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> RecordReader<'a> {
     pub(super) fn new(secret: &'a SecretParts) -> Self {
         Self {
             secret,
@@ -105,211 +134,143 @@ impl<'a> Reader<'a> {
             tolerated: Vec::new(),
         }
     }
-}
 
-impl Reader<'_> {
-    fn record(&mut self) -> Option<(Head, Record)> {
-        let read = self.metadata();
+    fn record(&mut self) -> Option<(StoredMetadata, Record)> {
+        let metadata = self.required::<StoredMetadata>("metadata");
         let history = self.history();
-        let pending = self.part("pending", read::pending).unwrap_or_default();
-        let kept = self.part("kept", read::kept).unwrap_or_default();
+        let pending = self.part("pending").unwrap_or_default();
+        let kept = self.part("kept").unwrap_or_default();
         self.one_of_each(&pending, &kept);
-        let lock = self.part("lock", read::lock);
-        let log = self.log();
-        let (head, metadata) = read?;
-        let known: BTreeSet<&str> = history
-            .iter()
-            .map(|slot| slot.id.as_str())
-            .chain(["metadata", "index", "pending", "kept", "lock", "log"])
-            .collect();
-        let unknown = pairs(&self.secret.data, |key| !known.contains(key));
-        let labels = self.secret.labels.clone();
-        let annotations = pairs(&self.secret.annotations, |name| name != SUMMARY_ANNOTATION);
+        let lock = self.part("lock");
+        let log = self.part("log").unwrap_or_default();
+        let metadata = metadata?;
         let record = Record {
-            metadata,
+            metadata: metadata.metadata.clone(),
+            unknown: self.unknown(&history),
             history,
             pending,
             kept,
             lock,
             log,
-            unknown,
-            labels,
-            annotations,
+            labels: self.secret.labels.clone(),
+            annotations: self.annotations(),
         };
-        Some((head, record))
+        Some((metadata, record))
     }
 
-    pub(super) fn metadata(&mut self) -> Option<(Head, Metadata)> {
-        let read = self.part("metadata", metadata);
-        if read.is_none() && !self.secret.data.contains_key("metadata") {
-            self.fatal
-                .push(Finding::new("metadata", "", FindingKind::Missing));
+    /// A part that must be there.
+    pub(super) fn required<T: StoredValue>(&mut self, key: &str) -> Option<T> {
+        if !self.secret.data.contains_key(key) {
+            self.fatal.push(Finding::new(key, "", FindingKind::Missing));
         }
-        read
+        self.part(key)
     }
 
     /// A part whose damage is fatal; absent is nothing.
-    pub(super) fn part<T>(
-        &mut self,
-        key: &'static str,
-        read: impl FnOnce(RecordFields<'static>) -> Result<T, Finding>,
-    ) -> Option<T> {
-        let bytes = self.secret.data.get(key)?;
-        let part = parse(key, bytes)
-            .and_then(|value| RecordFields::of(key, value))
-            .and_then(read);
-        part.map_err(|finding| self.fatal.push(finding)).ok()
+    pub(super) fn part<T: StoredValue>(&mut self, key: &str) -> Option<T> {
+        let read = read_key(key, self.secret.data.get(key)?);
+        read.map_err(|finding| self.fatal.push(finding)).ok()
     }
 
-    pub(super) fn log(&mut self) -> Vec<LogEntry> {
-        let Some(bytes) = self.secret.data.get("log") else {
-            return Vec::new();
-        };
-        let log = parse("log", bytes).and_then(|value| list_of("log", value, read::log_entry));
-        log.unwrap_or_else(|finding| {
-            self.fatal.push(finding);
-            Vec::new()
-        })
-    }
-
-    pub(super) fn history(&mut self) -> Vec<Slot> {
-        let Some(bytes) = self.secret.data.get("index") else {
-            self.fatal
-                .push(Finding::new("index", "", FindingKind::Missing));
-            return Vec::new();
-        };
-        let index = parse("index", bytes).and_then(|value| list_of("index", value, change_id));
-        let ids = match index {
-            Ok(ids) => ids,
-            Err(finding) => {
-                self.fatal.push(finding);
-                return Vec::new();
-            }
-        };
+    pub(super) fn history(&mut self) -> Vec<HistorySlot> {
+        let ids: Vec<IndexedId> = self.required("index").unwrap_or_default();
         let mut seen = BTreeSet::new();
         let mut slots = Vec::new();
-        for (at, id) in ids.into_iter().enumerate() {
+        for (at, IndexedId(id)) in ids.into_iter().enumerate() {
             if seen.insert(id.clone()) {
                 slots.push(self.slot(id, at == 0));
             } else {
-                self.tolerated.push(Finding::new(
-                    "index",
-                    format!("[{at}]"),
-                    FindingKind::Duplicate,
-                ));
+                let path = format!("[{at}]");
+                self.tolerated
+                    .push(Finding::new("index", path, FindingKind::Duplicate));
             }
         }
         slots
     }
 
-    fn slot(&mut self, id: String, current: bool) -> Slot {
-        let read = match self.secret.data.get(&id) {
-            None => Err((
-                Content::Absent,
-                Finding::new(&id, "", FindingKind::AbsentChange),
-            )),
-            Some(bytes) => read_change(&id, bytes, current)
-                .map_err(|finding| (Content::Damaged(bytes.clone()), finding)),
-        };
-        let content = match read {
-            Ok(change) => Content::Read(Box::new(change)),
-            Err((content, finding)) => {
-                if current {
-                    &mut self.fatal
-                } else {
-                    &mut self.tolerated
-                }
-                .push(finding);
-                content
+    fn slot(&mut self, id: String, current: bool) -> HistorySlot {
+        let (content, finding) = match self.secret.data.get(&id) {
+            None => {
+                let finding = Finding::new(&id, "", FindingKind::AbsentChange);
+                (Content::Absent, Some(finding))
             }
+            Some(bytes) => match read_change(&id, bytes, current) {
+                Ok(change) => (Content::Read(Box::new(change)), None),
+                Err(finding) => (Content::Damaged(bytes.clone()), Some(finding)),
+            },
         };
-        Slot { id, content }
+        match current {
+            true => self.fatal.extend(finding),
+            false => self.tolerated.extend(finding),
+        }
+        HistorySlot { id, content }
     }
 
     /// Pending and kept are sets; a second mention would be pruned twice or forgotten once.
     pub(super) fn one_of_each(&mut self, pending: &Pending, kept: &Kept) {
+        let pending = pending.objects().iter().map(|object| &object.entry);
+        let kept = kept.objects.iter().map(|object| &object.entry);
+        let pending = pending
+            .enumerate()
+            .map(|(at, entry)| ("pending", at, entry));
+        let kept = kept.enumerate().map(|(at, entry)| ("kept", at, entry));
         let mut seen = BTreeSet::new();
-        for (at, object) in pending.objects().iter().enumerate() {
-            if !seen.insert(&object.entry.identity) {
+        for (key, at, entry) in pending.chain(kept) {
+            if !seen.insert(&entry.identity) {
                 let path = format!("objects[{at}]");
                 self.fatal
-                    .push(Finding::new("pending", path, FindingKind::Duplicate));
-            }
-        }
-        for (at, object) in kept.objects.iter().enumerate() {
-            if !seen.insert(&object.entry.identity) {
-                let path = format!("objects[{at}]");
-                self.fatal
-                    .push(Finding::new("kept", path, FindingKind::Duplicate));
+                    .push(Finding::new(key, path, FindingKind::Duplicate));
             }
         }
     }
-}
 
-pub(super) fn pairs<V: Clone>(
-    from: &BTreeMap<String, V>,
-    wanted: impl Fn(&str) -> bool,
-) -> BTreeMap<String, V> {
-    let wanted = from.iter().filter(|(name, _)| wanted(name));
-    wanted
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
+    /// The data keys that this version does not know, given the changes that it does.
+    pub(super) fn unknown(&self, history: &[HistorySlot]) -> BTreeMap<String, Vec<u8>> {
+        let mut unknown = self.secret.data.clone();
+        unknown.retain(|key, _| {
+            !["metadata", "index", "pending", "kept", "lock", "log"].contains(&key.as_str())
+        });
+        for slot in history {
+            unknown.remove(&slot.id);
+        }
+        unknown
+    }
+
+    /// The annotations without the summary, which is written anew.
+    pub(super) fn annotations(&self) -> BTreeMap<String, String> {
+        let mut annotations = self.secret.annotations.clone();
+        annotations.remove(SUMMARY_ANNOTATION);
+        annotations
+    }
 }
 
 pub(super) fn read_change(id: &str, bytes: &[u8], current: bool) -> Result<Change, Finding> {
-    let change = read::change(id, RecordFields::of(id, parse(id, bytes)?)?)?;
-    if current && change.inventory == Body::InRecord && !change.holds(super::RecordPart::Inventory)
-    {
+    let mut change: Change = read_key(id, bytes)?;
+    change.id = id.to_owned();
+    if current && change.inventory.moved() && !change.holds(RecordPart::Inventory) {
         return Err(Finding::new(id, "inventory", FindingKind::Missing));
     }
     Ok(change)
 }
 
-fn list_of<T>(
-    key: &'static str,
-    value: serde_json::Value,
-    read: impl Fn(&'static str, serde_json::Value) -> Result<T, Finding>,
-) -> Result<Vec<T>, Finding> {
-    let serde_json::Value::Array(items) = value else {
-        return Err(wrong(key, "", "a list", &value));
-    };
-    let each = items.into_iter().enumerate();
-    each.map(|(at, item)| read(key, item).map_err(|f| f.within(&format!("[{at}]"))))
-        .collect()
+/// Reads a change that was kept beside its manifests.
+pub fn decode_change(id: &str, bytes: &[u8]) -> Result<Change, Finding> {
+    read_change(id, bytes, false)
 }
 
-/// Change ids are data keys: they share the name space with `metadata` and the others.
-fn change_id(key: &str, value: serde_json::Value) -> Result<String, Finding> {
-    let id = as_text(key, value)?;
-    match id.starts_with("change-") {
-        true => Ok(id),
-        false => Err(Finding::new(
-            key,
-            "",
-            FindingKind::UnknownWord {
-                expected: "the stored changes",
-            },
-        )),
-    }
+/// Reads a change's inventory that had moved into record Secrets.
+pub fn decode_inventory(bytes: &[u8]) -> Result<Inventory, Finding> {
+    read_key("inventory", bytes)
 }
 
-fn metadata(mut fields: RecordFields<'_>) -> Result<(Head, Metadata), Finding> {
-    let head = Head {
-        kind: fields.nonempty("kind")?,
-        api_version: fields.nonempty("apiVersion")?,
-    };
-    let metadata = Metadata {
-        name: fields.nonempty("name")?,
-        namespace: fields.nonempty("namespace")?,
-        release_id: fields.nonempty("releaseId")?,
-        last_transition_time: fields.text("lastTransitionTime")?,
-        extra: Extra::default(),
-    };
-    Ok((
-        head,
-        Metadata {
-            extra: fields.rest(),
-            ..metadata
-        },
-    ))
+/// Reads pending objects that had moved into record Secrets.
+pub fn decode_pending(bytes: &[u8]) -> Result<Vec<PendingObject>, Finding> {
+    let pending: Pending = read_key("pending", bytes)?;
+    Ok(pending.objects().to_vec())
+}
+
+/// Reads kept objects that had moved into record Secrets.
+pub fn decode_kept(bytes: &[u8]) -> Result<Vec<KeptObject>, Finding> {
+    let kept: Kept = read_key("kept", bytes)?;
+    Ok(kept.objects)
 }

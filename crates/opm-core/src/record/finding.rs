@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use thiserror::Error;
+
 /// One thing that is wrong with one key of a record.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
@@ -14,11 +16,13 @@ pub struct Finding {
 }
 
 /// What can be wrong with a stored value.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Error)]
 pub enum FindingKind {
     /// The key, or the field, is not there.
+    #[error("is missing")]
     Missing,
     /// The bytes are not JSON.
+    #[error("is not valid JSON (line {line}, column {column})")]
     Syntax {
         /// The line of the mistake, from 1.
         line: usize,
@@ -26,6 +30,7 @@ pub enum FindingKind {
         column: usize,
     },
     /// The value has the wrong type.
+    #[error("must be {expected}, not {found}")]
     WrongType {
         /// What should be there.
         expected: &'static str,
@@ -33,13 +38,16 @@ pub enum FindingKind {
         found: &'static str,
     },
     /// The value is a text that means nothing here.
+    #[error("must be one of {expected}")]
     UnknownWord {
         /// What would mean something.
         expected: &'static str,
     },
     /// The index names a change that is not stored.
+    #[error("is named by the index and is not stored")]
     AbsentChange,
     /// The index names a change more than once, or a set holds an object more than once.
+    #[error("is listed more than once")]
     Duplicate,
 }
 
@@ -69,17 +77,6 @@ impl fmt::Display for Finding {
         if !self.path.is_empty() {
             write!(f, ": `{}`", self.path)?;
         }
-        match &self.problem {
-            FindingKind::Missing => f.write_str(" is missing"),
-            FindingKind::Syntax { line, column } => {
-                write!(f, " is not valid JSON (line {line}, column {column})")
-            }
-            FindingKind::WrongType { expected, found } => {
-                write!(f, " must be {expected}, not {found}")
-            }
-            FindingKind::UnknownWord { expected } => write!(f, " must be one of {expected}"),
-            FindingKind::AbsentChange => f.write_str(" is named by the index and is not stored"),
-            FindingKind::Duplicate => f.write_str(" is listed more than once"),
-        }
+        write!(f, " {}", self.problem)
     }
 }

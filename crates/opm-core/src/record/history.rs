@@ -5,14 +5,54 @@
 
 use std::collections::BTreeSet;
 
-use super::{Body, Change, Content, Record, Slot, ring};
+use super::{Change, Record, ring};
 
 /// How many changes are kept unless somebody says otherwise.
 pub const DEFAULT_MAX_HISTORY: usize = 10;
 
+/// One place in the history, named by the index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistorySlot {
+    /// The change id, which is also the data key.
+    pub id: String,
+    /// What is stored under that key.
+    pub content: Content,
+}
+
+/// What is stored for one id of the index.
+///
+/// Only older changes can be anything but `Read`: a record whose current change cannot be read
+/// is an error, because its inventory would look empty.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// A change.
+    Read(Box<Change>),
+    /// Something that cannot be read as a change; kept byte for byte.
+    Damaged(Vec<u8>),
+    /// Nothing: the index names a key that is not there.
+    Absent,
+}
+
+impl HistorySlot {
+    /// The change, if it can be read.
+    pub fn change(&self) -> Option<&Change> {
+        match &self.content {
+            Content::Read(change) => Some(change),
+            Content::Damaged(_) | Content::Absent => None,
+        }
+    }
+
+    pub(super) fn change_mut(&mut self) -> Option<&mut Change> {
+        match &mut self.content {
+            Content::Read(change) => Some(change),
+            Content::Damaged(_) | Content::Absent => None,
+        }
+    }
+}
+
 /// What fell off the end of the history.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Dropped {
+pub struct DroppedChanges {
     /// The ids, which were data keys too.
     pub changes: Vec<String>,
     /// Places of the ring that nothing names any longer, former selves of the change included.
@@ -21,19 +61,17 @@ pub struct Dropped {
 
 impl Record {
     /// Makes `change` the current one and keeps at most `max_history` changes.
-    pub fn push_change(&mut self, mut change: Change, max_history: usize) -> Dropped {
+    pub fn push_change(&mut self, mut change: Change, max_history: usize) -> DroppedChanges {
         let before = ring::named(self);
         let former = self.current().map(|current| current.id.clone());
-        let former_self = self.history.iter().position(|slot| slot.id == change.id);
-        let former_self = former_self.map(|at| self.history.remove(at));
+        let same = self.history.iter().position(|slot| slot.id == change.id);
+        let same = same.map(|at| self.history.remove(at));
         change.parent = match former {
             Some(id) if id != change.id => Some(id),
-            _ => former_self.and_then(|slot| parent(&slot)),
+            _ => same.and_then(|slot| slot.change()?.parent.clone()),
         };
-        for slot in &mut self.history {
-            forget_lives(slot);
-        }
-        let slot = Slot {
+        self.history.iter_mut().for_each(forget_lives);
+        let slot = HistorySlot {
             id: change.id.clone(),
             content: Content::Read(Box::new(change)),
         };
@@ -44,34 +82,22 @@ impl Record {
     }
 
     /// Drops the oldest changes until at most `max_history` are left, never the current one.
-    pub(super) fn cut_history(&mut self, max_history: usize) -> Dropped {
+    pub(super) fn cut_history(&mut self, max_history: usize) -> DroppedChanges {
         let before = ring::named(self);
         let keep = max_history.max(1).min(self.history.len());
         let cut = self.history.split_off(keep);
         let changes = cut.into_iter().map(|slot| slot.id).collect();
-        Dropped {
+        DroppedChanges {
             changes,
             places: before.difference(&ring::named(self)).copied().collect(),
         }
     }
 }
 
-fn parent(slot: &Slot) -> Option<String> {
-    match &slot.content {
-        Content::Read(change) => change.parent.clone(),
-        Content::Damaged(_) | Content::Absent => None,
-    }
-}
-
 /// Uid and hash describe living objects, so only the current change has them.
-fn forget_lives(slot: &mut Slot) {
-    let Content::Read(change) = &mut slot.content else {
-        return;
-    };
-    let Body::Here(inventory) = &mut change.inventory else {
-        return;
-    };
-    for recorded in &mut inventory.entries {
+fn forget_lives(slot: &mut HistorySlot) {
+    let inventory = slot.change_mut().and_then(|c| c.inventory.here_mut());
+    for recorded in inventory.into_iter().flat_map(|i| &mut i.entries) {
         recorded.entry.uid = None;
         recorded.entry.hash = None;
     }

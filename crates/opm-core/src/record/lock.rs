@@ -1,6 +1,7 @@
 //! Who is writing the record right now.
 
 use super::Extra;
+use super::field::stored_fields;
 
 /// The lock, as stored. How old it is comes from the server's clocks, never from `since`.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,3 +27,16 @@ pub struct Lock {
     /// Fields that this version does not know.
     pub extra: Extra,
 }
+
+stored_fields!(Lock {
+    id: nonempty("id"),
+    holder: field("holder"),
+    host: field("host"),
+    pid: field("pid"),
+    boot: field("boot"),
+    pid_namespace: field("pidNamespace"),
+    command: field("command"),
+    since: field("since"),
+    beat: field("beat"),
+    extra: rest(),
+});

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Extra;
+use serde_json::Value;
+
+use super::field::{StoredValue, stored_fields};
+use super::{Extra, Finding};
 
 /// How many deployments are remembered.
 pub const MAX_LOG: usize = 50;
@@ -10,7 +13,7 @@ pub const MAX_LOG: usize = 50;
 /// How a deployment ended.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogResult {
-    /// It has not ended, or nobody could write how.
+    /// It is running, or its end could not be written.
     Started,
     /// Everything was done.
     Succeeded,
@@ -54,6 +57,16 @@ impl LogResult {
     }
 }
 
+impl StoredValue for LogResult {
+    fn read(value: Value) -> Result<Self, Finding> {
+        String::read(value).map(|word| Self::from_word(&word))
+    }
+
+    fn write(&self) -> Value {
+        self.word().into()
+    }
+}
+
 /// How many objects were created, configured, … by a deployment.
 pub type Counts = BTreeMap<String, u64>;
 
@@ -87,3 +100,19 @@ pub struct LogEntry {
     /// Fields that this version does not know.
     pub extra: Extra,
 }
+
+stored_fields!(LogEntry {
+    id: field("id"),
+    command: field("command"),
+    time: field("time"),
+    seconds: field("seconds"),
+    who: field("who"),
+    from: field("from"),
+    opm: field("opm"),
+    message: field("message"),
+    change: field("change"),
+    result: field("result"),
+    reason: field("reason"),
+    counts: field("counts"),
+    extra: rest(),
+});

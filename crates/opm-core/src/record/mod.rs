@@ -1,22 +1,22 @@
 //! The stored record of a release: the Secret of RFC-0001 with the additions of `pending`,
 //! `kept`, `lock` and `log`.
 //!
-//! This is the one module that knows the stored format. The types are plain; [`decode`] and
-//! [`encode`] translate between them and the data of a Secret. What a reader does not know
+//! This is the one module that knows the stored format. The types are plain; [`decode()`] and
+//! [`encode()`] translate between them and the data of a Secret. What a reader does not know
 //! (data keys, JSON fields, labels, annotations) survives a read-modify-write. Nothing here
 //! compresses, base64-encodes or sends anything.
 
 mod change;
 mod decode;
 mod encode;
-mod fields;
+mod field;
 mod finding;
 pub mod history;
+mod location;
 mod lock;
 mod log;
 pub mod moved;
 mod pending;
-mod read;
 pub mod ring;
 pub mod room;
 mod salvage;
@@ -29,18 +29,21 @@ use std::collections::BTreeMap;
 use crate::entry::Entry;
 use crate::identity::Identity;
 
-pub use change::Values;
-pub use change::{
-    Body, Change, Extra, Inventory, ModuleRef, PartLocation, RecordPart, RecordRef, RecordedEntry,
+pub use change::{Body, Change, Extra, Inventory, ModuleRef, RecordedEntry, Values};
+pub use decode::{
+    DecodedRecord, RecordError, decode, decode_change, decode_inventory, decode_kept,
+    decode_pending,
 };
-pub use decode::{Decoded, RecordError, decode};
-pub use encode::{encode, encode_inventory, encode_kept, encode_lock, encode_pending};
+pub use encode::{
+    encode, encode_change, encode_inventory, encode_kept, encode_lock, encode_pending,
+};
 pub use finding::{Finding, FindingKind};
+pub use history::{Content, HistorySlot};
+pub use location::{PartLocation, RecordPart, RecordRef};
 pub use lock::Lock;
 pub use log::{Counts, LogEntry, LogResult, MAX_LOG};
 pub use pending::{Kept, KeptObject, KeptWhy, Pending, PendingObject, PendingWhy};
-pub use read::{decode_inventory, decode_kept, decode_pending};
-pub use salvage::{Salvaged, decode_change, encode_change, salvage};
+pub use salvage::{SalvagedRecord, salvage};
 pub use secret::{RECORD_TYPE, RELEASE_TYPE, SecretParts, labels_beside, release_labels};
 pub use summary::{SUMMARY_ANNOTATION, Summary};
 
@@ -66,41 +69,18 @@ pub struct Metadata {
     pub extra: Extra,
 }
 
-/// One place in the history, named by the index.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Slot {
-    /// The change id, which is also the data key.
-    pub id: String,
-    /// What is stored under that key.
-    pub content: Content,
-}
-
-/// What is stored for one id of the index.
-///
-/// Only older changes can be anything but `Read`: a record whose current change cannot be read
-/// is an error, because its inventory would look empty.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Content {
-    /// A change.
-    Read(Box<Change>),
-    /// Something that cannot be read as a change; kept byte for byte.
-    Damaged(Vec<u8>),
-    /// Nothing: the index names a key that is not there.
-    Absent,
-}
-
 /// The record of a release, in a format that this version may write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// Release-level metadata.
     pub metadata: Metadata,
     /// The changes in the order of the index, newest first; the first is the current one.
-    pub history: Vec<Slot>,
+    pub history: Vec<HistorySlot>,
     /// Objects that may exist and are in no recorded change.
     pub pending: Pending,
-    /// Objects that were deliberately left standing.
+    /// Objects that were left in the cluster on purpose.
     pub kept: Kept,
-    /// Who is writing, if anybody.
+    /// The lock, while somebody writes.
     pub lock: Option<Lock>,
     /// Deployments, newest first.
     pub log: Vec<LogEntry>,
@@ -130,42 +110,46 @@ impl Record {
 
     /// The current change: the first one of the index.
     pub fn current(&self) -> Option<&Change> {
-        match self.history.first().map(|slot| &slot.content) {
-            Some(Content::Read(change)) => Some(change),
-            _ => None,
-        }
+        self.history.first()?.change()
+    }
+
+    fn current_mut(&mut self) -> Option<&mut Change> {
+        self.history.first_mut()?.change_mut()
     }
 
     /// The entries of the current change, empty before the first one.
     pub fn inventory(&self) -> &[RecordedEntry] {
-        match self.current().map(|change| &change.inventory) {
-            Some(Body::Here(inventory)) => &inventory.entries,
-            _ => &[],
-        }
+        self.current().map_or(&[], Change::entries)
     }
 
     /// The same, to be changed.
     pub(crate) fn current_inventory_mut(&mut self) -> Option<&mut Vec<RecordedEntry>> {
-        match self.history.first_mut().map(|slot| &mut slot.content) {
-            Some(Content::Read(change)) => match &mut change.inventory {
-                Body::Here(inventory) => Some(&mut inventory.entries),
-                Body::InRecord => None,
-            },
-            _ => None,
-        }
+        let inventory = self.current_mut()?.inventory.here_mut()?;
+        Some(&mut inventory.entries)
     }
 
     /// The changes that can be read, newest first.
     pub fn changes(&self) -> impl Iterator<Item = &Change> {
-        self.history.iter().filter_map(|slot| match &slot.content {
-            Content::Read(change) => Some(&**change),
-            Content::Damaged(_) | Content::Absent => None,
-        })
+        self.history.iter().filter_map(HistorySlot::change)
     }
 
     /// The change with this id, if it is in the history and can be read.
     pub fn change(&self, id: &str) -> Option<&Change> {
         self.changes().find(|change| change.id == id)
+    }
+
+    fn change_mut(&mut self, id: &str) -> Option<&mut Change> {
+        let mut changes = self.history.iter_mut().filter_map(HistorySlot::change_mut);
+        changes.find(|change| change.id == id)
+    }
+
+    /// Where each part is that lives in record Secrets.
+    fn locations(&self) -> impl Iterator<Item = &PartLocation> {
+        let changes = self.changes().filter_map(|change| change.record.as_ref());
+        changes
+            .flat_map(|record| record.parts.values())
+            .chain(&self.pending.held)
+            .chain(&self.kept.held)
     }
 
     /// Stops tracking objects, wherever they are: in the current inventory, pending or kept.
@@ -177,12 +161,10 @@ impl Record {
             entries.extend(forgotten.then(|| entry.clone()));
             !forgotten
         };
-        if let Some(Content::Read(change)) = self.history.first_mut().map(|slot| &mut slot.content)
-            && let Body::Here(inventory) = &mut change.inventory
-        {
-            inventory.entries.retain(|recorded| forget(&recorded.entry));
+        if let Some(entries) = self.current_inventory_mut() {
+            entries.retain(|recorded| forget(&recorded.entry));
         }
-        if let Body::Here(objects) = &mut self.pending.objects {
+        if let Some(objects) = self.pending.objects.here_mut() {
             objects.retain(|object| forget(&object.entry));
         }
         self.kept.objects.retain(|object| forget(&object.entry));
@@ -191,16 +173,19 @@ impl Record {
 
     /// The format in which this record has to be written.
     pub fn api_version(&self) -> &'static str {
-        match self.current().map(|change| &change.inventory) {
-            Some(Body::InRecord) => API_VERSION_MOVED,
-            _ => API_VERSION,
+        match self
+            .current()
+            .is_some_and(|change| change.inventory.moved())
+        {
+            true => API_VERSION_MOVED,
+            false => API_VERSION,
         }
     }
 
     /// Whether parts of what plans need have to be fetched from record Secrets first.
     pub fn needs_bodies(&self) -> bool {
         self.api_version() == API_VERSION_MOVED
-            || self.pending.objects == Body::InRecord
+            || self.pending.objects.moved()
             || self.kept.held.is_some()
     }
 }
@@ -211,18 +196,28 @@ pub enum Stored {
     /// A format that this version knows.
     Writable(Record),
     /// A kind or apiVersion that this version does not know.
-    ReadOnly(ReadOnly),
+    ReadOnly(ReadOnlyRecord),
+}
+
+impl Stored {
+    /// The record, to be looked at.
+    pub fn shown(&self) -> &Record {
+        match self {
+            Self::Writable(record) => record,
+            Self::ReadOnly(newer) => newer.shown(),
+        }
+    }
 }
 
 /// A record in an unknown format: its parts can be looked at, there is no way to write it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ReadOnly {
+pub struct ReadOnlyRecord {
     kind: String,
     api_version: String,
     record: Record,
 }
 
-impl ReadOnly {
+impl ReadOnlyRecord {
     /// The kind it says it has.
     pub fn kind(&self) -> &str {
         &self.kind
@@ -236,35 +231,5 @@ impl ReadOnly {
     /// All of it that can be read, to be looked at.
     pub fn shown(&self) -> &Record {
         &self.record
-    }
-
-    /// Release-level metadata.
-    pub fn metadata(&self) -> &Metadata {
-        &self.record.metadata
-    }
-
-    /// The changes that can be read, newest first.
-    pub fn changes(&self) -> impl Iterator<Item = &Change> {
-        self.record.changes()
-    }
-
-    /// Objects that may exist and are in no recorded change.
-    pub fn pending(&self) -> &Pending {
-        &self.record.pending
-    }
-
-    /// Objects that were deliberately left standing.
-    pub fn kept(&self) -> &Kept {
-        &self.record.kept
-    }
-
-    /// Who is writing, if anybody.
-    pub fn lock(&self) -> Option<&Lock> {
-        self.record.lock.as_ref()
-    }
-
-    /// Deployments, newest first.
-    pub fn log(&self) -> &[LogEntry] {
-        &self.record.log
     }
 }

@@ -1,14 +1,14 @@
 //! Parts of a record that live in record Secrets: whose they are, where they are, and how they
 //! come back.
 //!
-//! A record in memory is whole: what a plan needs is in it. Only what is stored is slim. So
-//! whoever loads a record asks for what is [`missing`], fetches it, and puts it back with
-//! [`put_back`]; whoever writes one makes it fit anew ([`super::size::fit`]). That is how a
-//! record that shrinks comes back into its Secret.
+//! A record in memory is whole; only the stored one is slim. The engine asks for what is
+//! [`missing`] when it loads a record and puts it back with [`put_back`]; before every write it
+//! makes the record fit again ([`super::size::fit`]), so a record that shrinks moves back into
+//! its Secret.
 
 use super::{
-    Body, Change, Content, Finding, FindingKind, PartLocation, Record, RecordPart, RecordRef,
-    Values, decode_inventory, decode_kept, decode_pending,
+    Body, Change, Finding, FindingKind, PartLocation, Record, RecordPart, RecordRef, Values,
+    decode_inventory, decode_kept, decode_pending,
 };
 
 /// Whose part moves.
@@ -55,7 +55,7 @@ pub fn missing(record: &Record) -> Vec<(PartOwner, PartLocation)> {
     owners.into_iter().filter_map(found).collect()
 }
 
-/// What of a change is not here; what was dropped for good is not among it.
+/// The parts of a change that are in record Secrets; dropped parts are not among them.
 pub fn missing_of(change: &Change) -> Vec<PartOwner> {
     let values = change.values.moved().then_some(RecordPart::Values);
     let inventory = change.inventory.moved().then_some(RecordPart::Inventory);
@@ -67,7 +67,7 @@ pub fn missing_of(change: &Change) -> Vec<PartOwner> {
         .collect()
 }
 
-/// Puts a part back that was fetched. From then on the record says of it that it is here.
+/// Puts a fetched part back into the record, which then no longer names a place for it.
 pub fn put_back(record: &mut Record, owner: &PartOwner, payload: &[u8]) -> Result<(), Finding> {
     match owner {
         PartOwner::Pending => {
@@ -79,7 +79,7 @@ pub fn put_back(record: &mut Record, owner: &PartOwner, payload: &[u8]) -> Resul
             (record.kept.held, record.kept.count) = (None, None);
         }
         PartOwner::Change(id, part) => {
-            if let Some(change) = change_mut(record, id) {
+            if let Some(change) = record.change_mut(id) {
                 put_back_part(change, *part, payload)?;
             }
         }
@@ -112,12 +112,4 @@ fn text(payload: &[u8]) -> Result<String, Finding> {
         let (expected, found) = ("a text", "something else");
         Finding::new("values", "", FindingKind::WrongType { expected, found })
     })
-}
-
-pub(super) fn change_mut<'a>(record: &'a mut Record, id: &str) -> Option<&'a mut Change> {
-    let slot = record.history.iter_mut().find(|slot| slot.id == id)?;
-    match &mut slot.content {
-        Content::Read(change) => Some(change),
-        Content::Damaged(_) | Content::Absent => None,
-    }
 }

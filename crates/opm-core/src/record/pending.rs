@@ -1,7 +1,10 @@
-//! Objects outside the inventory that must not be forgotten: those that may exist (`pending`)
-//! and those that were left standing on purpose (`kept`).
+//! Objects outside the inventory that stay tracked: those that may exist (`pending`) and those
+//! that were left in the cluster on purpose (`kept`).
 
-use super::{Body, Extra, PartLocation};
+use serde_json::Value;
+
+use super::field::{FieldReader, FieldWriter, StoredObject, StoredValue, read_word, stored_fields};
+use super::{Body, Extra, Finding, PartLocation};
 use crate::entry::Entry;
 
 /// Why an object is pending.
@@ -40,14 +43,25 @@ impl PendingWhy {
         }
     }
 
-    /// Whether the object was there before this release laid hands on it, so that a reverted
-    /// attempt must leave it standing.
+    /// Whether the object existed before this release touched it, so that a reverted attempt
+    /// must not delete it.
     pub fn was_there_before(self) -> bool {
         matches!(self, Self::Adopt | Self::Take)
     }
 }
 
-/// Why an object was left standing.
+impl StoredValue for PendingWhy {
+    fn read(value: Value) -> Result<Self, Finding> {
+        let words = "create, adopt, take, prune-failed, repair";
+        read_word(value, &Self::ALL, Self::word, words)
+    }
+
+    fn write(&self) -> Value {
+        self.word().into()
+    }
+}
+
+/// Why an object was kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeptWhy {
     /// Its kind is guarded, and the flag for it was not given.
@@ -75,6 +89,17 @@ impl KeptWhy {
     }
 }
 
+impl StoredValue for KeptWhy {
+    fn read(value: Value) -> Result<Self, Finding> {
+        let words = "guard, opt-out, no-prune, not-mine";
+        read_word(value, &Self::ALL, Self::word, words)
+    }
+
+    fn write(&self) -> Value {
+        self.word().into()
+    }
+}
+
 /// An object that may exist and is in no recorded change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PendingObject {
@@ -95,6 +120,16 @@ pub struct PendingObject {
     pub extra: Extra,
 }
 
+stored_fields!(PendingObject {
+    entry: flat(),
+    why: field("why"),
+    change: field("change"),
+    since: field("since"),
+    reason: field("reason"),
+    late: or_default("late"),
+    extra: rest(),
+});
+
 /// The pending objects. A set: no two have the same identity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pending {
@@ -102,14 +137,22 @@ pub struct Pending {
     pub objects: Body<Vec<PendingObject>>,
     /// Where the objects are when they are not here.
     pub held: Option<PartLocation>,
-    /// Until when requests of earlier runs may still land: before that, not finding an object
-    /// does not mean that it is gone for good.
+    /// Until when requests of earlier runs may still land: before that, an object that is not
+    /// found may still be created.
     pub until: Option<String>,
     /// How many of them count as pending, when they are not here.
     pub count: Option<u64>,
     /// Fields that this version does not know.
     pub extra: Extra,
 }
+
+stored_fields!(Pending {
+    held: field("record"),
+    objects: field("objects"),
+    until: field("until"),
+    count: field("count"),
+    extra: rest(),
+} then Self::with_objects);
 
 impl Default for Pending {
     fn default() -> Self {
@@ -130,6 +173,14 @@ impl From<Vec<PendingObject>> for Pending {
 }
 
 impl Pending {
+    /// Objects that are neither here nor elsewhere are none.
+    fn with_objects(mut self) -> Result<Self, Finding> {
+        if self.held.is_none() && self.objects.moved() {
+            self.objects = Body::Here(Vec::new());
+        }
+        Ok(self)
+    }
+
     /// The objects, as far as they are here.
     pub fn objects(&self) -> &[PendingObject] {
         self.objects.here().map_or(&[], Vec::as_slice)
@@ -141,7 +192,7 @@ impl Pending {
     }
 }
 
-/// An object that was deliberately left standing.
+/// An object that was left in the cluster on purpose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptObject {
     /// Which object.
@@ -158,6 +209,15 @@ pub struct KeptObject {
     pub extra: Extra,
 }
 
+stored_fields!(KeptObject {
+    entry: flat(),
+    why: field("why"),
+    change: field("change"),
+    since: field("since"),
+    reason: field("reason"),
+    extra: rest(),
+});
+
 /// The kept objects. A set: no two have the same identity.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Kept {
@@ -169,4 +229,24 @@ pub struct Kept {
     pub count: Option<u64>,
     /// Fields that this version does not know.
     pub extra: Extra,
+}
+
+impl StoredObject for Kept {
+    fn read_fields(fields: &mut FieldReader) -> Result<Self, Finding> {
+        Ok(Self {
+            objects: fields.field("objects")?,
+            held: fields.field("record")?,
+            count: fields.field("count")?,
+            extra: fields.rest()?,
+        })
+    }
+
+    fn write_fields(&self, fields: &mut FieldWriter) {
+        if self.held.is_none() {
+            fields.field("objects", &self.objects);
+        }
+        fields.field("record", &self.held);
+        fields.field("count", &self.count);
+        fields.rest(&self.extra);
+    }
 }

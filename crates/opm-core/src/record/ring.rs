@@ -27,13 +27,8 @@ pub fn pieces(payload: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Every place that a record names.
 pub fn named(record: &Record) -> BTreeSet<u8> {
-    let changes = record.changes().filter_map(|change| change.record.as_ref());
-    let beside = [&record.pending.held, &record.kept.held];
-    let beside = beside.into_iter().flatten();
-    changes
-        .flat_map(|held| held.places())
-        .chain(beside.flat_map(|held| held.places.iter().copied()))
-        .collect()
+    let places = record.locations().flat_map(|held| &held.places);
+    places.copied().collect()
 }
 
 /// The lowest free places, as many as asked for, or none when the ring is full.
@@ -44,9 +39,4 @@ pub fn allocate(needed: usize, taken: &BTreeSet<u8>) -> Option<Vec<u8>> {
     let free = (0..RECORD_SLOTS).filter(|place| !taken.contains(place));
     let places: Vec<u8> = free.take(needed).collect();
     (places.len() == needed).then_some(places)
-}
-
-/// The places whose Secrets exist and that the record, as now stored, does not name.
-pub fn sweep(existing: &BTreeSet<u8>, stored: &Record) -> Vec<u8> {
-    existing.difference(&named(stored)).copied().collect()
 }

@@ -1,7 +1,7 @@
 //! Makes room among the record Secrets: the oldest manifests go first, and the change says so.
 
 use super::ring::{MAX_TOTAL_BYTES, named};
-use super::{Content, PartLocation, Record, RecordPart};
+use super::{Record, RecordPart};
 
 /// The most places that a record names, so that a new change always finds some that are free.
 pub const MAX_PLACES: usize = 48;
@@ -26,18 +26,13 @@ pub fn give_way(record: &mut Record) -> bool {
 }
 
 fn drop_oldest_manifests(record: &mut Record) -> bool {
-    let oldest = record
-        .history
-        .iter_mut()
-        .skip(1)
-        .rev()
-        .find_map(|slot| match &mut slot.content {
-            Content::Read(change) => change
-                .record
-                .as_mut()
-                .filter(|held| held.parts.contains_key(&RecordPart::Manifests)),
-            Content::Damaged(_) | Content::Absent => None,
-        });
+    let mut older = record.history.iter_mut().skip(1).rev();
+    let oldest = older.find_map(|slot| {
+        let held = slot.change_mut()?.record.as_mut()?;
+        held.parts
+            .contains_key(&RecordPart::Manifests)
+            .then_some(held)
+    });
     let Some(held) = oldest else {
         return false;
     };
@@ -48,12 +43,6 @@ fn drop_oldest_manifests(record: &mut Record) -> bool {
 }
 
 fn too_much(record: &Record) -> bool {
-    let changes = record.changes().filter_map(|change| change.record.as_ref());
-    let beside = [&record.pending.held, &record.kept.held];
-    let beside = beside
-        .into_iter()
-        .flatten()
-        .map(|held: &PartLocation| held.bytes);
-    let bytes: u64 = changes.map(|held| held.bytes()).chain(beside).sum();
+    let bytes: u64 = record.locations().map(|held| held.bytes).sum();
     bytes > MAX_TOTAL_BYTES || named(record).len() > MAX_PLACES
 }

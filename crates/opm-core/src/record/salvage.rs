@@ -1,19 +1,16 @@
 //! What can still be read of a damaged record, key by key: what repair starts from.
 //!
-//! Nothing is guessed here. A key that cannot be read is named by a finding and left out; what
-//! to put in its place is `repair`'s to say.
+//! Nothing is guessed here. A key that cannot be read is named by a finding and left out;
+//! `repair` decides what replaces it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::decode::{Reader, pairs, read_change};
-use super::{
-    Change, Content, Finding, Kept, Lock, LogEntry, Metadata, Pending, SUMMARY_ANNOTATION,
-    SecretParts, encode, read,
-};
+use super::decode::{RecordReader, StoredMetadata, is_change, read_change};
+use super::{Change, Finding, HistorySlot, Kept, Lock, LogEntry, Metadata, Pending, SecretParts};
 
 /// The readable parts of a record. What is none was damaged, or had to be there and was not.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Salvaged {
+pub struct SalvagedRecord {
     /// Release-level metadata.
     pub metadata: Option<Metadata>,
     /// The ids of the index, each once.
@@ -22,9 +19,9 @@ pub struct Salvaged {
     pub changes: BTreeMap<String, Change>,
     /// Objects that may exist and are in no recorded change.
     pub pending: Option<Pending>,
-    /// Objects that were deliberately left standing.
+    /// Objects that were left in the cluster on purpose.
     pub kept: Option<Kept>,
-    /// Who is writing, if anybody is and that can be read.
+    /// The lock, if there is one that can be read.
     pub lock: Option<Lock>,
     /// Whether there is a lock that cannot be read.
     pub lock_damaged: bool,
@@ -43,59 +40,50 @@ pub struct Salvaged {
 }
 
 /// Reads what can be read.
-pub fn salvage(secret: &SecretParts) -> Salvaged {
-    let mut reader = Reader::new(secret);
-    let metadata = reader.metadata();
-    let index = reader.fatal.len();
-    let slots = reader.history();
-    let broken_index = reader.fatal[index..]
-        .iter()
-        .any(|finding| finding.key == "index");
-    let mut changes: BTreeMap<String, Change> = slots
-        .iter()
-        .filter_map(|slot| match &slot.content {
-            Content::Read(change) => Some((slot.id.clone(), (**change).clone())),
-            Content::Damaged(_) | Content::Absent => None,
-        })
-        .collect();
-    if broken_index {
-        changes = unindexed(secret, &mut reader);
-    }
-    let pending = whole(secret, "pending", reader.part("pending", read::pending));
-    let kept = whole(secret, "kept", reader.part("kept", read::kept));
-    let (none, nothing) = (Pending::default(), Kept::default());
+pub fn salvage(secret: &SecretParts) -> SalvagedRecord {
+    let mut reader = RecordReader::new(secret);
+    let metadata: Option<StoredMetadata> = reader.required("metadata");
+    let history = reader.history();
+    let index_is_broken = reader.fatal.iter().any(|finding| finding.key == "index");
+    let changes = match index_is_broken {
+        true => unindexed(secret, &mut reader),
+        false => {
+            let changes = history.iter().filter_map(HistorySlot::change);
+            changes
+                .map(|change| (change.id.clone(), change.clone()))
+                .collect()
+        }
+    };
+    let pending: Option<Pending> = or_empty(secret, "pending", reader.part("pending"));
+    let kept: Option<Kept> = or_empty(secret, "kept", reader.part("kept"));
     reader.one_of_each(
-        pending.as_ref().unwrap_or(&none),
-        kept.as_ref().unwrap_or(&nothing),
+        &pending.clone().unwrap_or_default(),
+        &kept.clone().unwrap_or_default(),
     );
-    let lock = reader.part("lock", read::lock);
-    let log = reader.log();
-    let known: BTreeSet<&str> = slots
-        .iter()
-        .map(|slot| slot.id.as_str())
-        .chain(["metadata", "index", "pending", "kept", "lock", "log"])
-        .collect();
-    let read = |key: &str| known.contains(key) || (broken_index && is_change(key));
-    let foreign = metadata.as_ref().filter(|(head, _)| !head.known());
-    Salvaged {
-        foreign: foreign.map(|(head, _)| (head.kind.clone(), head.api_version.clone())),
-        metadata: metadata.map(|(_, metadata)| metadata),
-        index: (!broken_index).then(|| slots.iter().map(|slot| slot.id.clone()).collect()),
+    let lock = reader.part("lock");
+    let log = reader.part("log").unwrap_or_default();
+    let mut unknown = reader.unknown(&history);
+    unknown.retain(|key, _| !(index_is_broken && is_change(key)));
+    let foreign = metadata.as_ref().filter(|stored| !stored.is_writable());
+    SalvagedRecord {
+        foreign: foreign.map(|stored| (stored.kind.clone(), stored.api_version.clone())),
+        metadata: metadata.map(|stored| stored.metadata),
+        index: (!index_is_broken).then(|| history.iter().map(|slot| slot.id.clone()).collect()),
         changes,
         pending: pending.map(each_once),
         kept: kept.map(kept_once),
         lock_damaged: lock.is_none() && secret.data.contains_key("lock"),
         lock,
         log,
-        unknown: pairs(&secret.data, |key| !read(key)),
+        unknown,
         labels: secret.labels.clone(),
-        annotations: pairs(&secret.annotations, |name| name != SUMMARY_ANNOTATION),
+        annotations: reader.annotations(),
         findings: reader.fatal.into_iter().chain(reader.tolerated).collect(),
     }
 }
 
 /// The changes of a record without an index, by their keys.
-fn unindexed(secret: &SecretParts, reader: &mut Reader<'_>) -> BTreeMap<String, Change> {
+fn unindexed(secret: &SecretParts, reader: &mut RecordReader<'_>) -> BTreeMap<String, Change> {
     let mut changes = BTreeMap::new();
     for (key, bytes) in secret.data.iter().filter(|(key, _)| is_change(key)) {
         match read_change(key, bytes, false) {
@@ -108,12 +96,8 @@ fn unindexed(secret: &SecretParts, reader: &mut Reader<'_>) -> BTreeMap<String, 
     changes
 }
 
-fn is_change(key: &str) -> bool {
-    key.starts_with("change-")
-}
-
 /// A part that is absent is empty; one that is there and cannot be read is not known.
-fn whole<T: Default>(secret: &SecretParts, key: &str, read: Option<T>) -> Option<T> {
+fn or_empty<T: Default>(secret: &SecretParts, key: &str, read: Option<T>) -> Option<T> {
     match secret.data.contains_key(key) {
         true => read,
         false => Some(T::default()),
@@ -122,7 +106,7 @@ fn whole<T: Default>(secret: &SecretParts, key: &str, read: Option<T>) -> Option
 
 fn each_once(mut pending: Pending) -> Pending {
     let mut seen = BTreeSet::new();
-    if let super::Body::Here(objects) = &mut pending.objects {
+    if let Some(objects) = pending.objects.here_mut() {
         objects.retain(|object| seen.insert(object.entry.identity.clone()));
     }
     pending
@@ -133,14 +117,4 @@ fn kept_once(mut kept: Kept) -> Kept {
     kept.objects
         .retain(|object| seen.insert(object.entry.identity.clone()));
     kept
-}
-
-/// A change on its own, as it is kept beside its manifests.
-pub fn encode_change(change: &Change) -> Vec<u8> {
-    encode::change(change).to_string().into_bytes()
-}
-
-/// Reads such a change.
-pub fn decode_change(id: &str, bytes: &[u8]) -> Result<Change, Finding> {
-    read_change(id, bytes, false)
 }

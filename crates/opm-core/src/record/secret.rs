@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Record;
-use crate::labels::{self, Owner};
+use crate::labels::{self, Owner, owned};
 
 /// The type of the release's Secret.
 pub const RELEASE_TYPE: &str = "opmodel.dev/release";
@@ -44,32 +44,19 @@ impl SecretParts {
 pub fn labels_beside(record: &Record) -> BTreeMap<String, String> {
     let metadata = &record.metadata;
     let module = record.labels.get(labels::MODULE_NAME);
-    let mut all: BTreeMap<String, String> = [
+    owned([
         (labels::MANAGED_BY, labels::MANAGED_BY_OPM),
-        (labels::MODULE_NAMESPACE, metadata.namespace.as_str()),
-        (labels::RELEASE_NAME, metadata.name.as_str()),
-        (labels::RELEASE_ID, metadata.release_id.as_str()),
+        (labels::MODULE_NAMESPACE, &metadata.namespace),
+        (labels::RELEASE_NAME, &metadata.name),
+        (labels::RELEASE_ID, &metadata.release_id),
         (labels::COMPONENT, labels::COMPONENT_RECORD),
-    ]
-    .into_iter()
-    .map(|(label, value)| (label.to_owned(), value.to_owned()))
-    .collect();
-    all.extend(module.map(|module| (labels::MODULE_NAME.to_owned(), module.clone())));
-    all
+    ])
+    .chain(module.map(|module| (labels::MODULE_NAME.to_owned(), module.clone())))
+    .collect()
 }
 
 /// The labels of the Secret that holds a release's record.
 pub fn release_labels(owner: &Owner) -> BTreeMap<String, String> {
-    let id = owner.id.to_string();
-    [
-        (labels::MANAGED_BY, labels::MANAGED_BY_OPM),
-        (labels::MODULE_NAME, owner.module.as_str()),
-        (labels::MODULE_NAMESPACE, owner.namespace.as_str()),
-        (labels::RELEASE_NAME, owner.release.as_str()),
-        (labels::RELEASE_ID, id.as_str()),
-        (labels::COMPONENT, labels::COMPONENT_INVENTORY),
-    ]
-    .into_iter()
-    .map(|(label, value)| (label.to_owned(), value.to_owned()))
-    .collect()
+    let component = (labels::COMPONENT, labels::COMPONENT_INVENTORY);
+    owner.release_labels().chain(owned([component])).collect()
 }

@@ -1,21 +1,19 @@
 //! Keeps the release's Secret below the limit of the API server, and says so in the record.
 //!
-//! This is a plan over sizes: what moves into record Secrets, in which order, and what the
-//! slimmer record looks like. Compressing and writing the payloads is for the caller, who then
-//! says where each one went with [`Fitted::place`].
+//! This plans by size: what moves into record Secrets, in which order, and what the slimmer
+//! record looks like. The caller compresses and writes the payloads, and then enters the place
+//! of each with [`FittedRecord::place`].
 
 pub use super::moved::PartOwner;
-use super::moved::change_mut;
 use super::{
-    Body, Change, Content, PartLocation, Record, RecordPart, encode, encode_inventory, encode_kept,
-    encode_pending,
+    Body, PartLocation, Record, RecordPart, encode, encode_inventory, encode_kept, encode_pending,
 };
 
 /// Past this, things move out of the release's Secret.
 pub const MAX_RECORD_BYTES: usize = 800_000;
 
 /// More than this the API server does not take: its limit is 1 MiB.
-pub const LARGEST_RECORD: usize = 1_000_000;
+const LARGEST_RECORD: usize = 1_000_000;
 
 /// Whether record Secrets may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,26 +36,31 @@ pub struct MovedPart {
 impl std::fmt::Debug for MovedPart {
     /// The size only: the payload may be values.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Moved({:?}, {} bytes)", self.owner, self.payload.len())
+        write!(
+            f,
+            "MovedPart({:?}, {} bytes)",
+            self.owner,
+            self.payload.len()
+        )
     }
 }
 
 /// A record that fits, and what moved out of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fitted {
+pub struct FittedRecord {
     /// The record to write, once every move has its place.
     pub record: Record,
     /// What has to be stored in record Secrets first.
     pub moves: Vec<MovedPart>,
-    /// What had to give way for good, in words.
+    /// What was dropped, in words.
     pub notes: Vec<String>,
     /// Whether no Secret can hold it: without records, one change alone can be too large.
     pub too_large: bool,
 }
 
 /// Makes a record fit. A record that fits already comes back unchanged.
-pub fn fit(record: Record, records: Records, limit: usize) -> Fitted {
-    let mut fitted = Fitted {
+pub fn fit(record: Record, records: Records, limit: usize) -> FittedRecord {
+    let mut fitted = FittedRecord {
         record,
         moves: Vec::new(),
         notes: Vec::new(),
@@ -71,18 +74,18 @@ pub fn fit(record: Record, records: Records, limit: usize) -> Fitted {
     fitted
 }
 
-impl Fitted {
+impl FittedRecord {
     fn size(&self) -> usize {
         encode(&self.record).size()
     }
 
-    /// Says where a moved part went.
+    /// Enters where a moved part is stored.
     pub fn place(&mut self, owner: &PartOwner, held: PartLocation) {
         match owner {
             PartOwner::Pending => self.record.pending.held = Some(held),
             PartOwner::Kept => self.record.kept.held = Some(held),
             PartOwner::Change(id, part) => {
-                if let Some(change) = change_mut(&mut self.record, id) {
+                if let Some(change) = self.record.change_mut(id) {
                     let parts = &mut change.record.get_or_insert_default().parts;
                     parts.insert(*part, held);
                 }
@@ -121,7 +124,7 @@ impl Fitted {
     }
 
     fn move_part(&mut self, id: &str, part: RecordPart) {
-        let Some(change) = change_mut(&mut self.record, id) else {
+        let Some(change) = self.record.change_mut(id) else {
             return;
         };
         let payload = match part {
@@ -194,7 +197,7 @@ impl Fitted {
     }
 
     fn drop_current_values(&mut self) {
-        let Some(current) = current_mut(&mut self.record) else {
+        let Some(current) = self.record.current_mut() else {
             return;
         };
         let reason = "too large for the Secret, and records are switched off".to_owned();
@@ -208,18 +211,11 @@ impl Fitted {
             .push("the values were not recorded: they are too large".to_owned());
     }
 
-    /// A fact for people now and for readers of the record later.
+    /// Notes something for the user now and for readers of the record later.
     fn say(&mut self, note: String) {
-        if let Some(current) = current_mut(&mut self.record) {
+        if let Some(current) = self.record.current_mut() {
             current.record.get_or_insert_default().note = Some(note.clone());
         }
         self.notes.push(note);
-    }
-}
-
-fn current_mut(record: &mut Record) -> Option<&mut Change> {
-    match &mut record.history.first_mut()?.content {
-        Content::Read(change) => Some(change),
-        Content::Damaged(_) | Content::Absent => None,
     }
 }

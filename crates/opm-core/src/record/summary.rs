@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::fields::{RecordFields, parse};
 use super::{Body, Change, Record};
 use crate::ids::ReleaseId;
 use crate::labels;
@@ -12,7 +12,8 @@ use crate::labels;
 pub use crate::labels::SUMMARY as SUMMARY_ANNOTATION;
 
 /// One line of a listing.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Summary {
     /// The release name.
     pub name: String,
@@ -39,20 +40,17 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The summary of a record. Whoever moved an inventory out of it left the count behind.
+    /// The summary of a record. A moved inventory has left its count behind.
     pub fn of(record: &Record) -> Self {
         let current = record.current();
+        let module = current.map(|change| &change.module);
         Self {
             name: record.metadata.name.clone(),
             namespace: record.metadata.namespace.clone(),
             release_id: record.metadata.release_id.clone(),
-            module: current
-                .map(|change| change.module.name.clone())
-                .unwrap_or_default(),
-            path: current
-                .map(|change| change.module.path.clone())
-                .unwrap_or_default(),
-            version: current.and_then(|change| change.module.version.clone()),
+            module: module.map(|module| module.name.clone()).unwrap_or_default(),
+            path: module.map(|module| module.path.clone()).unwrap_or_default(),
+            version: module.and_then(|module| module.version.clone()),
             change_id: current.map(|change| change.id.clone()),
             objects: current.map(objects).unwrap_or_default(),
             pending: record
@@ -69,43 +67,16 @@ impl Summary {
 
     /// As annotation text.
     pub fn to_text(&self) -> String {
-        json!({
-            "name": self.name,
-            "namespace": self.namespace,
-            "releaseId": self.release_id,
-            "module": self.module,
-            "path": self.path,
-            "version": self.version,
-            "changeId": self.change_id,
-            "objects": self.objects,
-            "pending": self.pending,
-            "kept": self.kept,
-            "lastTransitionTime": self.last_transition_time,
-        })
-        .to_string()
+        json!(self).to_string()
     }
 
     /// From annotation text; none if it is not one.
     pub fn from_text(text: &str) -> Option<Self> {
-        let key = SUMMARY_ANNOTATION;
-        let mut fields = RecordFields::of(key, parse(key, text.as_bytes()).ok()?).ok()?;
-        Some(Self {
-            name: fields.nonempty("name").ok()?,
-            namespace: fields.nonempty("namespace").ok()?,
-            release_id: fields.nonempty("releaseId").ok()?,
-            module: fields.text_or_empty("module").ok()?,
-            path: fields.text_or_empty("path").ok()?,
-            version: fields.text("version").ok()?,
-            change_id: fields.text("changeId").ok()?,
-            objects: fields.number("objects").ok()?.unwrap_or_default(),
-            pending: fields.number("pending").ok()?.unwrap_or_default(),
-            kept: fields.number("kept").ok()?.unwrap_or_default(),
-            last_transition_time: fields.text("lastTransitionTime").ok()?,
-        })
+        let summary: Self = serde_json::from_str(text).ok()?;
+        let named = [&summary.name, &summary.namespace, &summary.release_id];
+        (!named.iter().any(|text| text.is_empty())).then_some(summary)
     }
-}
 
-impl Summary {
     /// What the name and the labels of a release's Secret say by themselves: which release it
     /// is, and of which module. None if they name no release.
     pub fn by_name(

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ChangeSource, RecoveredChange, RepairEvidence};
-use crate::record::{Change, Content, Salvaged, Slot};
+use crate::record::{Change, Content, HistorySlot, SalvagedRecord};
 
 /// The changes, newest first.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub(super) struct History {
 
 impl History {
     pub(super) fn of(evidence: &RepairEvidence) -> Self {
-        let nothing = Salvaged::default();
+        let nothing = SalvagedRecord::default();
         let salvaged = evidence.salvaged.as_ref().unwrap_or(&nothing);
         let kept: BTreeMap<&str, &Change> = evidence
             .kept_changes
@@ -31,7 +31,7 @@ impl History {
         }
     }
 
-    fn by_index(ids: &[String], salvaged: &Salvaged, kept: &BTreeMap<&str, &Change>) -> Self {
+    fn by_index(ids: &[String], salvaged: &SalvagedRecord, kept: &BTreeMap<&str, &Change>) -> Self {
         let (mut slots, mut lost) = (Vec::new(), Vec::new());
         for id in ids {
             match (salvaged.changes.get(id), kept.get(id.as_str())) {
@@ -52,7 +52,7 @@ impl History {
     /// Without an index, the changes say themselves which one was current: only its objects have
     /// uids. Else the newest comes first; of one second, the one with the longest line of
     /// changes before it.
-    fn by_age(salvaged: &Salvaged, kept: &BTreeMap<&str, &Change>) -> Self {
+    fn by_age(salvaged: &SalvagedRecord, kept: &BTreeMap<&str, &Change>) -> Self {
         let own = salvaged.changes.values();
         let mut slots: Vec<(Change, ChangeSource)> = own
             .map(|change| (change.clone(), ChangeSource::Secret))
@@ -89,10 +89,10 @@ impl History {
             .collect()
     }
 
-    pub(super) fn into_slots(self) -> Vec<Slot> {
+    pub(super) fn into_slots(self) -> Vec<HistorySlot> {
         self.slots
             .into_iter()
-            .map(|(change, _)| Slot {
+            .map(|(change, _)| HistorySlot {
                 id: change.id.clone(),
                 content: Content::Read(Box::new(change)),
             })

@@ -14,7 +14,7 @@ use crate::identity::Identity;
 use crate::labels::Owner;
 use crate::record::{
     Body, Change, Extra, Finding, Kept, KeptObject, KeptWhy, Metadata, Pending, PendingObject,
-    PendingWhy, Record, Salvaged, release_labels,
+    PendingWhy, Record, SalvagedRecord, release_labels,
 };
 use crate::time::Timestamp;
 
@@ -26,7 +26,7 @@ pub struct RepairEvidence {
     /// Whose record it is.
     pub owner: Owner,
     /// What can be read of its Secret; none if there is no Secret.
-    pub salvaged: Option<Salvaged>,
+    pub salvaged: Option<SalvagedRecord>,
     /// The changes that record Secrets keep, each verified by its digest and its id.
     pub kept_changes: Vec<Change>,
     /// The objects that carry the release's labels and were applied by it, with their uids.
@@ -127,7 +127,7 @@ pub struct Draft {
 
 /// Whether the record Secrets have to be read: only if the release's Secret does not have
 /// everything that it names.
-pub fn needs_records(salvaged: Option<&Salvaged>) -> bool {
+pub fn needs_records(salvaged: Option<&SalvagedRecord>) -> bool {
     let Some(salvaged) = salvaged else {
         return true;
     };
@@ -208,7 +208,7 @@ impl Draft {
 
 /// Whether what was kept is the only thing that is not known: then what the rest of the record
 /// does not name was left standing on purpose.
-fn kept_alone_is_lost(salvaged: &Salvaged, stored: bool) -> bool {
+fn kept_alone_is_lost(salvaged: &SalvagedRecord, stored: bool) -> bool {
     stored && salvaged.kept.is_none() && salvaged.pending.is_some() && salvaged.index.is_some()
 }
 
@@ -231,7 +231,7 @@ fn metadata(evidence: &RepairEvidence, history: &History) -> Metadata {
 }
 
 /// What the Secret is labelled with, and everything that it has to be labelled with.
-fn labels(owner: &Owner, salvaged: &Salvaged) -> BTreeMap<String, String> {
+fn labels(owner: &Owner, salvaged: &SalvagedRecord) -> BTreeMap<String, String> {
     let mut labels = salvaged.labels.clone();
     labels.extend(release_labels(owner));
     labels

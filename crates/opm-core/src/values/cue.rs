@@ -75,8 +75,8 @@ fn write_label(out: &mut String, label: &str) {
     }
 }
 
-/// Escapes what would end the string, what cannot stand in a CUE source, and what nobody could
-/// see; everything else is written as it is.
+/// Escapes what would end the string, what a CUE source cannot contain, and invisible
+/// characters; everything else is written as it is.
 fn write_string(out: &mut String, text: &str) {
     out.push('"');
     for character in text.chars() {

@@ -4,9 +4,9 @@
 //! in CUE, where `1` and `1.0` are different: `1.50`, `15e-1` and `1.5` are one float, spelled
 //! `1.5`.
 
-use std::fmt;
-
 use thiserror::Error;
+
+use crate::name::text_type;
 
 /// Exponents beyond this are beyond what CUE reads back.
 const MAX_EXPONENT: i64 = 100_000;
@@ -34,7 +34,7 @@ impl Number {
     /// Reads a decimal number as JSON spells it: `-12`, `1.50`, `1E+21`.
     pub fn parse(text: &str) -> Result<Self, NumberError> {
         let shown = || text.chars().take(40).collect::<String>();
-        let parts = Parts::split(text).ok_or_else(|| NumberError::Malformed(shown()))?;
+        let parts = NumberParts::split(text).ok_or_else(|| NumberError::Malformed(shown()))?;
         if parts.is_integer() {
             return Ok(Self(parts.integer()));
         }
@@ -43,30 +43,9 @@ impl Number {
             .map(Self)
             .ok_or_else(|| NumberError::Exponent(shown()))
     }
-
-    /// The canonical spelling, which is JSON and CUE at once.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-impl fmt::Display for Number {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl From<i64> for Number {
-    fn from(integer: i64) -> Self {
-        Self(integer.to_string())
-    }
-}
-
-impl From<u64> for Number {
-    fn from(integer: u64) -> Self {
-        Self(integer.to_string())
-    }
-}
+text_type!(Number);
 
 impl From<&serde_json::Number> for Number {
     fn from(number: &serde_json::Number) -> Self {
@@ -77,14 +56,14 @@ impl From<&serde_json::Number> for Number {
 }
 
 /// A number taken apart: sign, digits before and behind the point, exponent.
-struct Parts<'a> {
+struct NumberParts<'a> {
     negative: bool,
     whole: &'a str,
     fraction: Option<&'a str>,
     exponent: Option<&'a str>,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> NumberParts<'a> {
     fn split(text: &'a str) -> Option<Self> {
         let (negative, rest) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),

@@ -99,7 +99,7 @@ fn one_of_many_first_choices_wins() {
             )
         };
         assert!(results.iter().all(loser), "{results:?}");
-        assert_eq!(store.all_user().len(), WIDTH);
+        assert_eq!(store.snapshot().all_user().len(), WIDTH);
     }
 }
 
@@ -129,6 +129,6 @@ fn writers_of_different_features_all_win() {
         let store = FeatureStore::empty();
         let results = race(&store, &names(3), |writer| store.set(choices(writer)));
         assert!(results.iter().all(Result::is_ok), "{results:?}");
-        assert_eq!(store.all_user().len(), WRITERS * WIDTH);
+        assert_eq!(store.snapshot().all_user().len(), WRITERS * WIDTH);
     }
 }

@@ -151,9 +151,7 @@ fn helms_objects_are_adopted_by_name_only() {
         let refusals = world.apply_with(&desired(&["CM/a"]), &flags).refusals();
         assert_eq!(
             refusals,
-            [
-                "Resource ConfigMap/a in namespace default belongs to the Helm release shop/web"
-            ]
+            ["Resource ConfigMap/a in namespace default belongs to the Helm release shop/web"]
         );
     }
     let adopt = Adopt::Named(vec!["ConfigMap/a".parse().unwrap()]);

@@ -122,13 +122,13 @@ fn payloads_are_split_and_put_together_again() {
 }
 
 #[test]
-fn record_secrets_that_no_index_names_are_swept() {
+fn a_record_names_the_places_of_its_pending_objects() {
     let mut record = new_record();
     record.pending.held = Some(PartLocation {
         places: vec![3],
         ..PartLocation::default()
     });
-    assert_eq!(ring::sweep(&BTreeSet::from([1, 3, 9]), &record), [1, 9]);
+    assert_eq!(ring::named(&record), BTreeSet::from([3]));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use opm_core::digest::ObjectHash;
 use opm_core::identity::Identity;
 use opm_core::plan::{ComponentOrder, Desired, DesiredObject, PlanOptions, plan, plan_delete};
 use opm_core::record::{
-    Body, Content, Extra, KeptObject, KeptWhy, LogEntry, LogResult, PartLocation, PendingObject,
-    PendingWhy, Record, RecordPart, RecordRef, Slot, Stored, Values, decode, encode,
+    Body, Content, Extra, HistorySlot, KeptObject, KeptWhy, LogEntry, LogResult, PartLocation,
+    PendingObject, PendingWhy, Record, RecordPart, RecordRef, Stored, Values, decode, encode,
 };
 use opm_core::weight::apply_order;
 use proptest::prelude::*;
@@ -341,7 +341,7 @@ prop_compose! {
         places in proptest::collection::btree_map(
             select(RecordPart::ALL.to_vec()), (proptest::collection::vec(0..64_u8, 1..3), any::<u32>()), 0..3),
         extra in extra(),
-    ) -> Slot {
+    ) -> HistorySlot {
         let mut world = World::default();
         world.apply(&["CM/a"]);
         let Content::Read(mut change) = world.record().unwrap().history.remove(0).content else {
@@ -362,7 +362,7 @@ prop_compose! {
                 hash: Some(ObjectHash::of_bytes(&places)), places, bytes: bytes.into(),
             }));
         change.record = Some(RecordRef { parts: parts.collect(), ..RecordRef::default() });
-        Slot { id, content: Content::Read(change) }
+        HistorySlot { id, content: Content::Read(change) }
     }
 }
 

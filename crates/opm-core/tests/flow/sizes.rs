@@ -2,7 +2,7 @@
 
 use opm_core::record::moved::{missing, put_back};
 use opm_core::record::room::{MAX_PLACES, give_way, make_room};
-use opm_core::record::size::{Fitted, PartOwner, Records, fit};
+use opm_core::record::size::{FittedRecord, PartOwner, Records, fit};
 use opm_core::record::{
     API_VERSION_MOVED, Body, Content, PartLocation, Record, RecordPart, RecordRef, SecretParts,
     Stored, Summary, Values, decode, encode, ring,
@@ -37,7 +37,7 @@ fn record(values: usize) -> Record {
     record
 }
 
-fn owners(fitted: &Fitted) -> Vec<String> {
+fn owners(fitted: &FittedRecord) -> Vec<String> {
     let ids: Vec<&str> = fitted
         .record
         .history

@@ -1,7 +1,7 @@
 //! Which change is meant, by name or by default.
 
 use opm_core::history::{ChangeNameError, TargetReason, default_target, named};
-use opm_core::record::{Content, Counts, Extra, LogEntry, LogResult, Record, Slot};
+use opm_core::record::{Content, Counts, Extra, HistorySlot, LogEntry, LogResult, Record};
 
 use crate::world::new_record;
 
@@ -9,7 +9,7 @@ fn history(ids: &[&str]) -> Record {
     let mut record = new_record();
     record.history = ids
         .iter()
-        .map(|id| Slot {
+        .map(|id| HistorySlot {
             id: format!("change-sha1-{id}"),
             content: Content::Absent,
         })

@@ -85,16 +85,6 @@ fn a_digest_changes_with_any_content_and_not_with_order() {
     let both = ManifestDigest::of(&[a.clone(), b.clone()]);
     assert_eq!(both, ManifestDigest::of(&[b, a.clone()]));
     assert_ne!(both, ManifestDigest::of(&[a]));
-    assert_eq!(both.as_str().parse::<ManifestDigest>().unwrap(), both);
-    for wrong in [
-        "",
-        "sha256:",
-        "sha256:ABC",
-        "md5:00",
-        both.as_str().trim_start_matches("sha256:"),
-    ] {
-        assert!(wrong.parse::<ManifestDigest>().is_err(), "{wrong}");
-    }
 }
 
 #[test]

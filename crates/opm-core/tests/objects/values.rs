@@ -142,7 +142,7 @@ fn any_label() -> impl Strategy<Value = String> {
 
 fn any_value() -> impl Strategy<Value = Value> {
     let number = prop_oneof![
-        any::<i64>().prop_map(Number::from),
+        any::<i64>().prop_map(|number| Number::parse(&number.to_string()).unwrap()),
         "-?[1-9][0-9]{0,40}".prop_map(|text| Number::parse(&text).unwrap()),
         "-?[0-9]{1,25}\\.[0-9]{1,12}".prop_map(|text| Number::parse(&text).unwrap()),
         "-?[0-9]\\.[0-9]{1,9}[eE][+-]?[0-9]{1,3}".prop_map(|text| Number::parse(&text).unwrap()),

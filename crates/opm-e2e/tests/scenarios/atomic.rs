@@ -234,7 +234,7 @@ async fn when_the_way_back_fails_too_both_causes_are_told(w: World) {
         .ends(1);
     ran.says("could not be applied")
         .says("going back failed")
-        .says("nothing is forgotten");
+        .says("what was applied is tracked");
     let record = w.record("web").await;
     assert_eq!(record.results()[..2], ["failed", "failed"]);
     assert_eq!(json!(record.index()), json!([first["changeId"]]));

@@ -247,8 +247,9 @@ async fn recreations_are_foreseen(w: World) {
     let refused = diff.resource("Deployment/web").unwrap();
     assert_eq!(refused["action"], "failed");
     let reason = refused["reason"].as_str().unwrap();
+    let hints = diff.json()["error"]["hints"].to_string();
     assert!(
-        reason.contains("spec.selector") && reason.contains("--recreate"),
+        reason.contains("spec.selector") && hints.contains("--recreate"),
         "{diff}"
     );
     assert!(

@@ -191,7 +191,7 @@ async fn what_is_not_kept_is_rendered_again_if_it_comes_to_the_same(w: World) {
     w.opm(&["mod", "rollback", &dir, "-o", "json"])
         .await
         .ends(2)
-        .says("comes to another change");
+        .says("do not match this change");
     let dir = w.write(&web(&[config_map("a", "1")]));
     let report = w
         .opm(&["mod", "rollback", &dir, "-o", "json"])

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::Apply;
 use super::observe::ObservedApply;
 use super::send::AppliedObject;
-use crate::failure::Failure;
+use crate::failure::{Failure, Remedy};
 use crate::ports::{Backend, Observation, StoredSecret};
 use crate::rollback::data::VolumeData;
 
@@ -39,6 +39,7 @@ pub(super) struct ApplyContext {
     /// What was sent before everything else.
     pub(super) already: HashMap<Identity, AppliedObject>,
     pub(super) warnings: Vec<String>,
+    pub(super) remedies: Vec<Remedy>,
 }
 
 impl ApplyContext {
@@ -120,6 +121,7 @@ impl<B: Backend> Apply<'_, B> {
             live,
             already: HashMap::new(),
             warnings,
+            remedies: planned.remedies,
         }
     }
 

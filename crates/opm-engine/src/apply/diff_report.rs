@@ -60,6 +60,7 @@ impl<B: Backend> Apply<'_, B> {
             transferred: preview.stale.transferred,
             objects: results.objects,
             warnings,
+            remedies: context.remedies,
         }
     }
 }

@@ -27,17 +27,18 @@ const NAMED: usize = 10;
 
 impl<B: Backend> Apply<'_, B> {
     /// Looks for the release's orphans where there is reason to, and adds them to what is
-    /// pending in `record` if the feature is on. `unrecorded` says that there is no record.
+    /// pending in `record` if the feature is on. `unrecorded` says that there is no record. Answers
+    /// whether some are left behind.
     pub(super) async fn add_orphans(
         &self,
         record: &mut Record,
         unrecorded: bool,
         warnings: &mut Vec<String>,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         let prunes = self.run.has(LABEL_ORPHAN_PRUNING.as_str());
         let scans = prunes || (unrecorded && self.was_there_before().await);
         if !scans {
-            return Ok(());
+            return Ok(false);
         }
         let found = self.run.labelled(&self.release(), self.served).await?;
         let since = self.run.server_now().to_string();
@@ -52,8 +53,9 @@ impl<B: Backend> Apply<'_, B> {
         } else if !orphans.is_empty() {
             warnings.extend(found.warnings);
             warnings.push(left_behind(&orphans));
+            return Ok(true);
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Whether anything of this release is in the cluster already, though it has no record: one

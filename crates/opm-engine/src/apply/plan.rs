@@ -4,7 +4,7 @@ use opm_core::plan::{Plan, PlanOptions, plan};
 use opm_core::record::Record;
 
 use super::Apply;
-use crate::failure::Failure;
+use crate::failure::{Failure, Remedy};
 use crate::ports::{Backend, StoredSecret};
 use crate::record::LoadedRecord;
 use crate::report::Release;
@@ -16,6 +16,8 @@ pub(super) struct PlannedApply {
     pub(super) record: Record,
     pub(super) stored: Option<StoredSecret>,
     pub(super) warnings: Vec<String>,
+    /// What to do about them.
+    pub(super) remedies: Vec<Remedy>,
 }
 
 impl PlannedApply {
@@ -45,7 +47,7 @@ impl<B: Backend> Apply<'_, B> {
             }
         };
         let orphans = self.add_orphans(&mut record, unrecorded, &mut warnings);
-        orphans.await.map_err(|failure| self.refusal(failure))?;
+        let left_behind = orphans.await.map_err(|failure| self.refusal(failure))?;
         let options = PlanOptions {
             no_prune: self.request.options.no_prune,
             allow_empty: self.request.options.allow_empty,
@@ -59,6 +61,7 @@ impl<B: Backend> Apply<'_, B> {
             record,
             stored,
             warnings,
+            remedies: left_behind.then_some(Remedy::Repair).into_iter().collect(),
         })
     }
 }

@@ -108,6 +108,7 @@ impl<B: Backend> Apply<'_, B> {
             first_apply: context.first_apply,
             resources: sent.outcomes,
             warnings: context.warnings.clone(),
+            remedies: context.remedies.clone(),
             ..self.report()
         };
         if self.run.is_in_doubt() {

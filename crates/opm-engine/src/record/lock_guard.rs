@@ -12,7 +12,7 @@ use std::time::Duration;
 use futures::future::{Either, select};
 use futures::lock::Mutex;
 use opm_core::protocol::{renewed, still_held};
-use opm_core::record::size::{Fitted, Records};
+use opm_core::record::size::{FittedRecord, Records};
 use opm_core::record::{Record, encode_lock};
 
 use super::secret;
@@ -171,7 +171,7 @@ impl<B: Backend> Run<'_, B> {
             release, records, ..
         } = guard;
         let slim = self.slim(release, record, &state.record, *records, guard.permit());
-        let Fitted {
+        let FittedRecord {
             mut record, notes, ..
         } = slim.await?;
         state.notes.extend(notes);

@@ -1,7 +1,9 @@
 //! Reading a release's record to show it, never to write it: one that is damaged, or in a format
 //! that this version does not know, is told from one that is not there.
 
-use opm_core::record::{self, Change, Decoded, Kept, Lock, LogEntry, Metadata, Pending, Stored};
+use opm_core::record::{
+    self, Change, DecodedRecord, Kept, Lock, LogEntry, Metadata, Pending, Stored,
+};
 
 use super::payload::PayloadError;
 use super::secret::parts;
@@ -36,47 +38,29 @@ pub(crate) struct ReadRecord {
 
 impl ReadRecord {
     pub(crate) fn metadata(&self) -> &Metadata {
-        match &self.stored {
-            Stored::Writable(record) => &record.metadata,
-            Stored::ReadOnly(newer) => newer.metadata(),
-        }
+        &self.stored.shown().metadata
     }
 
     /// The changes that can be read, newest first.
     pub(crate) fn changes(&self) -> Vec<&Change> {
-        match &self.stored {
-            Stored::Writable(record) => record.changes().collect(),
-            Stored::ReadOnly(newer) => newer.changes().collect(),
-        }
+        self.stored.shown().changes().collect()
     }
 
     pub(crate) fn pending(&self) -> &Pending {
-        match &self.stored {
-            Stored::Writable(record) => &record.pending,
-            Stored::ReadOnly(newer) => newer.pending(),
-        }
+        &self.stored.shown().pending
     }
 
     pub(crate) fn kept(&self) -> &Kept {
-        match &self.stored {
-            Stored::Writable(record) => &record.kept,
-            Stored::ReadOnly(newer) => newer.kept(),
-        }
+        &self.stored.shown().kept
     }
 
     /// Deployments, newest first.
     pub(crate) fn log(&self) -> &[LogEntry] {
-        match &self.stored {
-            Stored::Writable(record) => &record.log,
-            Stored::ReadOnly(newer) => newer.log(),
-        }
+        &self.stored.shown().log
     }
 
     pub(crate) fn lock(&self) -> Option<&Lock> {
-        match &self.stored {
-            Stored::Writable(record) => record.lock.as_ref(),
-            Stored::ReadOnly(newer) => newer.lock(),
-        }
+        self.stored.shown().lock.as_ref()
     }
 }
 
@@ -106,7 +90,7 @@ impl<B: Backend> Run<'_, B> {
             secret: name.clone(),
             why,
         };
-        let Decoded { stored, findings } = match record::decode(&parts(&secret.content)) {
+        let DecodedRecord { stored, findings } = match record::decode(&parts(&secret.content)) {
             Ok(decoded) => decoded,
             Err(error) => return Ok((damaged(error.to_string()), Vec::new())),
         };

@@ -12,7 +12,7 @@ use opm_core::feature::declared::CHANGE_RECORDS;
 use opm_core::record::moved::{self, missing, missing_of, put_back, put_back_part};
 use opm_core::record::ring::named;
 use opm_core::record::room::give_way;
-use opm_core::record::size::{Fitted, MovedPart, PartOwner, Records, fit};
+use opm_core::record::size::{FittedRecord, MovedPart, PartOwner, Records, fit};
 use opm_core::record::{Change, PartLocation, Record, labels_beside};
 
 use super::payload::{PayloadError, PayloadTarget};
@@ -79,7 +79,7 @@ impl<B: Backend> Run<'_, B> {
         stored: &Record,
         records: Records,
         permit: Permit<'_>,
-    ) -> Result<Fitted, ApiError> {
+    ) -> Result<FittedRecord, ApiError> {
         let mut fitted = self.fit(record, records)?;
         let target = PayloadTarget {
             release,
@@ -97,7 +97,7 @@ impl<B: Backend> Run<'_, B> {
     }
 
     /// A record in the size that a Secret can have.
-    pub(super) fn fit(&self, record: Record, records: Records) -> Result<Fitted, ApiError> {
+    pub(super) fn fit(&self, record: Record, records: Records) -> Result<FittedRecord, ApiError> {
         let fitted = fit(record, records, self.settings.record_limit);
         match fitted.too_large {
             false => Ok(fitted),
@@ -113,7 +113,7 @@ impl<B: Backend> Run<'_, B> {
         target: &PayloadTarget<'_>,
         moved: &MovedPart,
         stored: &Record,
-        fitted: &mut Fitted,
+        fitted: &mut FittedRecord,
     ) -> Result<(), ApiError> {
         let changes = fitted.record.history.len();
         loop {
@@ -150,7 +150,7 @@ fn unchanged(moved: &MovedPart, stored: &Record) -> Option<PartLocation> {
 }
 
 /// Gives every part its place that has one already. None if there is one that has none.
-pub(super) fn all_in_place(mut fitted: Fitted, stored: Option<&Record>) -> Option<Record> {
+pub(super) fn all_in_place(mut fitted: FittedRecord, stored: Option<&Record>) -> Option<Record> {
     for moved in std::mem::take(&mut fitted.moves) {
         let held = unchanged(&moved, stored?)?;
         fitted.place(&moved.owner, held);

@@ -4,7 +4,7 @@
 
 use opm_core::record::moved::put_back_part;
 use opm_core::record::{
-    Body, Change, PartLocation, RecordPart, Salvaged, decode_kept, decode_pending,
+    Body, Change, PartLocation, RecordPart, SalvagedRecord, decode_kept, decode_pending,
 };
 
 use crate::ports::Backend;
@@ -16,7 +16,7 @@ impl<B: Backend> Run<'_, B> {
     pub(super) async fn bring_back(
         &self,
         release: &Release,
-        salvaged: &mut Salvaged,
+        salvaged: &mut SalvagedRecord,
         warnings: &mut Vec<String>,
     ) {
         let current = salvaged.index.as_ref().map(|ids| ids.first().cloned());
@@ -52,7 +52,7 @@ impl<B: Backend> Run<'_, B> {
     async fn pending_back(
         &self,
         release: &Release,
-        salvaged: &mut Salvaged,
+        salvaged: &mut SalvagedRecord,
         warnings: &mut Vec<String>,
     ) {
         let Some(pending) = &mut salvaged.pending else {
@@ -77,7 +77,7 @@ impl<B: Backend> Run<'_, B> {
     async fn kept_back(
         &self,
         release: &Release,
-        salvaged: &mut Salvaged,
+        salvaged: &mut SalvagedRecord,
         warnings: &mut Vec<String>,
     ) {
         let Some(kept) = &mut salvaged.kept else {

@@ -6,7 +6,7 @@ use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::labels::{self, Owner, OwnerLabels};
 use opm_core::name::ModuleName;
-use opm_core::record::{Salvaged, salvage};
+use opm_core::record::{SalvagedRecord, salvage};
 use opm_core::repair::{RepairEvidence, Repaired, UnlabelledState, draft, needs_records};
 
 use super::find::nothing_left;
@@ -82,7 +82,10 @@ impl<B: Backend> Run<'_, B> {
 }
 
 /// A record that is going away, or that another version wrote, is not this one's to repair.
-fn writable(stored: Option<&StoredSecret>, salvaged: Option<&Salvaged>) -> Result<(), Failure> {
+fn writable(
+    stored: Option<&StoredSecret>,
+    salvaged: Option<&SalvagedRecord>,
+) -> Result<(), Failure> {
     let Some(stored) = stored else {
         return Ok(());
     };

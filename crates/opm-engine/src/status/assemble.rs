@@ -5,7 +5,8 @@ use opm_core::health::HealthState;
 use opm_core::identity::Identity;
 use opm_core::status::{Presence, by_component, judge, overall};
 
-use super::{Status, StatusInputs, TrackedStatus};
+use super::{InventorySource, Status, StatusInputs, TrackedStatus};
+use crate::failure::Remedy;
 use crate::ports::Observation;
 use crate::report::TrackedObject;
 
@@ -43,6 +44,11 @@ impl StatusInputs {
             orphans: orphans.clone(),
             lock: known.lock.clone(),
             warnings: warnings.clone(),
+            // Whatever is found by labels has no record that can be read.
+            remedies: match known.source {
+                InventorySource::Labels => vec![Remedy::Repair],
+                InventorySource::Inventory => Vec::new(),
+            },
         }
     }
 

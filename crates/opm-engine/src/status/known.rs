@@ -59,16 +59,13 @@ impl<B: Backend> Run<'_, B> {
             RecordLookup::Seen(read) => Ok(self.recorded(release, &read, warnings)),
             RecordLookup::Damaged { secret, why } => {
                 warnings.push(format!(
-                    "Secret/{secret}: {why}; its objects were found by their labels; a repair \
-                     rebuilds the record"
+                    "Secret/{secret}: {why}; its objects were found by their labels"
                 ));
                 self.labelled_objects(release, served, warnings).await
             }
             RecordLookup::Absent => {
                 warnings.push(
-                    "the release has no record: its objects were found by their labels; a repair \
-                     rebuilds the record"
-                        .to_owned(),
+                    "the release has no record: its objects were found by their labels".to_owned(),
                 );
                 let known = self.labelled_objects(release, served, warnings).await?;
                 match known.entries.is_empty() {

@@ -18,7 +18,7 @@ use opm_core::health::HealthState;
 use opm_core::record::{Lock, ModuleRef};
 pub use opm_core::status::{ComponentStatus, ObjectStatus, Presence};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Remedy};
 use crate::ports::Backend;
 use crate::report::{Release, TrackedObject};
 use crate::request::StatusRequest;
@@ -95,6 +95,8 @@ pub struct Status {
     pub lock: Option<LockStatus>,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// What to do about it.
+    pub remedies: Vec<Remedy>,
 }
 
 impl Status {
