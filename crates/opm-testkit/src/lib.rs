@@ -24,6 +24,7 @@ pub mod relay;
 mod release;
 mod skip;
 mod snapshot;
+mod tier;
 mod user;
 pub mod workload;
 
@@ -36,6 +37,7 @@ pub use plane::{ApiServer, ControlPlane, PlaneError, Stop, stop};
 pub use plane::{supervise, sweep};
 pub use reaper::Leftover;
 pub use release::StoredRelease;
-pub use skip::{cluster_required, full};
+pub use skip::{cluster_required, skip, skip_without};
 pub use snapshot::Snapshot;
+pub use tier::{HANG, Tier, full, scale};
 pub use user::{Rights, User};

@@ -18,8 +18,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use opm_testkit::ControlPlane;
 use opm_testkit::programs::{self, Program};
+use opm_testkit::{ControlPlane, skip_without};
 
 /// The user process: gets hold of a control plane, says where it is, and ends as it is told.
 #[tokio::test]
@@ -114,8 +114,8 @@ fn skipped() -> bool {
         .enable_all()
         .build()
         .unwrap();
-    let plane = runtime.block_on(ControlPlane::for_test());
-    plane.is_none_or(|plane| plane.directory().is_none())
+    let plane = runtime.block_on(ControlPlane::own_for_test());
+    plane.is_none()
 }
 
 #[test]
@@ -216,8 +216,7 @@ fn builder() {
 #[test]
 fn two_builds_that_race_make_one_program() {
     if Command::new("go").arg("version").output().is_err() {
-        eprintln!("SKIPPED: there is no Go to build with");
-        return;
+        return skip_without("Go to build with");
     }
     let cache = tempfile::tempdir().unwrap();
     let build = || {

@@ -140,6 +140,7 @@ async fn an_admin_of_a_test_may_do_everything() {
     };
     let namespace = plane.namespace("admin").await;
     let client = namespace.admin().await.client().await;
+    // On a given cluster the admin is the user of its kubeconfig, whose namespace may be any.
     if plane.directory().is_some() {
         assert_eq!(client.default_namespace(), namespace.name());
     }
