@@ -5,21 +5,48 @@ use opm_testkit::ControlPlane;
 use crate::world::World;
 
 /// Tells each scenario once and runs it on every kind of cluster.
+///
+/// A scenario that only makes sense on one says so, with the reason, and is an ignored test on the
+/// other, so that it is counted as what it is:
+///
+/// ```ignore
+/// scenarios! {
+///     scenario_a_normal_rename,
+///     #[real_only("does not apply to the sandbox, which has no access control")]
+///     scenario_m_prune_without_rights_stays_pending,
+/// }
+/// ```
 #[macro_export]
 macro_rules! scenarios {
-    ($($name:ident),* $(,)?) => {
+    ($($(#[$only:ident($why:literal)])? $name:ident),* $(,)?) => {
         mod on_a_real_control_plane {
-            $(#[tokio::test]
-            async fn $name() {
-                opm_e2e::on_real(super::$name).await;
-            })*
+            $($crate::scenario! { on_real $([$only $why])? $name })*
         }
 
         mod on_the_sandbox {
-            $(#[tokio::test]
-            async fn $name() {
-                opm_e2e::on_sandbox(super::$name).await;
-            })*
+            $($crate::scenario! { on_sandbox $([$only $why])? $name })*
+        }
+    };
+}
+
+/// One scenario on one cluster.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! scenario {
+    (on_sandbox [real_only $why:literal] $name:ident) => {
+        #[tokio::test]
+        #[ignore = $why]
+        async fn $name() {
+            $crate::on_sandbox(super::$name).await;
+        }
+    };
+    (on_real [real_only $why:literal] $name:ident) => {
+        $crate::scenario! { on_real $name }
+    };
+    ($on:ident $name:ident) => {
+        #[tokio::test]
+        async fn $name() {
+            $crate::$on(super::$name).await;
         }
     };
 }

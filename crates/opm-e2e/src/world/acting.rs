@@ -1,12 +1,13 @@
 //! Running the built binary: to its end, in the background, as somebody else, and until it is
 //! killed.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use opm_sandbox::{Server, serve};
-use opm_testkit::Target;
 use opm_testkit::relay::{Fault, Moment, Relay, TcpRelay, When};
+use opm_testkit::{Target, tally};
 
 use super::{Place, World};
 use crate::module::Module;
@@ -107,6 +108,13 @@ impl World {
     /// A value that no run may show, though no module of the scenario has it.
     pub fn hide(&self, value: &str) {
         self.canaries.add(value);
+    }
+
+    /// Runs the binary, and counts its requests by verb and resource.
+    pub async fn counted(&self, arguments: &[&str]) -> (Ran, BTreeMap<String, usize>) {
+        let route = self.route().await;
+        let ran = self.opm_as(&route.kubeconfig, arguments).await;
+        (ran, tally(&route.relay.requests()))
     }
 
     /// How many requests a run sends.

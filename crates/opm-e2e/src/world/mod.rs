@@ -5,7 +5,7 @@ mod acting;
 mod disturbing;
 mod seeing;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use k8s_openapi::api::core::v1::Namespace;
@@ -111,59 +111,41 @@ impl World {
         name
     }
 
-    /// Somebody with exactly these rights, by their kubeconfig. Nothing on a cluster that has no
-    /// access control.
-    pub async fn user(&self, rights: &Rights) -> Option<User> {
-        match &self.place {
-            Place::Real(test, _) => {
-                static USERS: AtomicUsize = AtomicUsize::new(0);
-                let name = format!("somebody-{}", USERS.fetch_add(1, Ordering::Relaxed));
-                Some(test.user(&name, rights).await)
-            }
-            Place::Sandbox(_) => None,
-        }
+    /// Somebody with exactly these rights, by their kubeconfig.
+    ///
+    /// # Panics
+    /// On the sandbox, which has no access control.
+    pub async fn user(&self, rights: &Rights) -> User {
+        static USERS: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("somebody-{}", USERS.fetch_add(1, Ordering::Relaxed));
+        self.real_namespace().user(&name, rights).await
     }
 
-    /// Makes the server deny these deletes. Nothing on a cluster that has no admission.
-    pub async fn deny_deletes_of(&self, resource: &str) -> Option<Denied<'_>> {
-        match &self.place {
-            Place::Real(test, _) => {
-                let rule = test
-                    .deny(&Writes::of("", resource, &["DELETE"]), "not today")
-                    .await;
-                Some(Denied { test, rule })
-            }
-            Place::Sandbox(_) => None,
-        }
+    /// Makes the server deny these deletes.
+    ///
+    /// # Panics
+    /// On the sandbox, which has no admission.
+    pub async fn deny_deletes_of(&self, resource: &str) -> Denied<'_> {
+        let test = self.real_namespace();
+        let writes = Writes::of("", resource, &["DELETE"]);
+        let rule = test.deny(&writes, "not today").await;
+        Denied { test, rule }
     }
 
-    /// Makes the server change these writes. Nothing on a cluster that has no admission.
-    pub async fn mutate(&self, writes: &Writes, expression: &str) -> Option<Denied<'_>> {
-        match &self.place {
-            Place::Real(test, _) => {
-                let rule = test.mutate(writes, expression).await;
-                Some(Denied { test, rule })
-            }
-            Place::Sandbox(_) => None,
-        }
+    /// Makes the server change these writes.
+    ///
+    /// # Panics
+    /// On the sandbox, which has no admission.
+    pub async fn mutate(&self, writes: &Writes, expression: &str) -> Denied<'_> {
+        let test = self.real_namespace();
+        let rule = test.mutate(writes, expression).await;
+        Denied { test, rule }
     }
 
-    /// How many requests `opm` sends while a future runs, by verb and resource. Nothing on a
-    /// cluster that does not count.
-    pub async fn requests_during<T>(
-        &self,
-        running: impl Future<Output = T>,
-    ) -> (T, Option<BTreeMap<String, usize>>) {
+    fn real_namespace(&self) -> &TestNamespace {
         match &self.place {
-            Place::Real(test, user) => {
-                let Some(audit) = test.plane().audit() else {
-                    return (running.await, None);
-                };
-                let mark = audit.mark();
-                let done = running.await;
-                (done, Some(audit.requests(mark, user.name()).await.tally()))
-            }
-            Place::Sandbox(_) => (running.await, None),
+            Place::Real(test, _) => test,
+            Place::Sandbox(_) => panic!("not on the sandbox: say `real_only` in `scenarios!`"),
         }
     }
 }

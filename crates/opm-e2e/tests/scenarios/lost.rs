@@ -54,9 +54,9 @@ async fn an_apply_after_loss_knows_its_own_and_names_the_rest(w: World) {
 
 async fn a_first_apply_stays_cheap(w: World) {
     let module = module("web", &["a", "b"]);
-    let (first, tally) = w.requests_during(w.apply(&module, &[])).await;
+    let dir = w.write(&module);
+    let (first, tally) = w.counted(&["mod", "apply", &dir]).await;
     first.ok();
-    let Some(tally) = tally else { return };
     // By label: one list for each of the two rendered kinds, Secrets among them; one for a record
     // under another name, one for record Secrets, one for autoscalers at most.
     let lists: usize = tally

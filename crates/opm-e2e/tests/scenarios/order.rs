@@ -16,9 +16,12 @@ scenarios! {
     stale_objects_stay_until_the_new_ones_are_ready,
     a_volume_claim_cannot_be_handed_over_while_both_run,
     autoscaled_replicas_are_left_alone,
+    #[real_only("does not apply to the sandbox, which has no admission control")]
     a_webhook_that_changes_what_was_applied_is_lived_with,
     labels_that_somebody_strips_come_back,
     forgotten_objects_are_nobodys,
+    #[real_only("does not apply to the sandbox, which has no access control")]
+    who_may_not_unlabel_what_is_forgotten_is_told,
     a_claim_that_did_not_change_is_reported_unchanged,
 }
 
@@ -240,9 +243,7 @@ async fn autoscaled_replicas_are_left_alone(w: World) {
 async fn a_webhook_that_changes_what_was_applied_is_lived_with(w: World) {
     let writes = Writes::of("", "configmaps", &["CREATE", "UPDATE"]).named("changed");
     let expression = r#"Object{metadata: Object.metadata{annotations: {"example.com/seen": "yes"}}, data: {"injected": "1", "k": "theirs"}}"#;
-    let Some(rule) = w.mutate(&writes, expression).await else {
-        return;
-    };
+    let rule = w.mutate(&writes, expression).await;
     let module = web(&[config_map("changed", "ours"), config_map("a", "1")]);
     w.apply(&module, &[]).await.ok();
     let data = w.get("ConfigMap/changed").await.unwrap()["data"].clone();
@@ -263,7 +264,7 @@ async fn a_webhook_that_changes_what_was_applied_is_lived_with(w: World) {
     let writes = Writes::of("", "configmaps", &["CREATE", "UPDATE"]).named("stripped");
     let expression =
         r#"Object{metadata: Object.metadata{labels: {"module-release.opmodel.dev/uuid": ""}}}"#;
-    let rule = w.mutate(&writes, expression).await.unwrap();
+    let rule = w.mutate(&writes, expression).await;
     w.apply(
         &web(&[config_map("stripped", "1"), config_map("a", "1")]),
         &[],
@@ -342,14 +343,21 @@ async fn forgotten_objects_are_nobodys(w: World) {
     let theirs = w.api.create(&w.ns, &config_map("c", "theirs")).await;
     w.opm(&["mod", "forget", "web", "ConfigMap/c"]).await.ok();
     assert_eq!(w.get("ConfigMap/c").await.unwrap(), theirs);
-    // Whoever may not change it is told.
+    assert_eq!(
+        w.record("web").await.inventory(),
+        set(["ConfigMap/a", "ConfigMap/b"])
+    );
+}
+
+async fn who_may_not_unlabel_what_is_forgotten_is_told(w: World) {
+    w.apply(&web(&[config_map("a", "1"), config_map("b", "1")]), &[])
+        .await
+        .ok();
     let rights =
         Rights::none()
             .allow("", &["secrets"], &["*"])
             .allow("", &["configmaps"], &["get", "list"]);
-    let Some(user) = w.user(&rights).await else {
-        return;
-    };
+    let user = w.user(&rights).await;
     let forget = ["mod", "forget", "web", "ConfigMap/b"];
     w.opm_as(user.kubeconfig(), &forget)
         .await
