@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
 use crate::plane::ControlPlane;
 use crate::relay::Seen;
+use crate::wait::eventually;
 
 /// The audit log of a control plane.
 #[derive(Debug, Clone)]
@@ -49,23 +49,16 @@ impl Audit {
     /// The requests of one user since the mark, in the order of their arrival. Waits until each
     /// one is answered; a watch counts from its first answer on.
     pub async fn requests(&self, since: Mark, user: &str) -> Requests {
-        let begin = Instant::now();
-        loop {
+        eventually("every request is answered", async || {
             let lines = self.lines(since);
             let lines: Vec<_> = lines
                 .into_iter()
                 .filter(|line| line.user.username == user)
                 .collect();
             let (requests, open) = pair(&lines);
-            if open.is_empty() {
-                return Requests(requests);
-            }
-            assert!(
-                begin.elapsed() < Duration::from_secs(30),
-                "never answered: {open:?}"
-            );
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+            open.is_empty().then_some(Requests(requests))
+        })
+        .await
     }
 
     fn lines(&self, since: Mark) -> Vec<Line> {

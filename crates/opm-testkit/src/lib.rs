@@ -26,6 +26,7 @@ mod skip;
 mod snapshot;
 mod tier;
 mod user;
+mod wait;
 pub mod workload;
 
 pub use admission::{Rule, Writes};
@@ -39,5 +40,6 @@ pub use reaper::Leftover;
 pub use release::StoredRelease;
 pub use skip::{cluster_required, skip, skip_without};
 pub use snapshot::Snapshot;
-pub use tier::{HANG, Tier, full, scale};
+pub use tier::{Tier, full, scale};
 pub use user::{Rights, User};
+pub use wait::{HANG, eventually, unless_it_hangs, until};

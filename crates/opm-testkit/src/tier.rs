@@ -1,10 +1,6 @@
-//! Which tests run: the three tiers of docs/testing.md, and the one limit that they share.
+//! Which tests run: the three tiers of docs/testing.md.
 
 use std::env;
-use std::time::Duration;
-
-/// After this long something hangs. No test judges speed by it, or by any other limit.
-pub const HANG: Duration = Duration::from_secs(600);
 
 /// How much of a suite runs. Each tier includes the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

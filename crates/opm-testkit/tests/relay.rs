@@ -14,7 +14,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use kube::{Client, core::Status};
 use opm_testkit::relay::{Fault, Moment, Protocol, Relay, TcpRelay, When, client};
-use opm_testkit::{ControlPlane, TestNamespace};
+use opm_testkit::{ControlPlane, HANG, TestNamespace, unless_it_hangs, until};
 use serde_json::json;
 
 const PROTOCOLS: [Protocol; 2] = [Protocol::Http1, Protocol::Http2];
@@ -169,28 +169,55 @@ async fn a_stall_holds_the_request_or_its_answer() {
     let Some(plane) = ControlPlane::for_test().await else {
         return;
     };
-    let hold = Duration::from_millis(300);
     for protocol in PROTOCOLS {
         let bench = Bench::set_up(plane, protocol).await;
         for (name, moment) in [("before", Moment::Before), ("after", Moment::After)] {
-            bench.relay.on(When::path(name), Fault::Stall(moment, hold));
-            let begin = Instant::now();
-            let applying = async { bench.apply(name).await.unwrap() };
-            let looking = async {
-                tokio::time::sleep(hold / 2).await;
-                assert_eq!(
-                    bench.exists(name).await,
-                    moment == Moment::After,
-                    "{moment:?}"
-                );
+            bench.relay.on(When::path(name), Fault::Stall(moment, HANG));
+            let mut applying = std::pin::pin!(bench.apply(name));
+            let stalled = async {
+                until("the request is stalled", async || {
+                    let arrived = bench
+                        .relay
+                        .requests()
+                        .iter()
+                        .any(|one| one.uri.contains(name));
+                    arrived && (moment == Moment::Before || bench.exists(name).await)
+                })
+                .await;
             };
-            tokio::join!(applying, looking);
-            assert!(
-                begin.elapsed() >= hold,
-                "{protocol:?} {moment:?}: {:?}",
-                begin.elapsed()
-            );
+            tokio::select! {
+                _ = &mut applying => panic!("{protocol:?} {moment:?}: it was not held"),
+                () = stalled => {}
+            }
+            let there = bench.exists(name).await;
+            assert_eq!(there, moment == Moment::After, "{protocol:?} {moment:?}");
+            bench.relay.release();
+            applying.await.unwrap();
         }
+    }
+}
+
+/// A request that is on its way lands, whether or not its client still waits for the answer.
+#[tokio::test]
+async fn a_stalled_request_outlives_its_client() {
+    let Some(plane) = ControlPlane::for_test().await else {
+        return;
+    };
+    for protocol in PROTOCOLS {
+        let bench = Bench::set_up(plane, protocol).await;
+        bench
+            .relay
+            .on(When::path("late"), Fault::Stall(Moment::Before, HANG));
+        {
+            let arrived = until("it has arrived", async || bench.relay.count() == 1);
+            tokio::select! {
+                _ = bench.apply("late") => panic!("{protocol:?}: it was not held"),
+                () = arrived => {}
+            }
+        }
+        assert!(!bench.exists("late").await);
+        bench.relay.release();
+        until("it lands", async || bench.exists("late").await).await;
     }
 }
 
@@ -241,9 +268,7 @@ async fn a_watch_streams_through_the_relay() {
             }
             panic!("the watch ended");
         };
-        tokio::time::timeout(Duration::from_secs(10), arrived)
-            .await
-            .expect("the event arrives");
+        unless_it_hangs("the event arrives", arrived).await;
     }
 }
 
@@ -307,10 +332,6 @@ async fn the_tcp_relay_delays_and_cuts() {
             each >= round_trip,
             "{protocol:?}: {each:?} for a round trip"
         );
-        assert!(
-            each < round_trip * 4,
-            "{protocol:?}: {each:?} for a round trip"
-        );
 
         let mut events = maps
             .watch(&WatchParams::default(), "0")
@@ -326,9 +347,7 @@ async fn the_tcp_relay_delays_and_cuts() {
                 }
             }
         };
-        tokio::time::timeout(Duration::from_secs(5), ended)
-            .await
-            .expect("the watch is cut off");
+        unless_it_hangs("the watch is cut off", ended).await;
         maps.get_opt("none")
             .await
             .expect("a new connection is served");

@@ -20,11 +20,13 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use thiserror::Error;
+use tokio::sync::watch;
 
 use crate::keys::Authority;
 use crate::kubeconfig::{Access, Credentials};
 use crate::namespace::unique;
 use crate::plane::PlaneError;
+use crate::wait::HANG;
 
 pub use client::client;
 pub use rules::{Fault, Moment, RuleText, When};
@@ -74,6 +76,7 @@ struct Shared {
     rules: Mutex<Rules>,
     seen: Mutex<Vec<Seen>>,
     victim: Mutex<Option<u32>>,
+    releases: watch::Sender<()>,
 }
 
 /// A relay that sees requests. It serves from a thread of its own until it is dropped.
@@ -147,6 +150,11 @@ impl Relay {
             .take();
     }
 
+    /// Lets the requests that are stalled now go on.
+    pub fn release(&self) {
+        self.shared.releases.send_replace(());
+    }
+
     /// Names the process that the next [`Fault::Kill`] kills.
     pub fn aim_at(&self, pid: u32) {
         *self.shared.victim.lock().expect("nobody panics with it") = Some(pid);
@@ -174,8 +182,11 @@ impl Relay {
 }
 
 impl Shared {
-    /// Notes a request and says what is to go wrong with it.
-    fn receive(&self, seen: Seen) -> (usize, Option<Fault>) {
+    /// Notes a request and says what is to go wrong with it, and by what it hears that it is
+    /// released.
+    fn receive(&self, seen: Seen) -> (usize, Option<Fault>, watch::Receiver<()>) {
+        // Before anybody can see the request and release it.
+        let released = self.releases.subscribe();
         let fault = self
             .rules
             .lock()
@@ -183,7 +194,7 @@ impl Shared {
             .decide(&seen);
         let mut list = self.seen.lock().expect("nobody panics with it");
         list.push(seen);
-        (list.len() - 1, fault)
+        (list.len() - 1, fault, released)
     }
 
     fn answered(&self, n: usize, code: u16) {
@@ -193,7 +204,7 @@ impl Shared {
     /// Kills the process under test. It may have been started a moment ago and not be named yet.
     async fn kill(&self) {
         let begin = Instant::now();
-        while begin.elapsed() < Duration::from_secs(10) {
+        while begin.elapsed() < HANG {
             // Taken, not read: the next process to be killed has to be named anew.
             let victim = self.victim.lock().expect("nobody panics with it").take();
             if let Some(pid) = victim.and_then(|pid| Pid::from_raw(pid.cast_signed())) {

@@ -30,7 +30,7 @@ pub enum Fault {
     },
     /// The connection is reset.
     Reset(Moment),
-    /// The request (or its answer) waits, then goes on.
+    /// The request (or its answer) waits, then goes on; at the latest when it is released.
     Stall(Moment, Duration),
     /// The process under test is killed (SIGKILL) and its connection dropped.
     Kill(Moment),
@@ -117,6 +117,9 @@ impl When {
     }
 
     /// The next request with this verb (as in RBAC: `get`, `list`, `patch`, …).
+    ///
+    /// # Panics
+    /// As [`Self::and_verb`].
     #[must_use]
     pub fn verb(verb: &str) -> Self {
         Self::next().and_verb(verb)
@@ -129,8 +132,12 @@ impl When {
     }
 
     /// Also with this verb.
+    ///
+    /// # Panics
+    /// When it is not written in small letters, and would never be met.
     #[must_use]
     pub fn and_verb(self, verb: &str) -> Self {
+        assert_eq!(verb, verb.to_lowercase(), "verbs as in RBAC");
         Self {
             verb: Some(verb.to_owned()),
             ..self
