@@ -21,9 +21,9 @@ mod world;
 
 pub use module::Module;
 pub use opm_testkit::relay::{Fault, Moment, Seen, When};
-pub use opm_testkit::{Rights, Writes, full};
+pub use opm_testkit::{Rights, Writes, full, scale};
 pub use ran::{Ran, Running};
 pub use record::RecordSeen;
 pub use run::{note, on_real, on_sandbox, trying};
 pub use seed::{Dice, Seed};
-pub use world::{Beside, Killed, Line, Place, World, set};
+pub use world::{Killed, Line, Place, RelayedRun, World, set};

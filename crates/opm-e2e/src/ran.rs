@@ -40,6 +40,17 @@ impl Running {
         kill_process(pid, signal).unwrap();
     }
 
+    /// Whether it has written this by now.
+    pub fn has_written(&self, text: &str) -> bool {
+        self.process.has_written(text)
+    }
+
+    /// Waits until it has written this.
+    pub async fn until_it_writes(&self, text: &str) {
+        let what = format!("it writes {text:?}");
+        opm_testkit::until(&what, async || self.has_written(text)).await;
+    }
+
     /// Waits for its end.
     pub async fn end(self) -> Ran {
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();

@@ -35,13 +35,28 @@ pub(super) struct Route {
 pub struct Line {
     relay: TcpRelay,
     kubeconfig: PathBuf,
-    _behind: Route,
+    behind: Route,
 }
 
 impl Line {
     /// Cuts every connection that is open now.
     pub fn cut(&self) {
         self.relay.cut();
+    }
+
+    /// Waits until so many requests of this kind were sent over it.
+    pub async fn until_it_carries(&self, count: usize, wanted: &When) {
+        opm_testkit::until("a request is sent", async || {
+            let requests = self.behind.relay.requests();
+            requests.iter().filter(|one| wanted.fits(one)).count() >= count
+        })
+        .await;
+    }
+
+    /// How many requests of this kind were sent over it.
+    pub fn carried(&self, wanted: &When) -> usize {
+        let requests = self.behind.relay.requests();
+        requests.iter().filter(|one| wanted.fits(one)).count()
     }
 }
 
@@ -144,12 +159,12 @@ impl World {
         requests.map(|seen| (seen.verb, seen.uri)).collect()
     }
 
-    /// Runs the binary, and lets nothing through from its first write of such an object on, for
-    /// so long.
+    /// Runs the binary, and lets nothing through from its first write of such an object on, until
+    /// something has happened.
     pub async fn cut_off_at(
         &self,
         resource: &str,
-        long: Duration,
+        happened: impl Future<Output = ()>,
         variables: &[(&str, &str)],
         arguments: &[&str],
     ) -> Ran {
@@ -171,7 +186,7 @@ impl World {
             self.until("it writes", || async { came() }).await;
             let all = When::next().always();
             route.relay.on(all, Fault::Reset(Moment::Before));
-            tokio::time::sleep(long).await;
+            happened.await;
             route.relay.clear_rules();
         };
         tokio::join!(running.end(), cut_for).0
@@ -239,7 +254,7 @@ impl World {
         Line {
             relay,
             kubeconfig,
-            _behind: behind,
+            behind,
         }
     }
 

@@ -1,20 +1,43 @@
 //! Disturbing a run of the built binary while it goes on: with a fault at one of its requests,
 //! with signals, or with another run beside it.
 
-use std::time::Duration;
-
-use opm_testkit::Target;
 use opm_testkit::relay::{Fault, Moment, Seen, When};
+use opm_testkit::{HANG, Target};
 
 use super::World;
 use super::acting::Route;
 use crate::ran::{Ran, Running};
 
-/// A run on its way through a relay.
-pub struct Beside {
+/// A run that goes through a relay of its own.
+pub struct RelayedRun {
+    running: Running,
+    route: Route,
+}
+
+impl RelayedRun {
     /// The run.
-    pub running: Running,
-    _route: Route,
+    pub fn running(&self) -> &Running {
+        &self.running
+    }
+
+    /// Waits until it has sent so many requests of this kind.
+    pub async fn until_it_sends(&self, count: usize, wanted: &When) {
+        opm_testkit::until("it sends a request", async || {
+            let requests = self.route.relay.requests();
+            requests.iter().filter(|one| wanted.fits(one)).count() >= count
+        })
+        .await;
+    }
+
+    /// Lets its requests that are stalled go on.
+    pub fn release(&self) {
+        self.route.relay.release();
+    }
+
+    /// Waits for its end.
+    pub async fn end(self) -> Ran {
+        self.running.end().await
+    }
 }
 
 impl World {
@@ -50,37 +73,46 @@ impl World {
         Running::new(opm.start(arguments), arguments, &self.canaries)
     }
 
-    /// The same, as a client of its own of a cluster that does not stop with it.
-    pub async fn start_beside(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Beside {
+    /// The same, through a relay: as a client of its own of a cluster that does not stop with it.
+    pub async fn start_relayed(
+        &self,
+        variables: &[(&str, &str)],
+        arguments: &[&str],
+    ) -> RelayedRun {
         let route = self.route().await;
+        self.start_on(route, variables, arguments)
+    }
+
+    /// The same, stalling the first request of this kind until it is released.
+    pub async fn start_stalled(&self, at: &When, arguments: &[&str]) -> RelayedRun {
+        let route = self.route().await;
+        route
+            .relay
+            .on(at.clone(), Fault::Stall(Moment::Before, HANG));
+        self.start_on(route, &[], arguments)
+    }
+
+    fn start_on(&self, route: Route, variables: &[(&str, &str)], arguments: &[&str]) -> RelayedRun {
         let target = Target::Kubeconfig(route.kubeconfig.clone());
         let opm = self.opm.clone().against(target);
         let opm = variables
             .iter()
             .fold(opm, |opm, (name, value)| opm.env(name, value));
         let running = Running::new(opm.start(arguments), arguments, &self.canaries);
-        Beside {
-            running,
-            _route: route,
-        }
+        RelayedRun { running, route }
     }
 
     /// Interrupts a run, once or twice, while the first request of this kind is on its way.
     pub async fn interrupted_at(&self, at: When, times: usize, arguments: &[&str]) -> Ran {
-        let route = self.route().await;
-        let stall = Fault::Stall(Moment::Before, Duration::from_millis(700));
-        let reached = |seen: &Seen| at.clone().fits(seen);
-        route.relay.on(at.clone(), stall);
-        let target = Target::Kubeconfig(route.kubeconfig.clone());
-        let running = self.opm.clone().against(target).start(arguments);
-        let running = Running::new(running, arguments, &self.canaries);
-        while !route.relay.requests().iter().any(reached) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
+        let run = self.start_stalled(&at, arguments).await;
+        run.until_it_sends(1, &at).await;
+        run.running.interrupt();
+        run.running.until_it_writes("press Ctrl-C again").await;
+        match times {
+            1 => run.release(),
+            // The second one does not wait for the request, which never arrives.
+            _ => run.running.interrupt(),
         }
-        for _ in 0..times {
-            running.interrupt();
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        running.end().await
+        run.end().await
     }
 }

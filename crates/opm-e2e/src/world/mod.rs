@@ -19,7 +19,7 @@ use crate::canary::Canaries;
 use crate::objects;
 
 pub use acting::{Killed, Line};
-pub use disturbing::Beside;
+pub use disturbing::RelayedRun;
 
 /// Which cluster a scenario runs on.
 pub enum Place {

@@ -1,7 +1,5 @@
 //! Every row of the outcomes table: how a run ends, and what it leaves behind.
 
-use std::time::Duration;
-
 use opm_e2e::objects::{config_map, deployment, never_ready, service, unacceptable, volume_claim};
 use opm_e2e::{Module, Rights, World, scenarios, set};
 use serde_json::{Value, json};
@@ -94,7 +92,7 @@ async fn locked_ends_7_and_names_the_holder(w: World) {
 async fn an_expired_lock_is_taken_over(w: World) {
     w.apply(&web(&[config_map("a", "1")]), &[]).await.ok();
     lock(&w).await;
-    tokio::time::sleep(Duration::from_millis(4500)).await;
+    w.until_lock_expires("web", "1s").await;
     let module = web(&[config_map("b", "1")]);
     w.apply_with(&[("OPM_LOCK_TTL", "1s")], &module, &[])
         .await
@@ -107,7 +105,7 @@ async fn a_lock_can_be_waited_for(w: World) {
     lock(&w).await;
     let module = web(&[config_map("b", "1")]);
     let short = [("OPM_LOCK_TTL", "1s")];
-    w.apply_with(&short, &module, &["--lock-timeout", "20s"])
+    w.apply_with(&short, &module, &["--lock-timeout", "10m"])
         .await
         .ok();
     w.holds_exactly("web", &["ConfigMap/b"]).await;
@@ -122,7 +120,7 @@ async fn unlock_shows_and_removes_a_dead_lock(w: World) {
         .ends(7)
         .says("deployer");
     assert!(w.record("web").await.locked());
-    tokio::time::sleep(Duration::from_millis(4500)).await;
+    w.until_lock_expires("web", "1s").await;
     let short = [("OPM_LOCK_TTL", "1s")];
     w.opm_with(&short, &["mod", "unlock", "web"])
         .await

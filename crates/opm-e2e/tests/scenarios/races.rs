@@ -3,7 +3,6 @@
 //! managed fields that somebody wiped.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use opm_e2e::objects::config_map;
 use opm_e2e::{Fault, Module, Moment, Ran, When, World, api, scenarios};
@@ -124,20 +123,19 @@ async fn a_holder_that_slept_past_its_time_stops(w: World) {
     let objects: Vec<Value> = names.iter().map(|n| config_map(n, "1")).collect();
     let many = Module::new("web").component("app", &objects);
     let dir = many.write(&w.dir().join("many")).display().to_string();
-    let beside = w
-        .start_beside(&short, &["mod", "apply", &dir, "--concurrency", "1"])
+    let run = w
+        .start_relayed(&short, &["mod", "apply", &dir, "--concurrency", "1"])
         .await;
-    let sleeper = &beside.running;
+    let sleeper = run.running();
     w.until("it is in the middle", || w.exists("ConfigMap/many-005"))
         .await;
     sleeper.signal(Signal::STOP);
     let asleep = w.live("web").await.len();
     assert!(asleep < 300, "it fell asleep too late");
-    // Two seconds, and two more for the granularity of the server's clocks.
-    tokio::time::sleep(Duration::from_millis(4500)).await;
+    w.until_lock_expires("web", "2s").await;
     w.apply_with(&short, &variant(1), &[]).await.ok();
     sleeper.signal(Signal::CONT);
-    beside.running.end().await.ends(7).says("lock");
+    run.end().await.ends(7).says("lock");
     let late: Vec<String> = w.live("web").await;
     let late = late.iter().filter(|o| o.contains("/many-")).count();
     assert!(
@@ -178,7 +176,7 @@ async fn a_wrong_clock_changes_nothing(w: World) {
             .await
             .ends(7)
             .says("deployer");
-        tokio::time::sleep(Duration::from_millis(3500)).await;
+        w.until_lock_expires("web", "1s").await;
         w.apply_with(&[wrong, expired], &variant(n + 3), &[])
             .await
             .ok();
@@ -196,7 +194,8 @@ async fn a_wrong_clock_changes_nothing(w: World) {
         let holding = w.start_with(&[wrong, short], &["mod", "apply", &dir, "--timeout", "60s"]);
         w.until("Deployment/first exists", || w.exists("Deployment/first"))
             .await;
-        tokio::time::sleep(Duration::from_secs(4)).await;
+        // After three renewals the lock would have expired without them.
+        w.until_lock_is_renewed("web", 4).await;
         w.apply_with(&[short], &variant(1), &[]).await.ends(7);
         holding.interrupt();
         holding.end().await.ends(130);
