@@ -229,7 +229,7 @@ async fn watched<T>(w: &World, running: impl Future<Output = T>) -> (T, usize) {
 }
 
 async fn five_thousand_objects_renamed_at_once(w: World) {
-    let (w, count) = match opm_e2e::full() {
+    let (w, count) = match opm_e2e::scale() {
         true => (w, 5000),
         false => (low(w), 60),
     };

@@ -248,7 +248,7 @@ fn settings(n: usize, bytes: usize) -> String {
 }
 
 async fn twenty_megabytes_of_five_thousand_objects_can_be_gone_back_to(w: World) {
-    let count: usize = if opm_e2e::full() { 5000 } else { 60 };
+    let count: usize = if opm_e2e::scale() { 5000 } else { 60 };
     let module = |round: usize| {
         let objects: Vec<Value> = (0..count)
             .map(|n| {
