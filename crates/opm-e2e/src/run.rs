@@ -53,7 +53,7 @@ macro_rules! scenario {
 
 /// Runs a scenario on the control plane that the whole test run shares. Without one it is
 /// skipped loudly, or fails where skipping is not allowed.
-pub async fn on_real<Told: Future<Output = ()>>(scenario: impl FnOnce(World) -> Told) {
+pub async fn on_real<F: Future<Output = ()>>(scenario: impl FnOnce(World) -> F) {
     let Some(plane) = ControlPlane::for_test().await else {
         return;
     };
@@ -61,7 +61,7 @@ pub async fn on_real<Told: Future<Output = ()>>(scenario: impl FnOnce(World) -> 
 }
 
 /// Runs a scenario on an embedded cluster of its own.
-pub async fn on_sandbox<Told: Future<Output = ()>>(scenario: impl FnOnce(World) -> Told) {
+pub async fn on_sandbox<F: Future<Output = ()>>(scenario: impl FnOnce(World) -> F) {
     scenario(World::sandbox().await).await;
 }
 

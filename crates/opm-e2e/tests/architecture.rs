@@ -157,7 +157,8 @@ fn every_suite_has_a_tier() {
             let suite = suite["name"].as_str().unwrap();
             let row = |line: &&str| {
                 line.contains(&format!("`{name}/"))
-                    && (line.contains(&format!("/{suite}`")) || line.contains(&format!("`{suite}`")))
+                    && (line.contains(&format!("/{suite}`"))
+                        || line.contains(&format!("`{suite}`")))
             };
             let tier = page.lines().find(row).and_then(|row| row.split('|').nth(2));
             assert!(

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use crate::plane::ControlPlane;
-use crate::relay::Seen;
+use crate::relay::RequestInfo;
 use crate::wait::eventually;
 
 /// The audit log of a control plane.
@@ -61,7 +61,7 @@ impl Audit {
         .await
     }
 
-    fn lines(&self, since: Mark) -> Vec<Line> {
+    fn lines(&self, since: Mark) -> Vec<AuditEvent> {
         let mut text = Vec::new();
         let mut file = File::open(&self.path).expect("the control plane has an audit log");
         file.seek(SeekFrom::Start(since.0)).expect("a file");
@@ -81,12 +81,12 @@ impl Audit {
 
 /// Requests from the audit log.
 #[derive(Debug, Clone)]
-pub struct Requests(Vec<Seen>);
+pub struct Requests(Vec<RequestInfo>);
 
 impl Requests {
     /// All of them.
     #[must_use]
-    pub fn all(&self) -> &[Seen] {
+    pub fn all(&self) -> &[RequestInfo] {
         &self.0
     }
 
@@ -116,7 +116,7 @@ impl Requests {
 
 /// How many requests there are of each verb and resource.
 #[must_use]
-pub fn tally(requests: &[Seen]) -> BTreeMap<String, usize> {
+pub fn tally(requests: &[RequestInfo]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for one in requests {
         *counts.entry(one.what()).or_default() += 1;
@@ -125,8 +125,8 @@ pub fn tally(requests: &[Seen]) -> BTreeMap<String, usize> {
 }
 
 /// The requests, and the ids of those that have no answer yet.
-fn pair(lines: &[Line]) -> (Vec<Seen>, BTreeSet<&str>) {
-    let mut requests: Vec<(&str, Seen)> = Vec::new();
+fn pair(lines: &[AuditEvent]) -> (Vec<RequestInfo>, BTreeSet<&str>) {
+    let mut requests: Vec<(&str, RequestInfo)> = Vec::new();
     let mut open = BTreeSet::new();
     for line in lines {
         if line.stage == "RequestReceived" {
@@ -145,30 +145,30 @@ fn pair(lines: &[Line]) -> (Vec<Seen>, BTreeSet<&str>) {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Line {
+struct AuditEvent {
     #[serde(rename = "auditID")]
     audit_id: String,
     stage: String,
     verb: String,
     #[serde(rename = "requestURI")]
     request_uri: String,
-    user: UserLine,
+    user: UserInfo,
     #[serde(default)]
     user_agent: String,
     #[serde(default)]
-    object_ref: ObjectLine,
-    response_status: Option<StatusLine>,
+    object_ref: ObjectReference,
+    response_status: Option<ResponseStatus>,
 }
 
 #[derive(Debug, Deserialize)]
-struct UserLine {
+struct UserInfo {
     #[serde(default)]
     username: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct ObjectLine {
+struct ObjectReference {
     api_group: String,
     resource: String,
     subresource: String,
@@ -177,15 +177,15 @@ struct ObjectLine {
 }
 
 #[derive(Debug, Deserialize)]
-struct StatusLine {
+struct ResponseStatus {
     #[serde(default)]
     code: u16,
 }
 
-impl Line {
-    fn seen(&self) -> Seen {
+impl AuditEvent {
+    fn seen(&self) -> RequestInfo {
         let object = &self.object_ref;
-        Seen {
+        RequestInfo {
             verb: self.verb.clone(),
             group: object.api_group.clone(),
             resource: object.resource.clone(),

@@ -32,7 +32,7 @@ pub mod workload;
 pub use admission::{Rule, Writes};
 pub use audit::{Audit, Mark, Requests, tally};
 pub use namespace::{TEST_LABEL, TestNamespace};
-pub use opm::{Opm, Ran, Running, Target, opm_binary};
+pub use opm::{CommandOutput, Opm, RunningCommand, Target, opm_binary};
 pub use plane::{ApiServer, ControlPlane, PlaneError, Stop, stop};
 #[doc(hidden)]
 pub use plane::{supervise, sweep};

@@ -122,7 +122,7 @@ impl Opm {
     }
 
     /// Runs a command to its end.
-    pub async fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ran {
+    pub async fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> CommandOutput {
         self.start(args).finish().await
     }
 
@@ -130,7 +130,7 @@ impl Opm {
     ///
     /// # Panics
     /// When there is no `opm` to start.
-    pub fn start<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Running {
+    pub fn start<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> RunningCommand {
         let args: Vec<OsString> = args
             .into_iter()
             .map(|one| one.as_ref().to_owned())
@@ -151,7 +151,7 @@ impl Opm {
             .unwrap_or_else(|error| panic!("failed to start {shown}: {error}"));
         let stdout = Output::read(child.stdout.take().expect("a pipe"));
         let stderr = Output::read(child.stderr.take().expect("a pipe"));
-        Running {
+        RunningCommand {
             child,
             stdout,
             stderr,
@@ -164,7 +164,7 @@ impl Opm {
 
 /// An `opm` that is running. Dropping it kills it.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningCommand {
     child: Child,
     stdout: Output,
     stderr: Output,
@@ -173,7 +173,7 @@ pub struct Running {
     patience: Duration,
 }
 
-impl Running {
+impl RunningCommand {
     /// The id of the process, for a relay's rules that kill and for signals.
     ///
     /// # Panics
@@ -193,7 +193,7 @@ impl Running {
     ///
     /// # Panics
     /// When it takes longer than it may.
-    pub async fn finish(mut self) -> Ran {
+    pub async fn finish(mut self) -> CommandOutput {
         let end = async {
             let (out, err) = (&mut self.stdout.reading, &mut self.stderr.reading);
             tokio::join!(self.child.wait(), out, err).0
@@ -207,7 +207,7 @@ impl Running {
             );
         };
         let status = status.expect("a child that can be waited for");
-        Ran {
+        CommandOutput {
             command: self.shown,
             status,
             stdout,
@@ -245,7 +245,7 @@ impl Output {
 
 /// What a finished command did.
 #[derive(Debug, Clone)]
-pub struct Ran {
+pub struct CommandOutput {
     command: String,
     /// How it ended.
     pub status: ExitStatus,
@@ -257,7 +257,7 @@ pub struct Ran {
     pub took: Duration,
 }
 
-impl Ran {
+impl CommandOutput {
     /// Its exit code; nothing when a signal ended it.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
@@ -304,7 +304,7 @@ impl Ran {
     }
 }
 
-impl fmt::Display for Ran {
+impl fmt::Display for CommandOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,

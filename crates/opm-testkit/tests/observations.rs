@@ -85,7 +85,7 @@ async fn counts_of_the_audit_log_and_of_the_relay_are_equal() {
             .into();
         assert_eq!(logged.tally(), expected, "{protocol:?}");
         assert_eq!(tally(&relay.requests()), logged.tally(), "{protocol:?}");
-        let codes = |seen: &[opm_testkit::relay::Seen]| {
+        let codes = |seen: &[opm_testkit::relay::RequestInfo]| {
             let mut codes: Vec<_> = seen.iter().map(|one| (one.uri.clone(), one.code)).collect();
             codes.sort();
             codes

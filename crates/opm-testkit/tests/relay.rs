@@ -13,7 +13,7 @@ use http::Request;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use kube::{Client, core::Status};
-use opm_testkit::relay::{Fault, Moment, Protocol, Relay, TcpRelay, When, client};
+use opm_testkit::relay::{Fault, Moment, Protocol, Relay, RequestFilter, TcpRelay, client};
 use opm_testkit::{ControlPlane, HANG, TestNamespace, unless_it_hangs, until};
 use serde_json::json;
 
@@ -98,7 +98,7 @@ async fn answers_of_the_relay_reach_the_client_and_not_the_server() {
             let name = format!("answer-{n}");
             bench
                 .relay
-                .on(When::verb("patch").and_path(&name), fault.clone());
+                .on(RequestFilter::verb("patch").and_path(&name), fault.clone());
             let seen = status(bench.apply(&name).await.unwrap_err());
             assert_eq!(
                 (seen.code, seen.reason.as_str()),
@@ -122,7 +122,9 @@ async fn retry_after_is_sent_as_a_header() {
     };
     for protocol in PROTOCOLS {
         let bench = Bench::set_up(plane, protocol).await;
-        bench.relay.on(When::next(), Fault::too_many_requests(7));
+        bench
+            .relay
+            .on(RequestFilter::next(), Fault::too_many_requests(7));
         let request = Request::get("/version")
             .body(kube::client::Body::empty())
             .unwrap();
@@ -145,7 +147,9 @@ async fn a_reset_before_reaches_no_server_and_a_reset_after_does() {
     for protocol in PROTOCOLS {
         let bench = Bench::set_up(plane, protocol).await;
         for (name, moment) in [("before", Moment::Before), ("after", Moment::After)] {
-            bench.relay.on(When::path(name), Fault::Reset(moment));
+            bench
+                .relay
+                .on(RequestFilter::path(name), Fault::Reset(moment));
             let error = bench.apply(name).await.unwrap_err();
             assert!(
                 is_transport_error(&error),
@@ -172,7 +176,9 @@ async fn a_stall_holds_the_request_or_its_answer() {
     for protocol in PROTOCOLS {
         let bench = Bench::set_up(plane, protocol).await;
         for (name, moment) in [("before", Moment::Before), ("after", Moment::After)] {
-            bench.relay.on(When::path(name), Fault::Stall(moment, HANG));
+            bench
+                .relay
+                .on(RequestFilter::path(name), Fault::Stall(moment, HANG));
             let mut applying = std::pin::pin!(bench.apply(name));
             let stalled = async {
                 until("the request is stalled", async || {
@@ -205,9 +211,10 @@ async fn a_stalled_request_outlives_its_client() {
     };
     for protocol in PROTOCOLS {
         let bench = Bench::set_up(plane, protocol).await;
-        bench
-            .relay
-            .on(When::path("late"), Fault::Stall(Moment::Before, HANG));
+        bench.relay.on(
+            RequestFilter::path("late"),
+            Fault::Stall(Moment::Before, HANG),
+        );
         {
             let arrived = until("it has arrived", async || bench.relay.count() == 1);
             tokio::select! {
@@ -228,7 +235,7 @@ async fn the_nth_request_is_met_and_all_are_counted() {
     };
     for protocol in PROTOCOLS {
         let bench = Bench::set_up(plane, protocol).await;
-        bench.relay.on(When::nth(3), Fault::unavailable());
+        bench.relay.on(RequestFilter::nth(3), Fault::unavailable());
         let mut failed = Vec::new();
         for n in 1..=5 {
             if bench.apply(&format!("n-{n}")).await.is_err() {

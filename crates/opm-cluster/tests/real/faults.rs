@@ -38,7 +38,7 @@ pub(crate) enum Fault {
     PassWithoutAccept,
 }
 
-type Answered = Response<UnsyncBoxBody<Bytes, BoxError>>;
+type ServiceResponse = Response<UnsyncBoxBody<Bytes, BoxError>>;
 
 /// A client over a real one, with this rule for each request: how many matching ones came
 /// before is the rule's to count.
@@ -68,13 +68,15 @@ pub(crate) fn faulty(
                 let _ = answer.into_body().collect().await;
                 return Err(BoxError::from("connection reset"));
             }
-            Ok::<Answered, BoxError>(answer.map(|body| body.map_err(BoxError::from).boxed_unsync()))
+            Ok::<ServiceResponse, BoxError>(
+                answer.map(|body| body.map_err(BoxError::from).boxed_unsync()),
+            )
         }
     });
     kube::Client::new(service, "default")
 }
 
-fn made_up(status: u16, retry_after: Option<u64>, body: &'static str) -> Answered {
+fn made_up(status: u16, retry_after: Option<u64>, body: &'static str) -> ServiceResponse {
     let mut response = Response::builder().status(status);
     if let Some(seconds) = retry_after {
         response = response.header("retry-after", seconds);
@@ -85,12 +87,12 @@ fn made_up(status: u16, retry_after: Option<u64>, body: &'static str) -> Answere
 }
 
 /// A client over a real one that remembers the paths it was asked for.
-pub(crate) struct Counting {
+pub(crate) struct RequestLog {
     client: kube::Client,
     seen: Arc<Mutex<Vec<String>>>,
 }
 
-impl Counting {
+impl RequestLog {
     pub(crate) fn over(real: kube::Client) -> Self {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let noted = Arc::clone(&seen);

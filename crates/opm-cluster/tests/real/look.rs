@@ -142,7 +142,7 @@ async fn a_crowd_is_not_read_for_a_few() {
     for n in 0..5 {
         test.create_map(&format!("wanted-{n}")).await;
     }
-    let counting = crate::faults::Counting::over(test.namespace.client());
+    let counting = crate::faults::RequestLog::over(test.namespace.client());
     let client = patient(counting.client());
     let wanted: Vec<_> = (0..6)
         .map(|n| test.map_id(&format!("wanted-{n}")))
@@ -173,7 +173,7 @@ async fn whole_secrets_of_others_are_not_read() {
             "stringData": {"k": "v"}}));
         test.create(&secret).await.unwrap();
     }
-    let counting = crate::faults::Counting::over(test.namespace.client());
+    let counting = crate::faults::RequestLog::over(test.namespace.client());
     let client = patient(counting.client());
     client.served().await.unwrap();
     counting.reset();

@@ -12,7 +12,7 @@ use opm_engine::ports::{
     Cluster as _, DeleteOutcome, Detail, ErrorKind, Found, Gate, Precondition, SecretStore as _,
     WatchEvent,
 };
-use opm_testkit::relay::{Fault, Moment, Relay, TcpRelay, When};
+use opm_testkit::relay::{Fault, Moment, Relay, RequestFilter, TcpRelay};
 use opm_testkit::{HANG, until};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
@@ -55,7 +55,7 @@ async fn resets_on_either_side_of_the_servers_work() {
     for (n, moment) in [Moment::Before, Moment::After].into_iter().enumerate() {
         let name = format!("x{n}");
         let identity = test.map_id(&name);
-        relay.on(When::verb("patch"), Fault::Reset(moment));
+        relay.on(RequestFilter::verb("patch"), Fault::Reset(moment));
         let before = relay.count();
         let map = test.map(&name, json!({"a": "1"}));
         let sent = apply(&client, &map, Precondition::Absent, false).await;
@@ -64,19 +64,19 @@ async fn resets_on_either_side_of_the_servers_work() {
         assert!(relay.count() > before + 1, "{moment:?}: it was sent again");
         let uid = uid(&sent.object);
 
-        relay.on(When::verb("patch"), Fault::Reset(moment));
+        relay.on(RequestFilter::verb("patch"), Fault::Reset(moment));
         let map = test.map(&name, json!({"a": "2"}));
         let mode = Precondition::Update { uid: uid.clone() };
         let sent = apply(&client, &map, mode, true).await.unwrap();
         assert_eq!(sent.object["data"], json!({"a": "2"}));
 
-        relay.on(When::path(&name), Fault::Reset(moment));
+        relay.on(RequestFilter::path(&name), Fault::Reset(moment));
         let looks = client
             .look(std::slice::from_ref(&identity), Detail::Whole)
             .await;
         assert!(matches!(looks[&identity], Found::Present(_)));
 
-        relay.on(When::verb("delete"), Fault::Reset(moment));
+        relay.on(RequestFilter::verb("delete"), Fault::Reset(moment));
         let outcome = client.delete(deletion(&identity, &uid), &gate).await;
         assert_eq!(outcome.unwrap(), DeleteOutcome::Gone, "{moment:?}");
     }
@@ -92,14 +92,14 @@ async fn a_request_that_lands_late_does_no_harm() {
         ..client_settings()
     });
     let stalled = Fault::Stall(Moment::Before, HANG);
-    relay.on(When::verb("patch"), stalled.clone());
+    relay.on(RequestFilter::verb("patch"), stalled.clone());
     let map = test.map("x", json!({"a": "1"}));
     let sent = apply(&client, &map, Precondition::Absent, false)
         .await
         .unwrap();
     assert!(sent.created);
     let created = uid(&sent.object);
-    relay.on(When::verb("delete"), stalled);
+    relay.on(RequestFilter::verb("delete"), stalled);
     let identity = test.map_id("x");
     let outcome = client
         .delete(deletion(&identity, &created), &Gate::default())

@@ -8,13 +8,13 @@ use opm_engine::ports::{Cluster as _, Detail, ErrorKind, Found, Gate};
 use opm_testkit::{Leftover, until};
 use serde_json::{Value, json};
 
-use crate::faults::{Counting, Fault, faulty};
+use crate::faults::{Fault, RequestLog, faulty};
 use crate::{Setup, deletion, id, object, on_a_server, patient, uid};
 
 #[tokio::test]
 async fn two_requests_and_the_classic_form_says_the_same() {
     let test = on_a_server!("served");
-    let counting = Counting::over(test.namespace.client());
+    let counting = RequestLog::over(test.namespace.client());
     let client = patient(counting.client());
     let served = client.served().await.unwrap();
     assert_eq!(counting.seen().len(), 2, "{:?}", counting.seen());

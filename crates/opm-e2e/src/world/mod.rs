@@ -1,9 +1,9 @@
 //! One scenario's world: a cluster of one kind or the other, a namespace of its own in it, and
-//! the built binary to act on it (`acting`), past which one can look (`seeing`).
+//! the built binary to act on it (`commands`), past which one can look (`observe`).
 
-mod acting;
-mod disturbing;
-mod seeing;
+mod commands;
+mod faults;
+mod observe;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,11 +18,11 @@ use crate::api::Api;
 use crate::canary::Canaries;
 use crate::objects;
 
-pub use acting::{Killed, Line};
-pub use disturbing::RelayedRun;
+pub use commands::{CuttableConnection, KillOutcome};
+pub use faults::RelayedRun;
 
 /// Which cluster a scenario runs on.
-pub enum Place {
+pub enum TestCluster {
     /// A real control plane: this scenario's part of it, and who acts there.
     Real(Box<TestNamespace>, User),
     /// The cluster inside the binary, which has neither users nor admission.
@@ -35,7 +35,7 @@ pub struct World {
     pub ns: String,
     /// The cluster's API, past `opm`.
     pub api: Api,
-    place: Place,
+    cluster: TestCluster,
     opm: Opm,
     dir: TempDir,
     canaries: Canaries,
@@ -52,7 +52,7 @@ impl World {
         Self {
             ns: test.name().to_owned(),
             api,
-            place: Place::Real(Box::new(test), user),
+            cluster: TestCluster::Real(Box::new(test), user),
             opm,
             dir,
             canaries: Canaries::default(),
@@ -69,7 +69,7 @@ impl World {
         let world = Self {
             ns: "scenario".to_owned(),
             api: Api::new(client),
-            place: Place::Sandbox(sandbox),
+            cluster: TestCluster::Sandbox(sandbox),
             opm,
             dir,
             canaries: Canaries::default(),
@@ -89,12 +89,12 @@ impl World {
     /// the scenario is over.
     pub fn name(&self, stem: &str) -> String {
         let name = format!("{}-{stem}", self.ns);
-        match &self.place {
-            Place::Real(test, _) => {
+        match &self.cluster {
+            TestCluster::Real(test, _) => {
                 test.remove_after(Leftover::object::<Namespace>(None, &name));
                 test.remove_after(Leftover::object::<ClusterRole>(None, &name));
             }
-            Place::Sandbox(_) => {}
+            TestCluster::Sandbox(_) => {}
         }
         name
     }
@@ -125,38 +125,40 @@ impl World {
     ///
     /// # Panics
     /// On the sandbox, which has no admission.
-    pub async fn deny_deletes_of(&self, resource: &str) -> Denied<'_> {
+    pub async fn deny_deletes_of(&self, resource: &str) -> AdmissionRule<'_> {
         let test = self.real_namespace();
         let writes = Writes::of("", resource, &["DELETE"]);
         let rule = test.deny(&writes, "not today").await;
-        Denied { test, rule }
+        AdmissionRule { test, rule }
     }
 
     /// Makes the server change these writes.
     ///
     /// # Panics
     /// On the sandbox, which has no admission.
-    pub async fn mutate(&self, writes: &Writes, expression: &str) -> Denied<'_> {
+    pub async fn mutate(&self, writes: &Writes, expression: &str) -> AdmissionRule<'_> {
         let test = self.real_namespace();
         let rule = test.mutate(writes, expression).await;
-        Denied { test, rule }
+        AdmissionRule { test, rule }
     }
 
     fn real_namespace(&self) -> &TestNamespace {
-        match &self.place {
-            Place::Real(test, _) => test,
-            Place::Sandbox(_) => panic!("not on the sandbox: say `real_only` in `scenarios!`"),
+        match &self.cluster {
+            TestCluster::Real(test, _) => test,
+            TestCluster::Sandbox(_) => {
+                panic!("not on the sandbox: say `real_only` in `scenarios!`")
+            }
         }
     }
 }
 
 /// A rule of admission in force.
-pub struct Denied<'a> {
+pub struct AdmissionRule<'a> {
     test: &'a TestNamespace,
     rule: Rule,
 }
 
-impl Denied<'_> {
+impl AdmissionRule<'_> {
     /// Lifts it.
     pub async fn lift(self) {
         self.test.lift(self.rule).await;

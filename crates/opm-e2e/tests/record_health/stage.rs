@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// When an object is as it should be.
-pub(crate) type Until = fn(&Value) -> bool;
+pub(crate) type Predicate = fn(&Value) -> bool;
 
 /// Something done to the cluster after the objects were made.
-pub(crate) enum Then {
+pub(crate) enum Step {
     /// Wait until an object is as it should be.
-    Await(String, Until),
+    Await(String, Predicate),
     /// Write a status, as a controller would.
     Status(String, Value),
     /// Change an object.
@@ -47,11 +47,11 @@ pub(crate) enum Subject {
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) make: Vec<(String, Value)>,
-    pub(crate) then: Vec<Then>,
+    pub(crate) then: Vec<Step>,
     pub(crate) subject: Subject,
-    pub(crate) until: Until,
+    pub(crate) until: Predicate,
     /// The `app` whose pods are recorded beside it, and how they should look.
-    pub(crate) pods: Option<(&'static str, Until)>,
+    pub(crate) pods: Option<(&'static str, Predicate)>,
     pub(crate) state: &'static str,
     pub(crate) message: &'static str,
 }
@@ -175,21 +175,21 @@ impl Stage {
     }
 
     /// Does one more thing, and says what the server answered to a change.
-    async fn play(&self, case: &str, then: &Then) -> Option<Value> {
+    async fn play(&self, case: &str, then: &Step) -> Option<Value> {
         match then {
-            Then::Await(path, until) => {
+            Step::Await(path, until) => {
                 self.wait(path, *until).await;
             }
-            Then::Status(path, status) => {
+            Step::Status(path, status) => {
                 let path = format!("{path}/status");
                 self.api.merge(&path, json!({"status": status})).await;
             }
-            Then::Merge(path, patch) => return Some(self.api.merge(path, patch.clone()).await),
-            Then::Delete(path) => self.api.delete(path).await,
-            Then::Create(collection, object) => {
+            Step::Merge(path, patch) => return Some(self.api.merge(path, patch.clone()).await),
+            Step::Delete(path) => self.api.delete(path).await,
+            Step::Create(collection, object) => {
                 return Some(self.create(case, collection, object).await);
             }
-            Then::Unready(app) => {
+            Step::Unready(app) => {
                 let pods = self.pods(app, |_| true).await;
                 let name = pods[0]["metadata"]["name"].as_str().unwrap();
                 let path = format!("/api/v1/namespaces/{}/pods/{name}/status", self.ns);
@@ -208,7 +208,7 @@ impl Stage {
     }
 
     /// The pods of an `app`, once there are some and all are as they should be.
-    async fn pods(&self, app: &str, until: Until) -> Vec<Value> {
+    async fn pods(&self, app: &str, until: Predicate) -> Vec<Value> {
         let path = format!(
             "/api/v1/namespaces/{}/pods?labelSelector=app%3D{app}",
             self.ns
@@ -229,7 +229,7 @@ impl Stage {
         }
     }
 
-    async fn wait(&self, path: &str, until: Until) -> Value {
+    async fn wait(&self, path: &str, until: Predicate) -> Value {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let found = self.api.get(path).await;

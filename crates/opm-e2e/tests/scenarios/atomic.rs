@@ -3,7 +3,7 @@
 use opm_e2e::objects::{
     config_map, deployment, never_ready, secret, service, unacceptable, volume_claim,
 };
-use opm_e2e::{Fault, Killed, Module, Moment, When, World, scenarios, set};
+use opm_e2e::{Fault, KillOutcome, Module, Moment, RequestFilter, World, scenarios, set};
 use serde_json::{Value, json};
 
 scenarios! {
@@ -294,7 +294,7 @@ async fn killed_on_the_way_back(w: World) {
         let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
         match (index % 2, killed) {
             // It had gone back before it came to that.
-            (_, Killed::Failed) => {}
+            (_, KillOutcome::Failed) => {}
             (0, _) => drop(
                 w.opm(&["mod", "rollback", &release, "-o", "json"])
                     .await
@@ -318,7 +318,9 @@ async fn somebody_elses_deployment_is_left_alone(w: World) {
     let other = named("web", &[config_map("theirs", "1")]).write(&w.dir().join("elsewhere"));
     let arguments = ["mod", "apply", &dir, "--atomic"];
     // One request more, because the way back is made sure of first; then the way back begins.
-    let run = w.start_stalled(&When::nth(requests + 2), &arguments).await;
+    let run = w
+        .start_stalled(&RequestFilter::nth(requests + 2), &arguments)
+        .await;
     w.until("the apply has failed", || async {
         w.record("web").await.results()[0] == "failed"
     })

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use opm_e2e::objects::config_map;
-use opm_e2e::{Killed, Module, Moment, Rights, World, scenarios};
+use opm_e2e::{KillOutcome, Module, Moment, Rights, World, scenarios};
 use serde_json::Value;
 
 scenarios! {
@@ -250,7 +250,7 @@ async fn five_thousand_objects_renamed_at_once(w: World) {
     let arguments = ["mod", "apply", dir.as_str()];
     let killed = w.killed_at(count / 2, Moment::After, &arguments);
     let (killed, _) = watched(&w, killed).await;
-    assert_eq!(killed, Killed::Yes);
+    assert_eq!(killed, KillOutcome::Killed);
     let pending = w.record("large").await.pending().len();
     assert_eq!(pending, count, "the intent survives");
 

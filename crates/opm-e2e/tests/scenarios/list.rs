@@ -1,7 +1,7 @@
 //! `opm mod list`: every release that can be seen, and what cannot.
 
 use opm_e2e::objects::{config_map, secret};
-use opm_e2e::{Module, Ran, Rights, World, api, note, scenarios};
+use opm_e2e::{Module, OpmOutput, Rights, World, api, note, scenarios};
 use serde_json::{Value, json};
 
 scenarios! {
@@ -18,7 +18,7 @@ fn web(objects: &[Value]) -> Module {
 }
 
 /// The releases of this world's namespace that a listing shows.
-fn releases(w: &World, ran: &Ran) -> Vec<Value> {
+fn releases(w: &World, ran: &OpmOutput) -> Vec<Value> {
     let all = ran.json()["releases"].as_array().unwrap().clone();
     all.into_iter()
         .filter(|r| r["namespace"] == *w.ns)

@@ -1,7 +1,7 @@
 //! Applies after the record was lost (scenario E): what is the release's own is recognised, and
 //! what the render no longer has is named.
 
-use opm_e2e::{Killed, Moment, World, note, scenarios, set};
+use opm_e2e::{KillOutcome, Moment, World, note, scenarios, set};
 
 use super::damages::damage;
 use super::repair::{module, repair};
@@ -85,8 +85,8 @@ async fn a_killed_repair_is_repaired(w: World) {
             for moment in [Moment::Before, Moment::After] {
                 damage(&w, "web", how).await;
                 let killed = w.killed_at(nth, moment, &arguments).await;
-                kills += usize::from(killed == Killed::Yes);
-                assert_ne!(killed, Killed::Failed, "{how}, {nth}");
+                kills += usize::from(killed == KillOutcome::Killed);
+                assert_ne!(killed, KillOutcome::Failed, "{how}, {nth}");
                 repair(&w, "web", &["--yes"]).await.ok();
                 let record = w.record("web").await;
                 let known = ["ConfigMap/web-a", "ConfigMap/web-b", "Secret/web-creds"];

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use opm_e2e::objects::config_map;
-use opm_e2e::{Fault, Module, Moment, Ran, When, World, api, scenarios};
+use opm_e2e::{Fault, Module, Moment, OpmOutput, RequestFilter, World, api, scenarios};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ async fn is_one_variant(w: &World) {
     w.has_no_stray_records("web").await;
 }
 
-async fn all_at_once(w: &World, commands: Vec<Vec<String>>) -> Vec<Ran> {
+async fn all_at_once(w: &World, commands: Vec<Vec<String>>) -> Vec<OpmOutput> {
     let runs = commands.iter().map(|command| {
         let command: Vec<&str> = command.iter().map(String::as_str).collect();
         w.start_with(&[], &command)
@@ -51,7 +51,7 @@ async fn all_at_once(w: &World, commands: Vec<Vec<String>>) -> Vec<Ran> {
 }
 
 /// Everybody succeeds, or says who was faster.
-fn one_at_a_time(ran: &Ran) {
+fn one_at_a_time(ran: &OpmOutput) {
     let text = ran.to_string();
     let named = text.contains("is locked by") && text.contains("(pid ");
     let named = named || text.contains("somebody else keeps writing the record");
@@ -237,7 +237,7 @@ async fn a_create_that_was_not_answered_may_still_land(w: World) {
     // became of the first attempt: nothing is forgotten before it can no longer land.
     let w = w.with_env("OPM_LOCK_TTL", "2s");
     let dir = w.write(&variant(1));
-    let create = When::verb("patch").and_path("/configmaps/");
+    let create = RequestFilter::verb("patch").and_path("/configmaps/");
     let apply = ["mod", "apply", dir.as_str()];
     let lost = Fault::Reset(Moment::After);
     w.disturbed_when(create, lost, &apply).await.ok();

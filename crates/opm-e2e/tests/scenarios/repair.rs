@@ -63,7 +63,7 @@ async fn posing(w: &World, release: &str) {
     w.api.create(&w.ns, &object).await;
 }
 
-pub(crate) async fn repair(w: &World, release: &str, flags: &[&str]) -> opm_e2e::Ran {
+pub(crate) async fn repair(w: &World, release: &str, flags: &[&str]) -> opm_e2e::OpmOutput {
     let arguments = [&["mod", "repair", release, "-o", "json"], flags].concat();
     w.opm_with(&[("OPM_LOCK_TTL", "1s")], &arguments).await
 }
@@ -170,7 +170,7 @@ async fn a_lost_record_comes_back_from_its_records(w: World) {
             assert_eq!(after.data[&id][field], before.data[&id][field], "{field}");
         }
     }
-    let uids = |record: &opm_e2e::RecordSeen| {
+    let uids = |record: &opm_e2e::DecodedRecord| {
         let entries = record.current()["inventory"]["entries"]
             .as_array()
             .unwrap()

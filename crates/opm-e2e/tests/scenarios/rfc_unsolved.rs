@@ -4,7 +4,7 @@ use opm_e2e::objects::{
     config_map, custom, custom_kind, in_namespace, namespace, secret, service, stateful_set,
     volume_claim,
 };
-use opm_e2e::{Module, Rights, When, World, scenarios, set};
+use opm_e2e::{Module, RequestFilter, Rights, World, scenarios, set};
 
 scenarios! {
     scenario_k_untracked_objects_are_refused,
@@ -97,7 +97,7 @@ async fn scenario_l_wait_for_deletion(w: World) {
     let arguments = [&arguments[..], &["--timeout", "10m"]].concat();
     let patient = w.start_relayed(&[], &arguments).await;
     // It has seen that the object is being deleted, and waits for its end.
-    let watching = When::verb("watch").and_path("/configmaps");
+    let watching = RequestFilter::verb("watch").and_path("/configmaps");
     patient.until_it_sends(1, &watching).await;
     w.let_go("ConfigMap/settings").await;
     assert_eq!(

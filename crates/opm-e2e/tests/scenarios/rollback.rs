@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use opm_e2e::objects::{config_map, deployment, secret, service, unacceptable};
-use opm_e2e::{Module, Ran, World, scenarios};
+use opm_e2e::{Module, OpmOutput, World, scenarios};
 use serde_json::{Value, json};
 
 scenarios! {
@@ -20,7 +20,7 @@ pub(crate) fn web(objects: &[Value]) -> Module {
     Module::new("web").component("app", objects)
 }
 
-pub(crate) async fn rollback(w: &World, flags: &[&str]) -> Ran {
+pub(crate) async fn rollback(w: &World, flags: &[&str]) -> OpmOutput {
     w.opm(&[&["mod", "rollback", "web", "-o", "json"], flags].concat())
         .await
 }

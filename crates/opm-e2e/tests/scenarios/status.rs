@@ -1,7 +1,7 @@
 //! `opm mod status`: what the record says, what there is, and what is neither here nor there.
 
 use opm_e2e::objects::{annotated, config_map, deployment, secret, service, unacceptable};
-use opm_e2e::{Module, Ran, World, api, note, scenarios, set};
+use opm_e2e::{Module, OpmOutput, World, api, note, scenarios, set};
 use serde_json::{Value, json};
 
 scenarios! {
@@ -23,7 +23,7 @@ fn web(objects: &[Value]) -> Module {
     Module::new("web").component("app", objects)
 }
 
-async fn status(w: &World, flags: &[&str]) -> Ran {
+async fn status(w: &World, flags: &[&str]) -> OpmOutput {
     let arguments = [&["mod", "status", "web", "-o", "json"], flags].concat();
     w.opm(&arguments).await
 }

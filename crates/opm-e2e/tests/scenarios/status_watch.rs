@@ -1,7 +1,7 @@
 //! `opm mod status --watch`: what changes is told as it changes, whatever the network does.
 
 use opm_e2e::objects::{config_map, deployment};
-use opm_e2e::{Module, Ran, When, World, api, scenarios};
+use opm_e2e::{Module, OpmOutput, RequestFilter, World, api, scenarios};
 use serde_json::{Value, json};
 
 scenarios! {
@@ -50,7 +50,7 @@ async fn a_watch_survives_cut_connections(w: World) {
     let line = w.line().await;
     let watch = ["mod", "status", "web", "-n", &w.ns, "--watch", "-o", "json"];
     let running = w.start_over(&line, &watch);
-    let watches = When::verb("watch");
+    let watches = RequestFilter::verb("watch");
     line.until_it_carries(1, &watches).await;
     for _ in 0..3 {
         let before = line.carried(&watches);
@@ -62,7 +62,8 @@ async fn a_watch_survives_cut_connections(w: World) {
     running.interrupt();
     let ran = running.end().await.ends(130);
     // Standard output is one document: the last status.
-    let missing = |ran: &Ran| ran.json()["components"][0]["resources"][0]["health"] == "Missing";
+    let missing =
+        |ran: &OpmOutput| ran.json()["components"][0]["resources"][0]["health"] == "Missing";
     assert!(missing(&ran), "{ran}");
     let timed = [&watch[..], &["--timeout", "1s", "--exit-code"]].concat();
     let ran = w.opm(&timed).await.ends(6);
@@ -73,7 +74,7 @@ async fn an_interrupt_ends_a_watch(w: World) {
     w.apply(&web(&[config_map("a", "1")]), &[]).await.ok();
     let watch = ["mod", "status", "web", "-w", "-o", "json"];
     let run = w.start_relayed(&[], &watch).await;
-    run.until_it_sends(1, &When::verb("watch")).await;
+    run.until_it_sends(1, &RequestFilter::verb("watch")).await;
     run.running().interrupt();
     let ran = run.end().await.ends(130);
     assert_eq!(ran.json()["error"]["kind"], "interrupted");

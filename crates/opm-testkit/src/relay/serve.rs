@@ -23,8 +23,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 use tokio_rustls::TlsAcceptor;
 
+use super::request::RequestInfo;
 use super::rules::{Fault, Moment};
-use super::seen::Seen;
 use super::upstream::{Body, Upstream};
 use super::{Protocol, Shared};
 use crate::keys::Identity;
@@ -94,7 +94,7 @@ impl Connection {
     }
 
     async fn answer(self, request: Request<Incoming>) -> Response<Body> {
-        let mut seen = Seen::read(request.method(), request.uri());
+        let mut seen = RequestInfo::read(request.method(), request.uri());
         let agent = request
             .headers()
             .get(USER_AGENT)
@@ -175,7 +175,7 @@ impl Connection {
     /// Forwards and reads the whole answer, so that the API server is done with it. The answer to
     /// a watch has no end: there it is enough that it has begun.
     async fn forward_whole(&self, request: Request<Bytes>) -> Response<Body> {
-        let watches = Seen::read(request.method(), request.uri()).verb == "watch";
+        let watches = RequestInfo::read(request.method(), request.uri()).verb == "watch";
         let answer = self.forward(request).await;
         if watches {
             return answer;

@@ -1,27 +1,27 @@
 //! Disturbing a run of the built binary while it goes on: with a fault at one of its requests,
 //! with signals, or with another run beside it.
 
-use opm_testkit::relay::{Fault, Moment, Seen, When};
+use opm_testkit::relay::{Fault, Moment, RequestFilter, RequestInfo};
 use opm_testkit::{HANG, Target};
 
 use super::World;
-use super::acting::Route;
-use crate::ran::{Ran, Running};
+use super::commands::Route;
+use crate::output::{OpmOutput, RunningOpm};
 
 /// A run that goes through a relay of its own.
 pub struct RelayedRun {
-    running: Running,
+    running: RunningOpm,
     route: Route,
 }
 
 impl RelayedRun {
     /// The run.
-    pub fn running(&self) -> &Running {
+    pub fn running(&self) -> &RunningOpm {
         &self.running
     }
 
     /// Waits until it has sent so many requests of this kind.
-    pub async fn until_it_sends(&self, count: usize, wanted: &When) {
+    pub async fn until_it_sends(&self, count: usize, wanted: &RequestFilter) {
         opm_testkit::until("it sends a request", async || {
             let requests = self.route.relay.requests();
             requests.iter().filter(|one| wanted.fits(one)).count() >= count
@@ -35,7 +35,7 @@ impl RelayedRun {
     }
 
     /// Waits for its end.
-    pub async fn end(self) -> Ran {
+    pub async fn end(self) -> OpmOutput {
         self.running.end().await
     }
 }
@@ -47,30 +47,35 @@ impl World {
         nth: usize,
         fault: Fault,
         arguments: &[&str],
-    ) -> (Ran, Vec<Seen>) {
+    ) -> (OpmOutput, Vec<RequestInfo>) {
         let route = self.route().await;
-        route.relay.on(When::nth(nth), fault);
+        route.relay.on(RequestFilter::nth(nth), fault);
         let target = Target::Kubeconfig(route.kubeconfig.clone());
         let running = self.opm.clone().against(target).start(arguments);
-        let running = Running::new(running, arguments, &self.canaries);
+        let running = RunningOpm::new(running, arguments, &self.canaries);
         route.relay.aim_at(running.pid());
         let ran = running.end().await;
         (ran, route.relay.requests())
     }
 
     /// Runs the binary, whose first request of this kind meets a fault.
-    pub async fn disturbed_when(&self, when: When, fault: Fault, arguments: &[&str]) -> Ran {
+    pub async fn disturbed_when(
+        &self,
+        when: RequestFilter,
+        fault: Fault,
+        arguments: &[&str],
+    ) -> OpmOutput {
         let route = self.route().await;
         route.relay.on(when, fault);
         self.opm_as(&route.kubeconfig, arguments).await
     }
 
     /// Starts the binary with additional variables in its environment, and leaves it running.
-    pub fn start_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Running {
+    pub fn start_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> RunningOpm {
         let opm = variables
             .iter()
             .fold(self.opm.clone(), |opm, (name, value)| opm.env(name, value));
-        Running::new(opm.start(arguments), arguments, &self.canaries)
+        RunningOpm::new(opm.start(arguments), arguments, &self.canaries)
     }
 
     /// The same, through a relay: as a client of its own of a cluster that does not stop with it.
@@ -84,7 +89,7 @@ impl World {
     }
 
     /// The same, stalling the first request of this kind until it is released.
-    pub async fn start_stalled(&self, at: &When, arguments: &[&str]) -> RelayedRun {
+    pub async fn start_stalled(&self, at: &RequestFilter, arguments: &[&str]) -> RelayedRun {
         let route = self.route().await;
         route
             .relay
@@ -98,12 +103,17 @@ impl World {
         let opm = variables
             .iter()
             .fold(opm, |opm, (name, value)| opm.env(name, value));
-        let running = Running::new(opm.start(arguments), arguments, &self.canaries);
+        let running = RunningOpm::new(opm.start(arguments), arguments, &self.canaries);
         RelayedRun { running, route }
     }
 
     /// Interrupts a run, once or twice, while the first request of this kind is on its way.
-    pub async fn interrupted_at(&self, at: When, times: usize, arguments: &[&str]) -> Ran {
+    pub async fn interrupted_at(
+        &self,
+        at: RequestFilter,
+        times: usize,
+        arguments: &[&str],
+    ) -> OpmOutput {
         let run = self.start_stalled(&at, arguments).await;
         run.until_it_sends(1, &at).await;
         run.running.interrupt();

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use super::World;
 use crate::api;
-use crate::record::RecordSeen;
+use crate::record::DecodedRecord;
 
 impl World {
     /// The release's record, which must exist.
     #[track_caller]
-    pub fn record(&self, release: &str) -> impl Future<Output = RecordSeen> {
+    pub fn record(&self, release: &str) -> impl Future<Output = DecodedRecord> {
         let place = std::panic::Location::caller();
         let release = release.to_owned();
         async move {
@@ -24,7 +24,7 @@ impl World {
     }
 
     /// The release's record, if there is one.
-    pub async fn find_record(&self, release: &str) -> Option<RecordSeen> {
+    pub async fn find_record(&self, release: &str) -> Option<DecodedRecord> {
         let label = "opmodel.dev%2Fcomponent%3Dinventory";
         let path = format!(
             "{}?labelSelector={label}",
@@ -39,12 +39,12 @@ impl World {
                 .starts_with(&format!("opm.{release}."))
         });
         assert!(items.len() < 2, "one record per release");
-        let record = items.pop().map(RecordSeen::decode)?;
+        let record = items.pop().map(DecodedRecord::decode)?;
         Some(self.whole(record).await)
     }
 
     /// The same record with what lives in record Secrets in it.
-    async fn whole(&self, mut record: RecordSeen) -> RecordSeen {
+    async fn whole(&self, mut record: DecodedRecord) -> DecodedRecord {
         let secrets = api::collection("Secret", Some(&self.ns));
         let name = record.secret["metadata"]["name"]
             .as_str()
@@ -74,7 +74,12 @@ impl World {
         secrets
             .map(|secret| (secret["metadata"]["name"].as_str().unwrap(), secret))
             .filter(|(name, _)| name.starts_with(&stem))
-            .map(|(name, secret)| (name.to_owned(), RecordSeen::decode(secret.clone()).bytes()))
+            .map(|(name, secret)| {
+                (
+                    name.to_owned(),
+                    DecodedRecord::decode(secret.clone()).bytes(),
+                )
+            })
             .collect()
     }
 
