@@ -14,7 +14,7 @@ mod atomic;
 mod change_records;
 mod damages;
 mod diff;
-mod diff_secrets;
+mod diff_hidden;
 mod diff_then_apply;
 mod disturbed;
 mod edges;
