@@ -1,17 +1,12 @@
 //! Staging one case and recording what the server says of it.
 
-use std::time::{Duration, Instant};
-
 use http::Method;
 use k8s_openapi::api::core::v1::PersistentVolume;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use opm_e2e::api::Api;
-use opm_testkit::{ControlPlane, Leftover, TestNamespace};
+use opm_testkit::{ControlPlane, Leftover, TestNamespace, eventually};
 use serde_json::{Value, json};
-
-/// How long the cluster may take to bring an object into the state that is wanted.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// When an object is as it should be.
 pub(crate) type Predicate = fn(&Value) -> bool;
@@ -156,22 +151,17 @@ impl Stage {
     }
 
     async fn create(&self, case: &str, collection: &str, object: &Value) -> Value {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
+        eventually("the kind is served", async || {
             let json = "application/json";
-            let (status, body) = self
-                .api
-                .send(Method::POST, collection, json, Some(object))
-                .await;
-            match status {
-                201 => return body,
+            let sending = self.api.send(Method::POST, collection, json, Some(object));
+            match sending.await {
+                (201, body) => Some(body),
                 // A kind that was just defined is not served yet.
-                404 if Instant::now() < deadline => {
-                    tokio::time::sleep(Duration::from_millis(100)).await
-                }
-                _ => panic!("{case}: POST {collection}: {status} {body}"),
+                (404, _) => None,
+                (status, body) => panic!("{case}: POST {collection}: {status} {body}"),
             }
-        }
+        })
+        .await
     }
 
     /// Does one more thing, and says what the server answered to a change.
@@ -213,31 +203,25 @@ impl Stage {
             "/api/v1/namespaces/{}/pods?labelSelector=app%3D{app}",
             self.ns
         );
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let list = self.api.get(&path).await.unwrap();
-            let mut pods = list["items"].as_array().cloned().unwrap_or_default();
-            for pod in &mut pods {
-                pod["apiVersion"] = json!("v1");
-                pod["kind"] = json!("Pod");
-            }
-            if !pods.is_empty() && pods.iter().all(until) {
-                return pods;
-            }
-            assert!(Instant::now() < deadline, "pods of {app}: {pods:#?}");
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        eventually(
+            &format!("the pods of {app} are as they should"),
+            async || {
+                let list = self.api.get(&path).await.unwrap();
+                let mut pods = list["items"].as_array().cloned().unwrap_or_default();
+                for pod in &mut pods {
+                    pod["apiVersion"] = json!("v1");
+                    pod["kind"] = json!("Pod");
+                }
+                (!pods.is_empty() && pods.iter().all(until)).then_some(pods)
+            },
+        )
+        .await
     }
 
     async fn wait(&self, path: &str, until: Predicate) -> Value {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let found = self.api.get(path).await;
-            if let Some(object) = found.clone().filter(until) {
-                return object;
-            }
-            assert!(Instant::now() < deadline, "{path}: {found:#?}");
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        eventually(&format!("{path} is as it should"), async || {
+            self.api.get(path).await.filter(until)
+        })
+        .await
     }
 }

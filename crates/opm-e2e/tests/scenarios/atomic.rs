@@ -57,7 +57,7 @@ async fn what_works_is_recorded_when_it_is_ready(w: World) {
     let first = w
         .apply(
             &web(&[deployment("web")]),
-            &["--atomic", "--timeout", "60s"],
+            &["--atomic", "--timeout", "10m"],
         )
         .await
         .ok();
@@ -186,7 +186,7 @@ async fn without_a_way_back_nothing_is_begun(w: World) {
 async fn an_interrupt_goes_back_too(w: World) {
     let first = w.apply(&web(&old("1")), &[]).await.ok().json();
     let new = [config_map("new", "2"), never_ready(deployment("slow"))];
-    let running = w.start_apply(&web(&new), &["--atomic", "--timeout", "60s"]);
+    let running = w.start_apply(&web(&new), &["--atomic", "--timeout", "10m"]);
     w.until("it waits", || async {
         w.exists("Deployment/slow").await && !w.exists("ConfigMap/gone").await
     })

@@ -85,7 +85,7 @@ async fn what_is_cut_short_is_completed_by_the_next_run(w: World) {
             let uid = w.uid(&spelled).await;
             if w.killed_at(nth, Moment::After, &command).await == KillOutcome::Killed {
                 kills += 1;
-                let again = [&command[..], &["--lock-timeout", "60s"]].concat();
+                let again = [&command[..], &["--lock-timeout", "10m"]].concat();
                 let ran = w.opm(&again).await;
                 assert!(
                     matches!(ran.code(), 0 | 5),
@@ -123,7 +123,7 @@ async fn what_is_cut_short_is_completed_by_the_next_run(w: World) {
 
 async fn clean(w: &World, path: &str) {
     for name in ["a", "b"] {
-        let flags = ["--ignore-not-found", "--lock-timeout", "60s"];
+        let flags = ["--ignore-not-found", "--lock-timeout", "10m"];
         w.delete(name, &flags).await.ok();
     }
     w.api.delete(path).await;

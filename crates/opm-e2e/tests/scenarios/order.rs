@@ -44,7 +44,7 @@ fn expiring(name: &str, image: &str) -> Value {
 }
 
 async fn a_component_waits_until_jobs_before_it_are_complete(w: World) {
-    w.apply(&migrated(job("migrate")), &["--timeout", "60s"])
+    w.apply(&migrated(job("migrate")), &["--timeout", "10m"])
         .await
         .ok();
     let job = w.get("Job/migrate").await.unwrap();
@@ -64,7 +64,7 @@ async fn a_component_waits_until_jobs_before_it_are_complete(w: World) {
 
 async fn a_failed_job_stops_what_comes_after_it(w: World) {
     let module = migrated(failing(job("migrate")));
-    let ran = w.apply(&module, &["--timeout", "30s"]).await.ends(1);
+    let ran = w.apply(&module, &["--timeout", "10m"]).await.ends(1);
     let ran = ran.says("Job/migrate").says("did not become ready");
     ran.did("skipped", "ConfigMap/app");
     assert!(!w.exists("ConfigMap/app").await);
@@ -77,14 +77,14 @@ async fn a_failed_job_stops_what_comes_after_it(w: World) {
 
 async fn a_completed_job_that_is_gone_is_not_run_again(w: World) {
     let module = migrated(expiring("migrate", "example.com/job:1"));
-    w.apply(&module, &["--timeout", "60s"]).await.ok();
+    w.apply(&module, &["--timeout", "10m"]).await.ok();
     let uid = w.uid("Job/migrate").await;
     w.api.delete(&api::object("Job/migrate", &w.ns)).await;
     w.until("the Job is gone", || async {
         !w.exists("Job/migrate").await
     })
     .await;
-    let ran = w.apply(&module, &["--timeout", "20s"]).await.ok();
+    let ran = w.apply(&module, &["--timeout", "10m"]).await.ok();
     ran.did("unchanged", "Job/migrate");
     assert!(!w.exists("Job/migrate").await, "it is complete");
     let record = w.record("web").await;
@@ -92,18 +92,18 @@ async fn a_completed_job_that_is_gone_is_not_run_again(w: World) {
     assert!(record.pending().is_empty());
     // Another manifest is another job to do.
     let module = migrated(expiring("migrate", "example.com/job:2"));
-    w.apply(&module, &["--timeout", "60s"])
+    w.apply(&module, &["--timeout", "10m"])
         .await
         .ok()
         .did("created", "Job/migrate");
     assert_ne!(w.uid("Job/migrate").await, uid);
     // A Job that does not remove itself was removed by somebody.
     let module = migrated(job("other"));
-    w.apply(&module, &["--timeout", "60s"]).await.ok();
+    w.apply(&module, &["--timeout", "10m"]).await.ok();
     w.api.delete(&api::object("Job/other", &w.ns)).await;
     w.until("the Job is gone", || async { !w.exists("Job/other").await })
         .await;
-    w.apply(&module, &["--timeout", "60s"])
+    w.apply(&module, &["--timeout", "10m"])
         .await
         .ok()
         .did("created", "Job/other");
@@ -111,7 +111,7 @@ async fn a_completed_job_that_is_gone_is_not_run_again(w: World) {
 }
 
 async fn stale_objects_stay_until_the_new_ones_are_ready(w: World) {
-    w.apply(&web(&[deployment("old")]), &["--wait", "--timeout", "60s"])
+    w.apply(&web(&[deployment("old")]), &["--wait", "--timeout", "10m"])
         .await
         .ok();
     let slow = [never_ready(deployment("new"))];
@@ -125,7 +125,7 @@ async fn stale_objects_stay_until_the_new_ones_are_ready(w: World) {
         record.pending_why("Deployment/old").as_deref(),
         Some("prune-failed")
     );
-    let flags = ["--prune-after-ready", "--timeout", "60s"];
+    let flags = ["--prune-after-ready", "--timeout", "10m"];
     let ran = w.apply(&web(&[deployment("new")]), &flags).await.ok();
     ran.did("pruned", "Deployment/old");
     w.holds_exactly("web", &["Deployment/new"]).await;

@@ -39,7 +39,7 @@ pub(crate) fn waiting() -> Module {
 }
 
 async fn interrupted_ends_130_and_keeps_the_intent(w: World) {
-    let run = w.start_apply(&waiting(), &["--timeout", "60s"]);
+    let run = w.start_apply(&waiting(), &["--timeout", "10m"]);
     w.until("Deployment/first exists", || w.exists("Deployment/first"))
         .await;
     run.interrupt();
@@ -54,13 +54,13 @@ async fn interrupted_ends_130_and_keeps_the_intent(w: World) {
 }
 
 async fn interrupted_twice_stops_at_once(w: World) {
-    let run = w.start_apply(&waiting(), &["--timeout", "60s"]);
+    let run = w.start_apply(&waiting(), &["--timeout", "10m"]);
     w.until("Deployment/first exists", || w.exists("Deployment/first"))
         .await;
     run.interrupt();
     run.interrupt();
     run.end().await.ends(130);
-    w.apply(&web(&[config_map("a", "1")]), &["--lock-timeout", "60s"])
+    w.apply(&web(&[config_map("a", "1")]), &["--lock-timeout", "10m"])
         .await
         .ok();
     w.holds_exactly("web", &["ConfigMap/a"]).await;
@@ -261,7 +261,7 @@ async fn not_ready_in_time_ends_8_and_is_recorded(w: World) {
 async fn ready_in_time_ends_0(w: World) {
     w.apply(
         &web(&[deployment("quick"), config_map("a", "1")]),
-        &["--wait", "--timeout", "60s"],
+        &["--wait", "--timeout", "10m"],
     )
     .await
     .ok();

@@ -191,7 +191,7 @@ async fn a_wrong_clock_changes_nothing(w: World) {
     };
     for wrong in holders {
         let dir = w.write(&waiting());
-        let holding = w.start_with(&[wrong, short], &["mod", "apply", &dir, "--timeout", "60s"]);
+        let holding = w.start_with(&[wrong, short], &["mod", "apply", &dir, "--timeout", "10m"]);
         w.until("Deployment/first exists", || w.exists("Deployment/first"))
             .await;
         // After three renewals the lock would have expired without them.
@@ -213,7 +213,7 @@ fn minutes(timestamp: &str) -> u32 {
 async fn a_lock_whose_managed_fields_were_wiped_still_holds(w: World) {
     let short = [("OPM_LOCK_TTL", "2s")];
     let dir = w.write(&waiting());
-    let holder = w.start_with(&short, &["mod", "apply", &dir, "--timeout", "60s"]);
+    let holder = w.start_with(&short, &["mod", "apply", &dir, "--timeout", "10m"]);
     w.until("Deployment/first exists", || w.exists("Deployment/first"))
         .await;
     for _ in 0..2 {

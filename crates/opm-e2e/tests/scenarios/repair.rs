@@ -79,7 +79,7 @@ async fn every_damage_is_repaired_and_the_next_apply_prunes_rightly(w: World) {
         }
         damage(&w, release, how).await;
         let dir = w.write(&module(release, &["a", "b"]));
-        let flags = ["--yes", "--lock-timeout", "20s"];
+        let flags = ["--yes", "--lock-timeout", "10m"];
         let ran = repair(&w, &dir, &flags).await.ok();
         assert_eq!(ran.json()["needed"], true, "{how}: {ran}");
         // Once is enough.
@@ -334,7 +334,7 @@ async fn repair_respects_a_lock(w: World) {
     data.insert("lock".to_owned(), b"{\"id\":".to_vec());
     w.write_raw_record("web", &data).await;
     w.opm(&arguments).await.ends(7).says("cannot be read");
-    repair(&w, "web", &["--yes", "--lock-timeout", "20s"])
+    repair(&w, "web", &["--yes", "--lock-timeout", "10m"])
         .await
         .ok();
     w.holds_exactly("web", &["ConfigMap/web-a", "Secret/web-creds"])
