@@ -142,6 +142,13 @@ impl World {
         AdmissionRule { test, rule }
     }
 
+    /// Provides a volume for a claim, so that it is bound. The sandbox binds every claim by itself.
+    pub async fn volume_for(&self, claim: &str) {
+        if let TestCluster::Real(test, _) = &self.cluster {
+            test.volume_for(claim).await;
+        }
+    }
+
     fn real_namespace(&self) -> &TestNamespace {
         match &self.cluster {
             TestCluster::Real(test, _) => test,

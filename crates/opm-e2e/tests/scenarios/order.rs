@@ -368,7 +368,14 @@ async fn who_may_not_unlabel_what_is_forgotten_is_told(w: World) {
 
 async fn a_claim_that_did_not_change_is_reported_unchanged(w: World) {
     let module = web(&[volume_claim("data"), config_map("a", "1")]);
+    w.volume_for("data").await;
     w.apply(&module, &[]).await.ok();
+    // What the cluster itself still writes would count as a change.
+    w.until("the claim is bound", || async {
+        let claim = w.get("PersistentVolumeClaim/data").await.unwrap();
+        claim["status"]["phase"] == "Bound"
+    })
+    .await;
     for _ in 0..2 {
         let ran = w.apply(&module, &[]).await.ok();
         ran.did("unchanged", "PersistentVolumeClaim/data")
