@@ -1,14 +1,19 @@
 //! All checks of this repository.
 
+mod summary;
+
 use std::env;
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use opm_testkit::programs::{BuildError, Program};
 use opm_testkit::{ControlPlane, PlaneError};
 
 use crate::{Outcome, block_on, docs};
+use summary::Summary;
 
 /// Runs all checks: format, lints, tests (on a real control plane when Go is there)
 #[derive(Debug, clap::Args)]
@@ -19,29 +24,37 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    cargo(&["fmt", "--all", "--check"], &[])?;
+    let begin = Instant::now();
+    cargo(&["fmt", "--all", "--check"])?;
     docs::check()?;
-    cargo(
-        &[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--quiet",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        &[],
-    )?;
+    cargo(&[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--quiet",
+        "--",
+        "-D",
+        "warnings",
+    ])?;
     // Held until the end, so that all test programs share one control plane.
     let plane = block_on(ControlPlane::shared())?;
     let missing = without_control_plane(plane)?;
     if let Some(why) = &missing {
-        banner(&["NO CONTROL PLANE: the tests that need one are SKIPPED", why]);
+        banner(&[
+            "NO CONTROL PLANE: the tests that need one are SKIPPED".to_owned(),
+            why.clone(),
+        ]);
     }
     let skipped = env::temp_dir().join(format!("opm-skipped-{}", std::process::id()));
-    let outcome = cargo_test(args, &skipped);
-    report_skipped(&skipped);
+    let mut summary = Summary::default();
+    let outcome = cargo_test(args, &skipped, &mut summary);
+    summary.read_skipped(&fs::read_to_string(&skipped).unwrap_or_default());
+    let _ = fs::remove_file(&skipped);
+    let mut lines = summary.lines();
+    let tier = if args.full { "full" } else { "ordinary" };
+    let minutes = begin.elapsed().as_secs_f32() / 60.0;
+    lines.push(format!("the {tier} tier took {minutes:.1} minutes"));
+    banner(&lines);
     outcome
 }
 
@@ -63,44 +76,35 @@ fn without_control_plane(
     }
 }
 
-fn cargo_test(args: &Args, skipped: &Path) -> Outcome {
-    // Built once here, so that no test program has to ask cargo for it.
-    let opm = opm_testkit::opm_binary();
-    let (skipped, opm) = (skipped.to_string_lossy(), opm.to_string_lossy());
-    let mut vars = vec![
-        ("OPM_TEST_SKIPPED", skipped.as_ref()),
-        ("OPM_BIN", opm.as_ref()),
-    ];
+/// Runs all tests. Their output is passed on line by line, and read for the summary.
+fn cargo_test(args: &Args, skipped: &Path, summary: &mut Summary) -> Outcome {
+    let mut command = command(&["test", "--workspace"]);
+    command
+        .env("OPM_TEST_SKIPPED", skipped)
+        // Built once here, so that no test program has to ask cargo for it.
+        .env("OPM_BIN", opm_testkit::opm_binary());
     if args.full {
-        vars.push(("OPM_TEST_FULL", "1"));
+        command.env("OPM_TEST_FULL", "1");
     }
     // Built beside the control plane; the user's own wins.
     let cue = Program::Cue
         .find()
         .filter(|_| env::var_os("OPM_CUE").is_none());
-    let cue = cue.map(|path| path.to_string_lossy().into_owned());
-    if let Some(cue) = &cue {
-        vars.push(("OPM_CUE", cue));
+    if let Some(cue) = cue {
+        command.env("OPM_CUE", cue);
     }
-    cargo(&["test", "--workspace"], &vars)
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    if let Some(output) = child.stdout.take() {
+        for line in BufReader::new(output).lines() {
+            let line = line?;
+            println!("{line}");
+            summary.read_line(&line);
+        }
+    }
+    succeed(child.wait()?.success(), "test")
 }
 
-fn report_skipped(list: &Path) {
-    let Ok(text) = fs::read_to_string(list) else {
-        return;
-    };
-    let _ = fs::remove_file(list);
-    let mut names: Vec<_> = text.lines().collect();
-    names.sort_unstable();
-    let title = format!(
-        "{} TESTS WERE SKIPPED for want of a control plane:",
-        names.len()
-    );
-    names.insert(0, &title);
-    banner(&names);
-}
-
-fn banner(lines: &[&str]) {
+fn banner(lines: &[String]) {
     eprintln!("\n{}", "=".repeat(78));
     for line in lines {
         eprintln!("  {line}");
@@ -108,16 +112,20 @@ fn banner(lines: &[&str]) {
     eprintln!("{}\n", "=".repeat(78));
 }
 
-fn cargo(args: &[&str], vars: &[(&str, &str)]) -> Outcome {
+fn cargo(args: &[&str]) -> Outcome {
+    succeed(command(args).status()?.success(), args[0])
+}
+
+fn command(args: &[&str]) -> Command {
     eprintln!("cargo {}", args.join(" "));
-    let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(program)
-        .args(args)
-        .envs(vars.iter().copied())
-        .status()?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("cargo {} failed", args[0]).into())
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(args);
+    command
+}
+
+fn succeed(success: bool, what: &str) -> Outcome {
+    match success {
+        true => Ok(()),
+        false => Err(format!("cargo {what} failed").into()),
     }
 }

@@ -9,14 +9,14 @@ use serde_json::Value;
 
 /// A decoded inventory Secret.
 #[derive(Debug, Clone)]
-pub struct RecordSeen {
+pub struct DecodedRecord {
     /// The whole Secret.
     pub secret: Value,
     /// Its data, each key parsed as JSON.
     pub data: BTreeMap<String, Value>,
 }
 
-impl RecordSeen {
+impl DecodedRecord {
     /// Decodes a Secret as the API server returns it.
     pub fn decode(secret: Value) -> Self {
         let data = secret["data"].as_object().cloned().unwrap_or_default();

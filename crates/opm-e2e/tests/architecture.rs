@@ -75,8 +75,8 @@ fn root() -> PathBuf {
         .unwrap()
 }
 
-/// The normal dependencies of every crate of the workspace.
-fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
+/// What cargo knows of the crates of the workspace.
+fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
         .args([
             "metadata",
@@ -89,6 +89,11 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
         .output()
         .unwrap();
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+/// The normal dependencies of every crate of the workspace.
+fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
     let names = |package: &Value| {
         let normal = |d: &&Value| d["kind"].is_null();
         package["dependencies"]
@@ -99,9 +104,7 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
             .map(|d| d["name"].as_str().unwrap().to_owned())
             .collect()
     };
-    metadata["packages"]
-        .as_array()
-        .unwrap()
+    packages()
         .iter()
         .map(|p| (p["name"].as_str().unwrap().to_owned(), names(p)))
         .collect()
@@ -141,6 +144,34 @@ fn arrows_point_inward_only() {
             );
         }
     }
+}
+
+/// The tiers of docs/testing.md: whoever adds a suite says when it runs.
+#[test]
+fn every_suite_has_a_tier() {
+    let page = std::fs::read_to_string(root().join("docs/testing.md")).unwrap();
+    for package in packages() {
+        let name = package["name"].as_str().unwrap();
+        let suites = package["targets"].as_array().unwrap().iter();
+        for suite in suites.filter(|t| is_suite(&t["kind"])) {
+            let suite = suite["name"].as_str().unwrap();
+            let row = |line: &&str| {
+                line.contains(&format!("`{name}/"))
+                    && (line.contains(&format!("/{suite}`"))
+                        || line.contains(&format!("`{suite}`")))
+            };
+            let tier = page.lines().find(row).and_then(|row| row.split('|').nth(2));
+            assert!(
+                tier.is_some_and(|tier| tier.contains("ordinary") || tier.contains("on request")),
+                "docs/testing.md does not say in which tier {name}/{suite} is"
+            );
+        }
+    }
+}
+
+fn is_suite(kinds: &Value) -> bool {
+    let kinds = kinds.as_array().cloned().unwrap_or_default();
+    kinds.iter().any(|kind| kind == "test" || kind == "bench")
 }
 
 #[test]

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::Command;
 
 /// A command of the README, and what it is said to print. `…` stands for anything.
-struct Shown {
+struct Example {
     command: String,
     output: Vec<String>,
 }
 
-fn shown(readme: &str) -> Vec<Shown> {
-    let mut found: Vec<Shown> = Vec::new();
+fn shown(readme: &str) -> Vec<Example> {
+    let mut found: Vec<Example> = Vec::new();
     let mut inside = false;
     for line in readme.lines() {
         match line {
@@ -21,7 +21,7 @@ fn shown(readme: &str) -> Vec<Shown> {
             _ if !inside => {}
             _ => match (line.strip_prefix("$ "), found.last_mut()) {
                 (Some(command), _) => {
-                    found.push(Shown {
+                    found.push(Example {
                         command: command.to_owned(),
                         output: Vec::new(),
                     });
@@ -85,7 +85,7 @@ fn every_command_of_the_readme_does_what_it_says() {
     let path = format!("{}:/usr/bin:/bin", bin.parent().unwrap().display());
     let commands = shown(&readme);
     assert!(commands.len() > 5, "the README shows its commands");
-    for Shown { command, output } in commands {
+    for Example { command, output } in commands {
         let run = command.replace("cargo run --release --", "opm");
         let ran = Command::new("sh")
             .args(["-c", &format!("{run} 2>&1")])

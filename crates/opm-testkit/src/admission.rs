@@ -4,8 +4,6 @@
 //! only to the test's namespace, or to cluster-scoped objects that carry its name. The server
 //! takes up a policy some time after it is written (about a second): the kit waits for that.
 
-use std::time::Duration;
-
 use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
@@ -19,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::namespace::{TEST_LABEL, TestNamespace, unique};
 use crate::reaper::Leftover;
-use crate::workload::eventually;
+use crate::wait::until;
 
 /// The requests that a rule is about.
 #[derive(Debug, Clone)]
@@ -204,11 +202,9 @@ impl TestNamespace {
             ..PostParams::default()
         };
         let api: Api<ConfigMap> = self.api();
-        eventually(
-            "the server follows the rule",
-            Duration::from_secs(30),
-            async || expected(&api.create(&dry_run, &probe).await).then_some(()),
-        )
+        until("the server follows the rule", async || {
+            expected(&api.create(&dry_run, &probe).await)
+        })
         .await;
     }
 }

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
 use crate::plane::ControlPlane;
-use crate::relay::Seen;
+use crate::relay::RequestInfo;
+use crate::wait::eventually;
 
 /// The audit log of a control plane.
 #[derive(Debug, Clone)]
@@ -49,26 +49,19 @@ impl Audit {
     /// The requests of one user since the mark, in the order of their arrival. Waits until each
     /// one is answered; a watch counts from its first answer on.
     pub async fn requests(&self, since: Mark, user: &str) -> Requests {
-        let begin = Instant::now();
-        loop {
+        eventually("every request is answered", async || {
             let lines = self.lines(since);
             let lines: Vec<_> = lines
                 .into_iter()
                 .filter(|line| line.user.username == user)
                 .collect();
             let (requests, open) = pair(&lines);
-            if open.is_empty() {
-                return Requests(requests);
-            }
-            assert!(
-                begin.elapsed() < Duration::from_secs(30),
-                "never answered: {open:?}"
-            );
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+            open.is_empty().then_some(Requests(requests))
+        })
+        .await
     }
 
-    fn lines(&self, since: Mark) -> Vec<Line> {
+    fn lines(&self, since: Mark) -> Vec<AuditEvent> {
         let mut text = Vec::new();
         let mut file = File::open(&self.path).expect("the control plane has an audit log");
         file.seek(SeekFrom::Start(since.0)).expect("a file");
@@ -88,12 +81,12 @@ impl Audit {
 
 /// Requests from the audit log.
 #[derive(Debug, Clone)]
-pub struct Requests(Vec<Seen>);
+pub struct Requests(Vec<RequestInfo>);
 
 impl Requests {
     /// All of them.
     #[must_use]
-    pub fn all(&self) -> &[Seen] {
+    pub fn all(&self) -> &[RequestInfo] {
         &self.0
     }
 
@@ -123,7 +116,7 @@ impl Requests {
 
 /// How many requests there are of each verb and resource.
 #[must_use]
-pub fn tally(requests: &[Seen]) -> BTreeMap<String, usize> {
+pub fn tally(requests: &[RequestInfo]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for one in requests {
         *counts.entry(one.what()).or_default() += 1;
@@ -132,8 +125,8 @@ pub fn tally(requests: &[Seen]) -> BTreeMap<String, usize> {
 }
 
 /// The requests, and the ids of those that have no answer yet.
-fn pair(lines: &[Line]) -> (Vec<Seen>, BTreeSet<&str>) {
-    let mut requests: Vec<(&str, Seen)> = Vec::new();
+fn pair(lines: &[AuditEvent]) -> (Vec<RequestInfo>, BTreeSet<&str>) {
+    let mut requests: Vec<(&str, RequestInfo)> = Vec::new();
     let mut open = BTreeSet::new();
     for line in lines {
         if line.stage == "RequestReceived" {
@@ -152,30 +145,30 @@ fn pair(lines: &[Line]) -> (Vec<Seen>, BTreeSet<&str>) {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Line {
+struct AuditEvent {
     #[serde(rename = "auditID")]
     audit_id: String,
     stage: String,
     verb: String,
     #[serde(rename = "requestURI")]
     request_uri: String,
-    user: UserLine,
+    user: UserInfo,
     #[serde(default)]
     user_agent: String,
     #[serde(default)]
-    object_ref: ObjectLine,
-    response_status: Option<StatusLine>,
+    object_ref: ObjectReference,
+    response_status: Option<ResponseStatus>,
 }
 
 #[derive(Debug, Deserialize)]
-struct UserLine {
+struct UserInfo {
     #[serde(default)]
     username: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct ObjectLine {
+struct ObjectReference {
     api_group: String,
     resource: String,
     subresource: String,
@@ -184,15 +177,15 @@ struct ObjectLine {
 }
 
 #[derive(Debug, Deserialize)]
-struct StatusLine {
+struct ResponseStatus {
     #[serde(default)]
     code: u16,
 }
 
-impl Line {
-    fn seen(&self) -> Seen {
+impl AuditEvent {
+    fn seen(&self) -> RequestInfo {
         let object = &self.object_ref;
-        Seen {
+        RequestInfo {
             verb: self.verb.clone(),
             group: object.api_group.clone(),
             resource: object.resource.clone(),

@@ -24,18 +24,22 @@ pub mod relay;
 mod release;
 mod skip;
 mod snapshot;
+mod tier;
 mod user;
+mod wait;
 pub mod workload;
 
 pub use admission::{Rule, Writes};
 pub use audit::{Audit, Mark, Requests, tally};
 pub use namespace::{TEST_LABEL, TestNamespace};
-pub use opm::{Opm, Ran, Running, Target, opm_binary};
+pub use opm::{CommandOutput, Opm, RunningCommand, Target, opm_binary};
 pub use plane::{ApiServer, ControlPlane, PlaneError, Stop, stop};
 #[doc(hidden)]
 pub use plane::{supervise, sweep};
 pub use reaper::Leftover;
 pub use release::StoredRelease;
-pub use skip::{cluster_required, full};
+pub use skip::{cluster_required, skip, skip_without};
 pub use snapshot::Snapshot;
+pub use tier::{Tier, full, scale};
 pub use user::{Rights, User};
+pub use wait::{HANG, eventually, unless_it_hangs, until};

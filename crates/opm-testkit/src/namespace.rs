@@ -135,6 +135,7 @@ impl Drop for TestNamespace {
         let mut leftovers = self.leftovers.lock().expect("nobody panics with it");
         // Last in, first out: a binding goes before its role, the namespace at the very end.
         let list = leftovers.drain(..).rev().collect();
+        // Who cannot remove them soon has lost its control plane, and needs not wait for it.
         reaper::remove(self.plane.kubeconfig(), list, Duration::from_secs(10));
     }
 }

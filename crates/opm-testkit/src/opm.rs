@@ -5,14 +5,16 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
 
 use crate::programs;
+use crate::wait::HANG;
 
 /// The `opm` program: `OPM_BIN`, else built from this workspace.
 #[must_use]
@@ -79,7 +81,7 @@ impl Opm {
             target,
             directory: directory.to_owned(),
             variables,
-            patience: Duration::from_secs(60),
+            patience: HANG,
         }
     }
 
@@ -112,7 +114,7 @@ impl Opm {
         self
     }
 
-    /// With another time-out than a minute.
+    /// With another limit than [`HANG`], which is for a test of the limit itself.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
@@ -120,7 +122,7 @@ impl Opm {
     }
 
     /// Runs a command to its end.
-    pub async fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ran {
+    pub async fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> CommandOutput {
         self.start(args).finish().await
     }
 
@@ -128,14 +130,14 @@ impl Opm {
     ///
     /// # Panics
     /// When there is no `opm` to start.
-    pub fn start<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Running {
+    pub fn start<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> RunningCommand {
         let args: Vec<OsString> = args
             .into_iter()
             .map(|one| one.as_ref().to_owned())
             .collect();
         let shown: Vec<_> = args.iter().map(|one| one.to_string_lossy()).collect();
         let shown = format!("opm {}", shown.join(" "));
-        let child = Command::new(self.binary.clone().unwrap_or_else(opm_binary))
+        let mut child = Command::new(self.binary.clone().unwrap_or_else(opm_binary))
             .args(self.target.args())
             .args(args)
             .current_dir(&self.directory)
@@ -147,8 +149,12 @@ impl Opm {
             .kill_on_drop(true)
             .spawn()
             .unwrap_or_else(|error| panic!("failed to start {shown}: {error}"));
-        Running {
+        let stdout = Output::read(child.stdout.take().expect("a pipe"));
+        let stderr = Output::read(child.stderr.take().expect("a pipe"));
+        RunningCommand {
             child,
+            stdout,
+            stderr,
             shown,
             begin: Instant::now(),
             patience: self.patience,
@@ -158,14 +164,16 @@ impl Opm {
 
 /// An `opm` that is running. Dropping it kills it.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningCommand {
     child: Child,
+    stdout: Output,
+    stderr: Output,
     shown: String,
     begin: Instant,
     patience: Duration,
 }
 
-impl Running {
+impl RunningCommand {
     /// The id of the process, for a relay's rules that kill and for signals.
     ///
     /// # Panics
@@ -175,21 +183,23 @@ impl Running {
         self.child.id().expect("it has not been waited for")
     }
 
+    /// Whether it has written this by now.
+    #[must_use]
+    pub fn has_written(&self, text: &str) -> bool {
+        self.stdout.text().contains(text) || self.stderr.text().contains(text)
+    }
+
     /// Waits for its end.
     ///
     /// # Panics
     /// When it takes longer than it may.
-    pub async fn finish(mut self) -> Ran {
-        let mut out = self.child.stdout.take().expect("a pipe");
-        let mut err = self.child.stderr.take().expect("a pipe");
-        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    pub async fn finish(mut self) -> CommandOutput {
         let end = async {
-            let reading =
-                async { tokio::join!(read(&mut out, &mut stdout), read(&mut err, &mut stderr)) };
-            tokio::join!(self.child.wait(), reading).0
+            let (out, err) = (&mut self.stdout.reading, &mut self.stderr.reading);
+            tokio::join!(self.child.wait(), out, err).0
         };
         let ended = tokio::time::timeout(self.patience, end).await;
-        let (stdout, stderr) = (text(&stdout), text(&stderr));
+        let (stdout, stderr) = (self.stdout.text(), self.stderr.text());
         let Ok(status) = ended else {
             panic!(
                 "`{}` took longer than {:?}\n{stdout}{stderr}",
@@ -197,7 +207,7 @@ impl Running {
             );
         };
         let status = status.expect("a child that can be waited for");
-        Ran {
+        CommandOutput {
             command: self.shown,
             status,
             stdout,
@@ -207,18 +217,35 @@ impl Running {
     }
 }
 
-async fn read(from: &mut (impl AsyncRead + Unpin), to: &mut Vec<u8>) {
-    // A pipe that breaks ends what there is to read.
-    let _ = from.read_to_end(to).await;
+/// What a process writes to one of its pipes, read as it comes.
+#[derive(Debug)]
+struct Output {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reading: JoinHandle<()>,
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+impl Output {
+    fn read(mut pipe: impl AsyncRead + Send + Unpin + 'static) -> Self {
+        let bytes = Arc::<Mutex<Vec<u8>>>::default();
+        let to = Arc::clone(&bytes);
+        let reading = tokio::spawn(async move {
+            let mut piece = Vec::with_capacity(8 * 1024);
+            // A pipe that breaks ends what there is to read.
+            while let Ok(1..) = pipe.read_buf(&mut piece).await {
+                to.lock().expect("nobody panics with it").append(&mut piece);
+            }
+        });
+        Self { bytes, reading }
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes.lock().expect("nobody panics with it")).into_owned()
+    }
 }
 
 /// What a finished command did.
 #[derive(Debug, Clone)]
-pub struct Ran {
+pub struct CommandOutput {
     command: String,
     /// How it ended.
     pub status: ExitStatus,
@@ -230,7 +257,7 @@ pub struct Ran {
     pub took: Duration,
 }
 
-impl Ran {
+impl CommandOutput {
     /// Its exit code; nothing when a signal ended it.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
@@ -277,7 +304,7 @@ impl Ran {
     }
 }
 
-impl fmt::Display for Ran {
+impl fmt::Display for CommandOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,

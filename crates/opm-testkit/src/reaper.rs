@@ -38,11 +38,11 @@ impl Leftover {
     }
 }
 
-type Order = (PathBuf, Vec<Leftover>, SyncSender<()>);
+type CleanupRequest = (PathBuf, Vec<Leftover>, SyncSender<()>);
 
 /// Asks for the removal and waits until the server has accepted it (not until it is done).
 pub(crate) fn remove(kubeconfig: &Path, list: Vec<Leftover>, patience: Duration) {
-    static REAPER: OnceLock<Mutex<mpsc::Sender<Order>>> = OnceLock::new();
+    static REAPER: OnceLock<Mutex<mpsc::Sender<CleanupRequest>>> = OnceLock::new();
     let reaper = REAPER.get_or_init(|| {
         let (send, receive) = channel();
         thread::spawn(move || work(&receive));
@@ -58,7 +58,7 @@ pub(crate) fn remove(kubeconfig: &Path, list: Vec<Leftover>, patience: Duration)
     }
 }
 
-fn work(orders: &Receiver<Order>) {
+fn work(orders: &Receiver<CleanupRequest>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();

@@ -4,7 +4,6 @@
 //! any name; on a given cluster it is a ServiceAccount of the test's namespace with a token.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::authorization::v1::SubjectAccessReview;
@@ -18,6 +17,7 @@ use crate::kubeconfig::{Access, Credentials};
 use crate::namespace::TestNamespace;
 use crate::plane::client_of;
 use crate::reaper::Leftover;
+use crate::wait::until;
 
 /// Somebody who talks to the API server, with a kubeconfig file of their own.
 #[derive(Debug, Clone)]
@@ -263,22 +263,14 @@ impl TestNamespace {
             } },
         }));
         let api: Api<SubjectAccessReview> = Api::all(self.client());
-        let begin = Instant::now();
-        loop {
+        until("the rights are granted", async || {
             let answer = api
                 .create(&PostParams::default(), &review)
                 .await
                 .expect("a review");
-            if answer.status.is_some_and(|status| status.allowed) {
-                return;
-            }
-            assert!(
-                begin.elapsed() < Duration::from_secs(10),
-                "{} got no rights",
-                user.name
-            );
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+            answer.status.is_some_and(|status| status.allowed)
+        })
+        .await;
     }
 }
 

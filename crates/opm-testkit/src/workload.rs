@@ -1,7 +1,4 @@
-//! Workloads whose pods have a fate, and waiting for it to come true.
-
-use std::fmt::Debug;
-use std::time::{Duration, Instant};
+//! Workloads whose pods have a fate.
 
 use serde_json::{Value, json};
 
@@ -84,26 +81,4 @@ pub fn job(name: &str, fate: Fate) -> Value {
         "metadata": { "name": name },
         "spec": { "backoffLimit": 0, "template": template },
     })
-}
-
-/// Looks again and again until `look` returns something.
-///
-/// # Panics
-/// When that takes longer than `patience`.
-pub async fn eventually<T: Debug>(
-    what: &str,
-    patience: Duration,
-    mut look: impl AsyncFnMut() -> Option<T>,
-) -> T {
-    let begin = Instant::now();
-    loop {
-        if let Some(found) = look().await {
-            return found;
-        }
-        assert!(
-            begin.elapsed() < patience,
-            "not within {patience:?}: {what}"
-        );
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
 }

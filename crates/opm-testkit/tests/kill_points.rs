@@ -11,7 +11,7 @@ use std::process::{ExitStatus, Stdio};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use opm_testkit::programs::Program;
-use opm_testkit::relay::{Fault, Moment, Protocol, Relay, When};
+use opm_testkit::relay::{Fault, Moment, Protocol, Relay, RequestFilter};
 use opm_testkit::{ControlPlane, TestNamespace};
 
 /// Creates ConfigMaps of these names, one process each, all through the relay.
@@ -47,7 +47,7 @@ async fn each_kill_point_kills() {
             let name = format!("{protocol:?}-{moment:?}").to_lowercase();
             relay.clear_rules();
             relay.on(
-                When::verb("create").and_path("/configmaps"),
+                RequestFilter::verb("create").and_path("/configmaps"),
                 Fault::Kill(moment),
             );
             let status = kubectl(&namespace, &relay, &name).await;
@@ -79,7 +79,7 @@ async fn the_nth_request_of_a_process_is_a_kill_point_too() {
     for n in 1..=whole {
         let before = relay.count();
         relay.clear_rules();
-        relay.on(When::nth(n), Fault::Kill(Moment::Before));
+        relay.on(RequestFilter::nth(n), Fault::Kill(Moment::Before));
         let status = kubectl(&namespace, &relay, &format!("part-{n}")).await;
         assert_eq!(status.signal(), Some(9), "at request {n}: {status}");
         assert_eq!(relay.count() - before, n, "nothing is sent after the kill");

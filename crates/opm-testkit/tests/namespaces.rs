@@ -5,12 +5,10 @@
     reason = "tests say what they expect"
 )]
 
-use std::time::{Duration, Instant};
-
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Secret};
 use kube::Api;
 use kube::api::{ListParams, PostParams};
-use opm_testkit::{ControlPlane, Rights};
+use opm_testkit::{ControlPlane, Rights, until};
 use serde_json::json;
 
 fn config_map(name: &str) -> ConfigMap {
@@ -25,69 +23,43 @@ fn code(error: &kube::Error) -> u16 {
 }
 
 #[tokio::test]
-async fn a_node_is_ready_soon_after_the_start() {
-    let Some(plane) = ControlPlane::for_test().await else {
+async fn a_node_is_ready_when_the_control_plane_is() {
+    let Some(plane) = ControlPlane::own_for_test().await else {
         return;
     };
-    let Some(seconds) = plane.seconds_to_ready() else {
-        return;
+    let nodes: Api<Node> = Api::all(plane.client().await.unwrap());
+    let nodes = nodes.list(&ListParams::default()).await.unwrap();
+    let is_ready = |node: &Node| {
+        let status = node.status.clone().unwrap_or_default();
+        let mut conditions = status.conditions.unwrap_or_default().into_iter();
+        conditions.any(|one| one.type_ == "Ready" && one.status == "True")
     };
-    println!("from the start to a ready node: {seconds:.1} s");
-    // The promise is for a machine that is not busy with something else.
-    let limit = if busy() { 100.0 } else { 15.0 };
-    assert!(seconds < limit, "{seconds:.1} s to a ready node");
-}
-
-/// Are more than two processes waiting for each processor?
-fn busy() -> bool {
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load: f64 = load
-        .split(' ')
-        .next()
-        .and_then(|one| one.parse().ok())
-        .unwrap_or(0.0);
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    load > 2.0 * f64::from(u32::try_from(processors).unwrap_or(u32::MAX))
+    assert!(nodes.iter().any(is_ready), "{:?}", nodes.items);
+    println!("ready after {:.1} s", plane.seconds_to_ready().unwrap());
 }
 
 #[tokio::test]
-async fn a_namespace_costs_little_and_is_removed() {
+async fn a_namespace_is_removed_when_it_is_dropped() {
     let Some(plane) = ControlPlane::for_test().await else {
         return;
     };
     let client = plane.client().await.unwrap();
-    let mut costs = Vec::new();
     let mut names = Vec::new();
     for _ in 0..10 {
-        let begin = Instant::now();
-        let namespace = plane.namespace("cost").await;
+        let namespace = plane.namespace("dropped").await;
         names.push(namespace.name().to_owned());
-        let used = begin.elapsed();
         namespace
             .api()
             .create(&PostParams::default(), &config_map("a"))
             .await
             .unwrap();
-        let begin = Instant::now();
-        drop(namespace);
-        costs.push(used + begin.elapsed());
     }
-    costs.sort();
-    println!(
-        "a namespace costs {:?} (median), {:?} (worst)",
-        costs[5], costs[9]
-    );
-    assert!(costs[5] < Duration::from_millis(100), "{costs:?}");
     let api: Api<Namespace> = Api::all(client);
     for name in names {
-        let gone = async || {
-            while api.get_opt(&name).await.unwrap().is_some() {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(60), gone())
-            .await
-            .expect("it goes");
+        until("the namespace is gone", async || {
+            api.get_opt(&name).await.unwrap().is_none()
+        })
+        .await;
     }
 }
 
@@ -140,6 +112,7 @@ async fn an_admin_of_a_test_may_do_everything() {
     };
     let namespace = plane.namespace("admin").await;
     let client = namespace.admin().await.client().await;
+    // On a given cluster the admin is the user of its kubeconfig, whose namespace may be any.
     if plane.directory().is_some() {
         assert_eq!(client.default_namespace(), namespace.name());
     }

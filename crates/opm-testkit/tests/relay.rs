@@ -13,8 +13,8 @@ use http::Request;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use kube::{Client, core::Status};
-use opm_testkit::relay::{Fault, Moment, Protocol, Relay, TcpRelay, When, client};
-use opm_testkit::{ControlPlane, TestNamespace};
+use opm_testkit::relay::{Fault, Moment, Protocol, Relay, RequestFilter, TcpRelay, client};
+use opm_testkit::{ControlPlane, HANG, TestNamespace, unless_it_hangs, until};
 use serde_json::json;
 
 const PROTOCOLS: [Protocol; 2] = [Protocol::Http1, Protocol::Http2];
@@ -98,7 +98,7 @@ async fn answers_of_the_relay_reach_the_client_and_not_the_server() {
             let name = format!("answer-{n}");
             bench
                 .relay
-                .on(When::verb("patch").and_path(&name), fault.clone());
+                .on(RequestFilter::verb("patch").and_path(&name), fault.clone());
             let seen = status(bench.apply(&name).await.unwrap_err());
             assert_eq!(
                 (seen.code, seen.reason.as_str()),
@@ -122,7 +122,9 @@ async fn retry_after_is_sent_as_a_header() {
     };
     for protocol in PROTOCOLS {
         let bench = Bench::set_up(plane, protocol).await;
-        bench.relay.on(When::next(), Fault::too_many_requests(7));
+        bench
+            .relay
+            .on(RequestFilter::next(), Fault::too_many_requests(7));
         let request = Request::get("/version")
             .body(kube::client::Body::empty())
             .unwrap();
@@ -145,7 +147,9 @@ async fn a_reset_before_reaches_no_server_and_a_reset_after_does() {
     for protocol in PROTOCOLS {
         let bench = Bench::set_up(plane, protocol).await;
         for (name, moment) in [("before", Moment::Before), ("after", Moment::After)] {
-            bench.relay.on(When::path(name), Fault::Reset(moment));
+            bench
+                .relay
+                .on(RequestFilter::path(name), Fault::Reset(moment));
             let error = bench.apply(name).await.unwrap_err();
             assert!(
                 is_transport_error(&error),
@@ -169,28 +173,58 @@ async fn a_stall_holds_the_request_or_its_answer() {
     let Some(plane) = ControlPlane::for_test().await else {
         return;
     };
-    let hold = Duration::from_millis(300);
     for protocol in PROTOCOLS {
         let bench = Bench::set_up(plane, protocol).await;
         for (name, moment) in [("before", Moment::Before), ("after", Moment::After)] {
-            bench.relay.on(When::path(name), Fault::Stall(moment, hold));
-            let begin = Instant::now();
-            let applying = async { bench.apply(name).await.unwrap() };
-            let looking = async {
-                tokio::time::sleep(hold / 2).await;
-                assert_eq!(
-                    bench.exists(name).await,
-                    moment == Moment::After,
-                    "{moment:?}"
-                );
+            bench
+                .relay
+                .on(RequestFilter::path(name), Fault::Stall(moment, HANG));
+            let mut applying = std::pin::pin!(bench.apply(name));
+            let stalled = async {
+                until("the request is stalled", async || {
+                    let arrived = bench
+                        .relay
+                        .requests()
+                        .iter()
+                        .any(|one| one.uri.contains(name));
+                    arrived && (moment == Moment::Before || bench.exists(name).await)
+                })
+                .await;
             };
-            tokio::join!(applying, looking);
-            assert!(
-                begin.elapsed() >= hold,
-                "{protocol:?} {moment:?}: {:?}",
-                begin.elapsed()
-            );
+            tokio::select! {
+                _ = &mut applying => panic!("{protocol:?} {moment:?}: it was not held"),
+                () = stalled => {}
+            }
+            let there = bench.exists(name).await;
+            assert_eq!(there, moment == Moment::After, "{protocol:?} {moment:?}");
+            bench.relay.release();
+            applying.await.unwrap();
         }
+    }
+}
+
+/// A request that is on its way lands, whether or not its client still waits for the answer.
+#[tokio::test]
+async fn a_stalled_request_outlives_its_client() {
+    let Some(plane) = ControlPlane::for_test().await else {
+        return;
+    };
+    for protocol in PROTOCOLS {
+        let bench = Bench::set_up(plane, protocol).await;
+        bench.relay.on(
+            RequestFilter::path("late"),
+            Fault::Stall(Moment::Before, HANG),
+        );
+        {
+            let arrived = until("it has arrived", async || bench.relay.count() == 1);
+            tokio::select! {
+                _ = bench.apply("late") => panic!("{protocol:?}: it was not held"),
+                () = arrived => {}
+            }
+        }
+        assert!(!bench.exists("late").await);
+        bench.relay.release();
+        until("it lands", async || bench.exists("late").await).await;
     }
 }
 
@@ -201,7 +235,7 @@ async fn the_nth_request_is_met_and_all_are_counted() {
     };
     for protocol in PROTOCOLS {
         let bench = Bench::set_up(plane, protocol).await;
-        bench.relay.on(When::nth(3), Fault::unavailable());
+        bench.relay.on(RequestFilter::nth(3), Fault::unavailable());
         let mut failed = Vec::new();
         for n in 1..=5 {
             if bench.apply(&format!("n-{n}")).await.is_err() {
@@ -241,20 +275,15 @@ async fn a_watch_streams_through_the_relay() {
             }
             panic!("the watch ended");
         };
-        tokio::time::timeout(Duration::from_secs(10), arrived)
-            .await
-            .expect("the event arrives");
+        unless_it_hangs("the event arrives", arrived).await;
     }
 }
 
 #[tokio::test]
 async fn a_token_is_passed_on_and_a_missing_one_is_not_made_up() {
-    let Some(plane) = ControlPlane::for_test().await else {
+    let Some(plane) = ControlPlane::own_for_test().await else {
         return;
     };
-    if plane.directory().is_none() {
-        return;
-    }
     let namespace = plane.namespace("relay-token").await;
     // The kubeconfig of the control plane itself holds a token.
     let relay = Relay::start(plane.kubeconfig()).await.unwrap();
@@ -310,10 +339,6 @@ async fn the_tcp_relay_delays_and_cuts() {
             each >= round_trip,
             "{protocol:?}: {each:?} for a round trip"
         );
-        assert!(
-            each < round_trip * 4,
-            "{protocol:?}: {each:?} for a round trip"
-        );
 
         let mut events = maps
             .watch(&WatchParams::default(), "0")
@@ -329,9 +354,7 @@ async fn the_tcp_relay_delays_and_cuts() {
                 }
             }
         };
-        tokio::time::timeout(Duration::from_secs(5), ended)
-            .await
-            .expect("the watch is cut off");
+        unless_it_hangs("the watch is cut off", ended).await;
         maps.get_opt("none")
             .await
             .expect("a new connection is served");

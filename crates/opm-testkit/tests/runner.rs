@@ -9,9 +9,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use opm_testkit::{Opm, Target};
+use opm_testkit::{Opm, Target, until};
 use tokio::sync::Mutex;
 
 /// A process that another test starts just now would hold a freshly written script open for a
@@ -77,6 +77,16 @@ async fn output_and_exit_code_are_reported() {
 }
 
 #[tokio::test]
+async fn what_a_running_command_writes_is_read_as_it_comes() {
+    let _turn = TURN.lock().await;
+    let dir = tempfile::tempdir().unwrap();
+    let opm = opm(dir.path(), "echo begun >&2; exec sleep 60");
+    let running = opm.start(["mod"]);
+    until("it has begun", async || running.has_written("begun")).await;
+    assert!(!running.has_written("ended"));
+}
+
+#[tokio::test]
 #[should_panic(expected = "took longer than")]
 async fn a_command_that_hangs_fails_the_test() {
     let _turn = TURN.lock().await;
@@ -96,9 +106,8 @@ async fn a_running_command_has_a_pid_and_dies_when_dropped() {
         assert!(Path::new(&process).exists());
     }
     drop(running);
-    let begin = Instant::now();
-    while fs::read_to_string(format!("{process}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
-        assert!(begin.elapsed() < Duration::from_secs(10), "it still runs");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until("it is dead", async || {
+        fs::read_to_string(format!("{process}/stat")).map_or(true, |stat| stat.contains(") Z "))
+    })
+    .await;
 }

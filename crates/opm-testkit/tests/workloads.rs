@@ -5,17 +5,13 @@
     reason = "tests say what they expect"
 )]
 
-use std::time::Duration;
-
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod, PodStatus};
 use kube::api::{ListParams, PostParams};
-use opm_testkit::workload::{DELAY_ANNOTATION, Fate, deployment, eventually, job, stateful_set};
-use opm_testkit::{ControlPlane, TestNamespace};
+use opm_testkit::workload::{DELAY_ANNOTATION, Fate, deployment, job, stateful_set};
+use opm_testkit::{ControlPlane, TestNamespace, eventually, until};
 use serde_json::{Value, json};
-
-const PATIENCE: Duration = Duration::from_secs(30);
 
 async fn create<K>(namespace: &TestNamespace, object: Value)
 where
@@ -67,11 +63,11 @@ async fn a_deployment_becomes_ready() {
     let namespace = plane.namespace("ready").await;
     create::<Deployment>(&namespace, deployment("web", 3, Fate::Ready)).await;
     create::<StatefulSet>(&namespace, stateful_set("db", 2, Fate::Ready)).await;
-    eventually("3 pods are ready", PATIENCE, async || {
-        (ready_replicas(&namespace, "web").await == 3).then_some(())
+    until("3 pods are ready", async || {
+        ready_replicas(&namespace, "web").await == 3
     })
     .await;
-    eventually("2 pods are ready", PATIENCE, async || {
+    eventually("2 pods are ready", async || {
         let status = namespace
             .api::<StatefulSet>()
             .get("db")
@@ -93,13 +89,16 @@ async fn others_crash_lack_their_image_or_stay_pending() {
     create::<Deployment>(&namespace, deployment("image", 1, Fate::BadImage)).await;
     create::<Deployment>(&namespace, deployment("pending", 1, Fate::Pending)).await;
     for (name, reason) in [("crash", "CrashLoopBackOff"), ("image", "ImagePullBackOff")] {
-        eventually(reason, PATIENCE, async || {
+        eventually(reason, async || {
             let status = pod_of(&namespace, name).await?;
             (waits_for(&status)? == reason).then_some(())
         })
         .await;
     }
-    let pending = pod_of(&namespace, "pending").await.unwrap();
+    let pending = eventually("the pod is there", async || {
+        pod_of(&namespace, "pending").await
+    })
+    .await;
     assert_eq!(pending.phase.as_deref(), Some("Pending"));
     for name in ["crash", "image", "pending"] {
         assert_eq!(ready_replicas(&namespace, name).await, 0, "{name}");
@@ -117,7 +116,7 @@ async fn a_job_completes_and_another_fails() {
         ("bad", Fate::Fail, "Failed"),
     ] {
         create::<Job>(&namespace, job(name, fate)).await;
-        let condition = eventually("the job ends", PATIENCE, async || {
+        let condition = eventually("the job ends", async || {
             job_condition(&namespace, name).await
         });
         assert_eq!(condition.await, end);
@@ -133,16 +132,24 @@ async fn a_delay_holds_readiness_back() {
     let mut slow = deployment("slow", 1, Fate::Ready);
     slow["spec"]["template"]["metadata"]["annotations"] = json!({ DELAY_ANNOTATION: "3s" });
     create::<Deployment>(&namespace, slow).await;
-    create::<Deployment>(&namespace, deployment("quick", 1, Fate::Ready)).await;
-    eventually("the quick one is ready", PATIENCE, async || {
-        (ready_replicas(&namespace, "quick").await == 1).then_some(())
+    let status = eventually("the slow one is ready", async || {
+        let status = pod_of(&namespace, "slow").await?;
+        is_ready(&status).then_some(status)
     })
     .await;
-    assert_eq!(ready_replicas(&namespace, "slow").await, 0);
-    eventually("the slow one is ready", PATIENCE, async || {
-        (ready_replicas(&namespace, "slow").await == 1).then_some(())
-    })
-    .await;
+    // By the server's own times, whose granularity is a second.
+    let became = |kind: &str| {
+        let conditions = status.conditions.clone().unwrap_or_default();
+        let found = conditions.into_iter().find(|one| one.type_ == kind);
+        found.unwrap().last_transition_time.unwrap().0
+    };
+    let held_back = became("Ready").duration_since(became("PodScheduled"));
+    assert!(held_back.as_secs() >= 2, "{held_back:?}");
+}
+
+fn is_ready(status: &PodStatus) -> bool {
+    let mut conditions = status.conditions.iter().flatten();
+    conditions.any(|one| one.type_ == "Ready" && one.status == "True")
 }
 
 #[tokio::test]
@@ -174,8 +181,8 @@ async fn a_claim_with_a_volume_is_bound_and_another_stays_pending() {
             .and_then(|status| status.phase)
             .unwrap_or_default()
     };
-    eventually("the claim is bound", PATIENCE, async || {
-        (phase("bound").await == "Bound").then_some(())
+    until("the claim is bound", async || {
+        phase("bound").await == "Bound"
     })
     .await;
     assert_eq!(phase("unbound").await, "Pending");

@@ -8,6 +8,14 @@ use insta::assert_snapshot;
 
 use crate::runner::{Ran, World};
 
+#[path = "../../../opm-testkit/src/skip.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "shared with crates that use more of it"
+)]
+mod skip;
+
 const MODULE: &str = "apiVersion: core.opmodel.dev/v1alpha1\nkind: Module\nmetadata: {name: web}\ncomponents:\n  - {name: app, manifests: [app.yaml]}\n  - {name: extra, optional: true, manifests: [extra.yaml]}\n";
 const APP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: \"yes\"}\n";
 const EXTRA: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n";
@@ -31,9 +39,7 @@ pub(crate) fn cue() -> Option<String> {
         .map(PathBuf::from)
         .or_else(in_path);
     if found.is_none() {
-        let required = std::env::var_os("OPM_REQUIRE_CLUSTER").is_some_and(|v| v == "1");
-        assert!(!required, "no `cue` for the tests: set OPM_CUE");
-        eprintln!("SKIPPED: needs the `cue` command: set OPM_CUE or put it in PATH");
+        skip::skip_without("`cue`: set OPM_CUE or put it in PATH");
     }
     found.map(|path| path.display().to_string())
 }
@@ -395,7 +401,7 @@ fn oracle(document: &str) -> Option<String> {
         .stdout(Stdio::piped())
         .spawn();
     let Ok(mut child) = child else {
-        eprintln!("SKIPPED: needs Go");
+        skip::skip_without("Go to compare with");
         return None;
     };
     child

@@ -119,14 +119,11 @@ async fn an_orphaning_delete_leaves_dependents() {
         DeleteOutcome::Accepted,
         "held until the garbage collector has let go"
     );
-    for _ in 0..100 {
+    opm_testkit::until("the dependent refers to no owner", async || {
         let child = test.live_map("child").await.expect("it stays");
-        if child["metadata"]["ownerReferences"].is_null() {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-    panic!("the dependent still refers to its owner");
+        child["metadata"]["ownerReferences"].is_null()
+    })
+    .await;
 }
 
 #[tokio::test]

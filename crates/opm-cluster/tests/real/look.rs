@@ -142,7 +142,7 @@ async fn a_crowd_is_not_read_for_a_few() {
     for n in 0..5 {
         test.create_map(&format!("wanted-{n}")).await;
     }
-    let counting = crate::faults::Counting::over(test.namespace.client());
+    let counting = crate::faults::RequestLog::over(test.namespace.client());
     let client = patient(counting.client());
     let wanted: Vec<_> = (0..6)
         .map(|n| test.map_id(&format!("wanted-{n}")))
@@ -173,7 +173,7 @@ async fn whole_secrets_of_others_are_not_read() {
             "stringData": {"k": "v"}}));
         test.create(&secret).await.unwrap();
     }
-    let counting = crate::faults::Counting::over(test.namespace.client());
+    let counting = crate::faults::RequestLog::over(test.namespace.client());
     let client = patient(counting.client());
     client.served().await.unwrap();
     counting.reset();
@@ -212,15 +212,11 @@ async fn lists_have_what_was_asked_for() {
             .is_empty()
     );
     // kube-root-ca.crt is there too, as soon as its controller has seen the namespace.
-    let mut all = list(None, Detail::Metadata).await;
-    for _ in 0..100 {
-        if all.len() == 4 {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        all = list(None, Detail::Metadata).await;
-    }
-    assert_eq!(all.len(), 4, "kube-root-ca.crt is there too");
+    let all = opm_testkit::eventually("all four are there", async || {
+        let all = list(None, Detail::Metadata).await;
+        (all.len() == 4).then_some(all)
+    })
+    .await;
     assert!(
         all.iter()
             .all(|map| map["apiVersion"] == "v1" && !map.contains_key("data"))

@@ -4,7 +4,7 @@ use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
 use opm_engine::ports::{ApiError, Cluster as _, ErrorKind, Gate, Precondition};
-use opm_testkit::{Leftover, Rights};
+use opm_testkit::{Leftover, Rights, eventually};
 use serde_json::{Value, json};
 
 use crate::{Object, Setup, deletion, id, object, on_a_server, patient, uid};
@@ -13,6 +13,18 @@ const CANARY: &str = "c4n4ry-in-a-secret";
 
 async fn refusal(test: &Setup, value: Value) -> ApiError {
     test.create(&object(value)).await.unwrap_err()
+}
+
+/// How the server refuses to create an object by now. One that it takes is removed again.
+async fn refused(test: &Setup, map: &Object) -> Option<ApiError> {
+    let sent = match test.create(map).await {
+        Ok(sent) => sent,
+        Err(error) => return Some(error),
+    };
+    let (identity, uid) = (test.map_id("x"), uid(&sent.object));
+    let delete = deletion(&identity, &uid);
+    test.client.delete(delete, &Gate::default()).await.unwrap();
+    None
 }
 
 #[tokio::test]
@@ -133,27 +145,13 @@ async fn quota_is_a_denial_and_rights_are_not() {
         "spec": {"hard": {"count/configmaps": "0"}}}));
     test.create(&quota).await.unwrap();
     let map = test.map("x", json!({}));
-    let mut last = None;
-    for _ in 0..100 {
-        match test.create(&map).await {
-            Err(error)
-                if error.kind == ErrorKind::Denied && error.message.contains("exceeded quota") =>
-            {
-                last = Some(error);
-                break;
-            }
-            Ok(sent) => {
-                let uid = uid(&sent.object);
-                test.client
-                    .delete(deletion(&test.map_id("x"), &uid), &Gate::default())
-                    .await
-                    .unwrap();
-            }
-            Err(_) => {}
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-    assert_eq!(last.expect("the quota holds").status, Some(403));
+    let error = eventually("the quota holds", async || {
+        refused(&test, &map)
+            .await
+            .filter(|error| error.message.contains("exceeded quota"))
+    })
+    .await;
+    assert_eq!((error.kind, error.status), (ErrorKind::Denied, Some(403)));
     let nobody = patient(
         test.namespace
             .user("nobody", &Rights::none())
@@ -255,25 +253,11 @@ async fn a_policy_that_quotes_is_not_repeated() {
         test.create(&object(value)).await.unwrap();
     }
     let map = test.map("x", json!({"bad": "plain-text"}));
-    let mut denied = None;
-    for _ in 0..150 {
-        match test.create(&map).await {
-            Err(error) if error.kind == ErrorKind::Denied => {
-                denied = Some(error);
-                break;
-            }
-            Ok(sent) => {
-                let uid = uid(&sent.object);
-                test.client
-                    .delete(deletion(&test.map_id("x"), &uid), &Gate::default())
-                    .await
-                    .unwrap();
-            }
-            Err(error) => panic!("{error:?}"),
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-    let error = denied.expect("the policy comes into force");
+    let error = eventually("the policy comes into force", async || {
+        refused(&test, &map).await
+    })
+    .await;
+    assert_eq!(error.kind, ErrorKind::Denied, "{error:?}");
     assert!(
         error.message.contains("value is plain-text"),
         "others are quoted: {error}"

@@ -36,6 +36,7 @@ fn written(outcome: WriteOutcome) -> StoredSecret {
     }
 }
 
+/// The server's times have a granularity of one second: what is to have a later one has to wait.
 async fn next_second() {
     tokio::time::sleep(Duration::from_millis(1100)).await;
 }

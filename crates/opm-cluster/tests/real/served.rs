@@ -1,22 +1,20 @@
 //! Discovery: both forms agree, new kinds are found, a group whose server is down is silent.
 
-use std::time::Duration;
-
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use opm_core::identity::GroupKind;
 use opm_core::scope::Scope;
 use opm_engine::ports::{Cluster as _, Detail, ErrorKind, Found, Gate};
-use opm_testkit::Leftover;
+use opm_testkit::{Leftover, until};
 use serde_json::{Value, json};
 
-use crate::faults::{Counting, Fault, faulty};
+use crate::faults::{Fault, RequestLog, faulty};
 use crate::{Setup, deletion, id, object, on_a_server, patient, uid};
 
 #[tokio::test]
 async fn two_requests_and_the_classic_form_says_the_same() {
     let test = on_a_server!("served");
-    let counting = Counting::over(test.namespace.client());
+    let counting = RequestLog::over(test.namespace.client());
     let client = patient(counting.client());
     let served = client.served().await.unwrap();
     assert_eq!(counting.seen().len(), 2, "{:?}", counting.seen());
@@ -77,16 +75,6 @@ fn definition(group: &str) -> Value {
                 "schema": {"openAPIV3Schema": {"type": "object",
                     "x-kubernetes-preserve-unknown-fields": true}}}]},
     })
-}
-
-async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) {
-    for _ in 0..150 {
-        if done().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("{what} did not happen");
 }
 
 async fn define(test: &Setup, group: &str) -> String {

@@ -7,13 +7,11 @@ use std::time::{Duration, Instant};
 use opm_cluster::ClusterClient;
 use opm_core::identity::Identity;
 use opm_engine::ports::{Cluster as _, Gate, Precondition, WatchEvent};
-use opm_testkit::Rights;
+use opm_testkit::{HANG, Rights, eventually, until};
 use serde_json::json;
 
 use crate::faults::{Fault, faulty};
 use crate::{Setup, deletion, id, object, on_a_server, patient};
-
-const LONG: Duration = Duration::from_secs(20);
 
 fn told(event: &WatchEvent) -> String {
     match event {
@@ -49,7 +47,7 @@ async fn story(
         heard.lock().unwrap().push(text);
         enough
     };
-    let watch = client.watch(wanted, LONG, &mut on_event);
+    let watch = client.watch(wanted, HANG, &mut on_event);
     let act = async {
         begun.await.unwrap();
         act.await;
@@ -117,10 +115,10 @@ async fn it_ends_in_time() {
     let limit = Duration::from_millis(700);
     let seen = test.client.watch(&wanted, limit, &mut |_| false).await;
     assert!(!seen.unwrap());
-    assert!(begun.elapsed() >= limit && begun.elapsed() < Duration::from_secs(5));
+    assert!(begun.elapsed() >= limit);
     let unserved = [id("nobody.example.org", "Thing", Some(test.ns()), "x")];
     let mut is_gone = |event| matches!(event, WatchEvent::Gone(_));
-    let seen = test.client.watch(&unserved, LONG, &mut is_gone);
+    let seen = test.client.watch(&unserved, HANG, &mut is_gone);
     assert!(seen.await.unwrap());
 }
 
@@ -152,9 +150,10 @@ async fn it_goes_on_after_faults() {
     }));
     let uid = test.create_map("x").await;
     let heard = story(&client, &[test.map_id("x")], ("x 1", "x 2"), async {
-        while watches.load(Ordering::SeqCst) < 7 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        until("all faults are over", async || {
+            watches.load(Ordering::SeqCst) >= 7
+        })
+        .await;
         set(&test, "x", &uid, "2").await;
     })
     .await;
@@ -189,13 +188,10 @@ async fn a_workloads_pods_are_found_by_its_selector() {
             "template": {"metadata": {"labels": {"app": "a"}},
                 "spec": {"containers": [{"name": "c", "image": "none"}]}}}}));
     let sent = test.create(&replicas).await.unwrap();
-    for _ in 0..100 {
+    let pods = eventually("there are pods", async || {
         let pods = test.client.pods_of(&sent.object).await.unwrap();
-        if pods.len() == 2 {
-            assert!(pods.iter().all(|pod| pod["kind"] == "Pod"));
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("no pods");
+        (pods.len() == 2).then_some(pods)
+    })
+    .await;
+    assert!(pods.iter().all(|pod| pod["kind"] == "Pod"));
 }

@@ -23,6 +23,13 @@ mod ending;
 mod fixtures;
 mod key;
 mod search;
+#[path = "../../../opm-testkit/src/skip.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "shared with crates that use more of it"
+)]
+mod skip;
 mod state;
 
 use state::{Budget, State, Task};
@@ -133,7 +140,7 @@ fn deletes_among_applies() {
 #[test]
 fn deeper() {
     if std::env::var("OPM_EXPLORE").as_deref() != Ok("deep") {
-        return;
+        return skip::skip("it takes long: OPM_EXPLORE=deep asks for it");
     }
     let all = vec![Task::Wide, Task::Narrow, Task::Delete];
     let budget = Budget {

@@ -8,6 +8,14 @@ use opm_core::values::{MAX_DEPTH, Number, Value};
 use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
 use proptest::strategy::ValueTree as _;
 
+#[path = "../../../opm-testkit/src/skip.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "shared with crates that use more of it"
+)]
+mod skip;
+
 fn cue_text(json: &str) -> String {
     Value::from_json(json).unwrap().to_cue()
 }
@@ -211,8 +219,7 @@ proptest! {
 #[test]
 fn the_official_cue_reads_it_back_to_equal_values() {
     let Some(cue) = cue() else {
-        eprintln!("skipped: no `cue` in the search path, and OPM_CUE names none");
-        return;
+        return skip::skip_without("`cue`: set OPM_CUE or put it in PATH");
     };
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut all: Vec<Value> = VECTORS

@@ -1,11 +1,11 @@
 //! One scenario's world: a cluster of one kind or the other, a namespace of its own in it, and
-//! the built binary to act on it (`acting`), past which one can look (`seeing`).
+//! the built binary to act on it (`commands`), past which one can look (`observe`).
 
-mod acting;
-mod disturbing;
-mod seeing;
+mod commands;
+mod faults;
+mod observe;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use k8s_openapi::api::core::v1::Namespace;
@@ -18,11 +18,11 @@ use crate::api::Api;
 use crate::canary::Canaries;
 use crate::objects;
 
-pub use acting::{Killed, Line};
-pub use disturbing::Beside;
+pub use commands::{CuttableConnection, KillOutcome};
+pub use faults::RelayedRun;
 
 /// Which cluster a scenario runs on.
-pub enum Place {
+pub enum TestCluster {
     /// A real control plane: this scenario's part of it, and who acts there.
     Real(Box<TestNamespace>, User),
     /// The cluster inside the binary, which has neither users nor admission.
@@ -35,7 +35,7 @@ pub struct World {
     pub ns: String,
     /// The cluster's API, past `opm`.
     pub api: Api,
-    place: Place,
+    cluster: TestCluster,
     opm: Opm,
     dir: TempDir,
     canaries: Canaries,
@@ -52,7 +52,7 @@ impl World {
         Self {
             ns: test.name().to_owned(),
             api,
-            place: Place::Real(Box::new(test), user),
+            cluster: TestCluster::Real(Box::new(test), user),
             opm,
             dir,
             canaries: Canaries::default(),
@@ -69,7 +69,7 @@ impl World {
         let world = Self {
             ns: "scenario".to_owned(),
             api: Api::new(client),
-            place: Place::Sandbox(sandbox),
+            cluster: TestCluster::Sandbox(sandbox),
             opm,
             dir,
             canaries: Canaries::default(),
@@ -89,12 +89,12 @@ impl World {
     /// the scenario is over.
     pub fn name(&self, stem: &str) -> String {
         let name = format!("{}-{stem}", self.ns);
-        match &self.place {
-            Place::Real(test, _) => {
+        match &self.cluster {
+            TestCluster::Real(test, _) => {
                 test.remove_after(Leftover::object::<Namespace>(None, &name));
                 test.remove_after(Leftover::object::<ClusterRole>(None, &name));
             }
-            Place::Sandbox(_) => {}
+            TestCluster::Sandbox(_) => {}
         }
         name
     }
@@ -111,70 +111,61 @@ impl World {
         name
     }
 
-    /// Somebody with exactly these rights, by their kubeconfig. Nothing on a cluster that has no
-    /// access control.
-    pub async fn user(&self, rights: &Rights) -> Option<User> {
-        match &self.place {
-            Place::Real(test, _) => {
-                static USERS: AtomicUsize = AtomicUsize::new(0);
-                let name = format!("somebody-{}", USERS.fetch_add(1, Ordering::Relaxed));
-                Some(test.user(&name, rights).await)
-            }
-            Place::Sandbox(_) => None,
+    /// Somebody with exactly these rights, by their kubeconfig.
+    ///
+    /// # Panics
+    /// On the sandbox, which has no access control.
+    pub async fn user(&self, rights: &Rights) -> User {
+        static USERS: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("somebody-{}", USERS.fetch_add(1, Ordering::Relaxed));
+        self.real_namespace().user(&name, rights).await
+    }
+
+    /// Makes the server deny these deletes.
+    ///
+    /// # Panics
+    /// On the sandbox, which has no admission.
+    pub async fn deny_deletes_of(&self, resource: &str) -> AdmissionRule<'_> {
+        let test = self.real_namespace();
+        let writes = Writes::of("", resource, &["DELETE"]);
+        let rule = test.deny(&writes, "not today").await;
+        AdmissionRule { test, rule }
+    }
+
+    /// Makes the server change these writes.
+    ///
+    /// # Panics
+    /// On the sandbox, which has no admission.
+    pub async fn mutate(&self, writes: &Writes, expression: &str) -> AdmissionRule<'_> {
+        let test = self.real_namespace();
+        let rule = test.mutate(writes, expression).await;
+        AdmissionRule { test, rule }
+    }
+
+    /// Provides a volume for a claim, so that it is bound. The sandbox binds every claim by itself.
+    pub async fn volume_for(&self, claim: &str) {
+        if let TestCluster::Real(test, _) = &self.cluster {
+            test.volume_for(claim).await;
         }
     }
 
-    /// Makes the server deny these deletes. Nothing on a cluster that has no admission.
-    pub async fn deny_deletes_of(&self, resource: &str) -> Option<Denied<'_>> {
-        match &self.place {
-            Place::Real(test, _) => {
-                let rule = test
-                    .deny(&Writes::of("", resource, &["DELETE"]), "not today")
-                    .await;
-                Some(Denied { test, rule })
+    fn real_namespace(&self) -> &TestNamespace {
+        match &self.cluster {
+            TestCluster::Real(test, _) => test,
+            TestCluster::Sandbox(_) => {
+                panic!("not on the sandbox: say `real_only` in `scenarios!`")
             }
-            Place::Sandbox(_) => None,
-        }
-    }
-
-    /// Makes the server change these writes. Nothing on a cluster that has no admission.
-    pub async fn mutate(&self, writes: &Writes, expression: &str) -> Option<Denied<'_>> {
-        match &self.place {
-            Place::Real(test, _) => {
-                let rule = test.mutate(writes, expression).await;
-                Some(Denied { test, rule })
-            }
-            Place::Sandbox(_) => None,
-        }
-    }
-
-    /// How many requests `opm` sends while a future runs, by verb and resource. Nothing on a
-    /// cluster that does not count.
-    pub async fn requests_during<T>(
-        &self,
-        running: impl Future<Output = T>,
-    ) -> (T, Option<BTreeMap<String, usize>>) {
-        match &self.place {
-            Place::Real(test, user) => {
-                let Some(audit) = test.plane().audit() else {
-                    return (running.await, None);
-                };
-                let mark = audit.mark();
-                let done = running.await;
-                (done, Some(audit.requests(mark, user.name()).await.tally()))
-            }
-            Place::Sandbox(_) => (running.await, None),
         }
     }
 }
 
 /// A rule of admission in force.
-pub struct Denied<'a> {
+pub struct AdmissionRule<'a> {
     test: &'a TestNamespace,
     rule: Rule,
 }
 
-impl Denied<'_> {
+impl AdmissionRule<'_> {
     /// Lifts it.
     pub async fn lift(self) {
         self.test.lift(self.rule).await;

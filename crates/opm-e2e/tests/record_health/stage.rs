@@ -1,25 +1,20 @@
 //! Staging one case and recording what the server says of it.
 
-use std::time::{Duration, Instant};
-
 use http::Method;
 use k8s_openapi::api::core::v1::PersistentVolume;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use opm_e2e::api::Api;
-use opm_testkit::{ControlPlane, Leftover, TestNamespace};
+use opm_testkit::{ControlPlane, Leftover, TestNamespace, eventually};
 use serde_json::{Value, json};
 
-/// How long the cluster may take to bring an object into the state that is wanted.
-const PATIENCE: Duration = Duration::from_secs(120);
-
 /// When an object is as it should be.
-pub(crate) type Until = fn(&Value) -> bool;
+pub(crate) type Predicate = fn(&Value) -> bool;
 
 /// Something done to the cluster after the objects were made.
-pub(crate) enum Then {
+pub(crate) enum Step {
     /// Wait until an object is as it should be.
-    Await(String, Until),
+    Await(String, Predicate),
     /// Write a status, as a controller would.
     Status(String, Value),
     /// Change an object.
@@ -47,11 +42,11 @@ pub(crate) enum Subject {
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) make: Vec<(String, Value)>,
-    pub(crate) then: Vec<Then>,
+    pub(crate) then: Vec<Step>,
     pub(crate) subject: Subject,
-    pub(crate) until: Until,
+    pub(crate) until: Predicate,
     /// The `app` whose pods are recorded beside it, and how they should look.
-    pub(crate) pods: Option<(&'static str, Until)>,
+    pub(crate) pods: Option<(&'static str, Predicate)>,
     pub(crate) state: &'static str,
     pub(crate) message: &'static str,
 }
@@ -156,40 +151,35 @@ impl Stage {
     }
 
     async fn create(&self, case: &str, collection: &str, object: &Value) -> Value {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
+        eventually("the kind is served", async || {
             let json = "application/json";
-            let (status, body) = self
-                .api
-                .send(Method::POST, collection, json, Some(object))
-                .await;
-            match status {
-                201 => return body,
+            let sending = self.api.send(Method::POST, collection, json, Some(object));
+            match sending.await {
+                (201, body) => Some(body),
                 // A kind that was just defined is not served yet.
-                404 if Instant::now() < deadline => {
-                    tokio::time::sleep(Duration::from_millis(100)).await
-                }
-                _ => panic!("{case}: POST {collection}: {status} {body}"),
+                (404, _) => None,
+                (status, body) => panic!("{case}: POST {collection}: {status} {body}"),
             }
-        }
+        })
+        .await
     }
 
     /// Does one more thing, and says what the server answered to a change.
-    async fn play(&self, case: &str, then: &Then) -> Option<Value> {
+    async fn play(&self, case: &str, then: &Step) -> Option<Value> {
         match then {
-            Then::Await(path, until) => {
+            Step::Await(path, until) => {
                 self.wait(path, *until).await;
             }
-            Then::Status(path, status) => {
+            Step::Status(path, status) => {
                 let path = format!("{path}/status");
                 self.api.merge(&path, json!({"status": status})).await;
             }
-            Then::Merge(path, patch) => return Some(self.api.merge(path, patch.clone()).await),
-            Then::Delete(path) => self.api.delete(path).await,
-            Then::Create(collection, object) => {
+            Step::Merge(path, patch) => return Some(self.api.merge(path, patch.clone()).await),
+            Step::Delete(path) => self.api.delete(path).await,
+            Step::Create(collection, object) => {
                 return Some(self.create(case, collection, object).await);
             }
-            Then::Unready(app) => {
+            Step::Unready(app) => {
                 let pods = self.pods(app, |_| true).await;
                 let name = pods[0]["metadata"]["name"].as_str().unwrap();
                 let path = format!("/api/v1/namespaces/{}/pods/{name}/status", self.ns);
@@ -208,36 +198,30 @@ impl Stage {
     }
 
     /// The pods of an `app`, once there are some and all are as they should be.
-    async fn pods(&self, app: &str, until: Until) -> Vec<Value> {
+    async fn pods(&self, app: &str, until: Predicate) -> Vec<Value> {
         let path = format!(
             "/api/v1/namespaces/{}/pods?labelSelector=app%3D{app}",
             self.ns
         );
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let list = self.api.get(&path).await.unwrap();
-            let mut pods = list["items"].as_array().cloned().unwrap_or_default();
-            for pod in &mut pods {
-                pod["apiVersion"] = json!("v1");
-                pod["kind"] = json!("Pod");
-            }
-            if !pods.is_empty() && pods.iter().all(until) {
-                return pods;
-            }
-            assert!(Instant::now() < deadline, "pods of {app}: {pods:#?}");
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        eventually(
+            &format!("the pods of {app} are as they should"),
+            async || {
+                let list = self.api.get(&path).await.unwrap();
+                let mut pods = list["items"].as_array().cloned().unwrap_or_default();
+                for pod in &mut pods {
+                    pod["apiVersion"] = json!("v1");
+                    pod["kind"] = json!("Pod");
+                }
+                (!pods.is_empty() && pods.iter().all(until)).then_some(pods)
+            },
+        )
+        .await
     }
 
-    async fn wait(&self, path: &str, until: Until) -> Value {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let found = self.api.get(path).await;
-            if let Some(object) = found.clone().filter(until) {
-                return object;
-            }
-            assert!(Instant::now() < deadline, "{path}: {found:#?}");
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+    async fn wait(&self, path: &str, until: Predicate) -> Value {
+        eventually(&format!("{path} is as it should"), async || {
+            self.api.get(path).await.filter(until)
+        })
+        .await
     }
 }

@@ -1,11 +1,9 @@
 //! `apply --atomic`: all of it or nothing, whatever goes wrong on the way, and on the way back.
 
-use std::time::Duration;
-
 use opm_e2e::objects::{
     config_map, deployment, never_ready, secret, service, unacceptable, volume_claim,
 };
-use opm_e2e::{Fault, Killed, Module, Moment, World, scenarios, set};
+use opm_e2e::{Fault, KillOutcome, Module, Moment, RequestFilter, World, scenarios, set};
 use serde_json::{Value, json};
 
 scenarios! {
@@ -59,7 +57,7 @@ async fn what_works_is_recorded_when_it_is_ready(w: World) {
     let first = w
         .apply(
             &web(&[deployment("web")]),
-            &["--atomic", "--timeout", "60s"],
+            &["--atomic", "--timeout", "10m"],
         )
         .await
         .ok();
@@ -188,7 +186,7 @@ async fn without_a_way_back_nothing_is_begun(w: World) {
 async fn an_interrupt_goes_back_too(w: World) {
     let first = w.apply(&web(&old("1")), &[]).await.ok().json();
     let new = [config_map("new", "2"), never_ready(deployment("slow"))];
-    let running = w.start_apply(&web(&new), &["--atomic", "--timeout", "60s"]);
+    let running = w.start_apply(&web(&new), &["--atomic", "--timeout", "10m"]);
     w.until("it waits", || async {
         w.exists("Deployment/slow").await && !w.exists("ConfigMap/gone").await
     })
@@ -208,10 +206,10 @@ async fn a_lost_connection_ends_clean(w: World) {
     let variables = [("OPM_LOCK_TTL", "3s")];
     // For longer than a lock can be held without renewal: the apply has to give up. What comes
     // then is the way back, as soon as anything gets through again.
-    let long = Duration::from_secs(5);
+    let expired = w.until_lock_expires("web", "3s");
     let arguments = ["mod", "apply", &dir, "--atomic"];
     let ran = w
-        .cut_off_at("/configmaps/", long, &variables, &arguments)
+        .cut_off_at("/configmaps/", expired, &variables, &arguments)
         .await;
     assert!(matches!(ran.code(), 1 | 7), "{ran}");
     ran.says("went back to");
@@ -296,7 +294,7 @@ async fn killed_on_the_way_back(w: World) {
         let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
         match (index % 2, killed) {
             // It had gone back before it came to that.
-            (_, Killed::Failed) => {}
+            (_, KillOutcome::Failed) => {}
             (0, _) => drop(
                 w.opm(&["mod", "rollback", &release, "-o", "json"])
                     .await
@@ -318,20 +316,20 @@ async fn somebody_elses_deployment_is_left_alone(w: World) {
     let requests = w.requests_in(&["mod", "apply", &dir]).await.len();
     w.opm(&["mod", "rollback", "web"]).await.ok();
     let other = named("web", &[config_map("theirs", "1")]).write(&w.dir().join("elsewhere"));
-    let stalled = Fault::Stall(Moment::Before, Duration::from_secs(8));
     let arguments = ["mod", "apply", &dir, "--atomic"];
     // One request more, because the way back is made sure of first; then the way back begins.
-    let disturbed = w.disturbed_at(requests + 2, stalled, &arguments);
-    let theirs = async {
-        w.until("the apply has failed", || async {
-            w.record("web").await.results()[0] == "failed"
-        })
+    let run = w
+        .start_stalled(&RequestFilter::nth(requests + 2), &arguments)
         .await;
-        w.opm(&["mod", "apply", &other.display().to_string()])
-            .await
-            .ok();
-    };
-    let (ran, ()) = tokio::join!(disturbed, theirs);
+    w.until("the apply has failed", || async {
+        w.record("web").await.results()[0] == "failed"
+    })
+    .await;
+    w.opm(&["mod", "apply", &other.display().to_string()])
+        .await
+        .ok();
+    run.release();
+    let ran = run.end().await;
     ran.ends(1).says("somebody else has deployed");
     w.holds_exactly("web", &["ConfigMap/theirs"]).await;
 }

@@ -4,7 +4,7 @@ use opm_e2e::objects::{
     config_map, custom, custom_kind, deployment, in_namespace, namespace, service, stateful_set,
     unacceptable, volume_claim,
 };
-use opm_e2e::{Module, Rights, World, scenarios};
+use opm_e2e::{Module, World, scenarios};
 use serde_json::{Value, json};
 
 scenarios! {
@@ -16,7 +16,6 @@ scenarios! {
     a_failed_dry_run_is_a_failure_of_that_object,
     kept_and_transferred_objects_are_told,
     people_see_signs_and_a_summary,
-    what_may_not_be_seen_is_no_difference,
 }
 
 pub(crate) fn web(objects: &[Value]) -> Module {
@@ -389,24 +388,4 @@ async fn people_see_signs_and_a_summary(w: World) {
         coloured.stdout().contains("\u{1b}[32m+ ConfigMap/c"),
         "{coloured}"
     );
-}
-
-async fn what_may_not_be_seen_is_no_difference(w: World) {
-    w.apply(&web(&[config_map("a", "1"), deployment("web")]), &[])
-        .await
-        .ok();
-    let rights = Rights::none()
-        .allow("", &["configmaps"], &["get", "list", "patch"])
-        .allow("", &["secrets"], &["get", "list"]);
-    let Some(user) = w.user(&rights).await else {
-        return;
-    };
-    let dir = w.write(&web(&[config_map("a", "2"), deployment("web")]));
-    let arguments = ["mod", "diff", &dir, "-o", "json", "--exit-code"];
-    let diff = w.opm_as(user.kubeconfig(), &arguments).await.ends(4);
-    let configured = diff.action("ConfigMap/a");
-    assert_eq!(configured.as_deref(), Some("configured"), "{diff}");
-    let refused = diff.action("Deployment/web");
-    assert_eq!(refused.as_deref(), Some("refused"), "{diff}");
-    assert_eq!(diff.json()["error"]["kind"], "not-permitted");
 }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use opm_e2e::{Fault, Moment, Ran, Seed, Seen, World, scenarios};
+use opm_e2e::{Fault, Moment, OpmOutput, RequestInfo, Seed, World, scenarios};
 
 use crate::flows::{Bystanders, Flow, Recovery};
 
@@ -41,7 +41,7 @@ async fn disturbed_delete(w: World) {
 
 /// What goes wrong once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wrong {
+enum Disturbance {
     Conflict,
     TooManyRequests,
     InternalError,
@@ -53,7 +53,7 @@ enum Wrong {
     Stall,
 }
 
-impl Wrong {
+impl Disturbance {
     const ALL: [Self; 9] = [
         Self::Conflict,
         Self::TooManyRequests,
@@ -83,7 +83,7 @@ impl Wrong {
 
 /// What a request is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum About {
+enum RequestPurpose {
     /// Which kinds there are.
     Discovery,
     /// Who is asking, or who scales: the run goes on without knowing.
@@ -115,9 +115,9 @@ enum About {
     RemoveRecord,
 }
 
-impl About {
+impl RequestPurpose {
     /// What the nth of these requests is for.
-    fn of(requests: &[Seen], nth: usize) -> Self {
+    fn of(requests: &[RequestInfo], nth: usize) -> Self {
         let seen = &requests[nth - 1];
         let kind = match seen.resource.as_str() {
             "" => return Self::Discovery,
@@ -146,7 +146,7 @@ impl About {
             ("delete", false, false) => Self::Remove(spelled),
             (_, true, _) => Self::WritePart,
             (_, false, true) => {
-                let written = |before: &&Seen| {
+                let written = |before: &&RequestInfo| {
                     matches!(before.verb.as_str(), "patch" | "update") && before.name == seen.name
                 };
                 match requests[..nth - 1].iter().filter(written).count() {
@@ -161,7 +161,7 @@ impl About {
 
 /// How a run must end, and what it must say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Ends {
+struct Expectation {
     code: i32,
     says: Option<String>,
 }
@@ -171,57 +171,64 @@ struct Ends {
 /// What may pass is tried again, and nobody notices. A conflict starts over from what is there
 /// now. What is permanent, or forbidden, ends the run as early as nothing has been touched, fails
 /// the one object, or leaves the one stale object pending.
-fn expected(flow: Flow, wrong: Wrong, about: &About) -> Ends {
-    let ends = |code: i32, says: &str| Ends {
+fn expected(flow: Flow, wrong: Disturbance, about: &RequestPurpose) -> Expectation {
+    let ends = |code: i32, says: &str| Expectation {
         code,
         says: (!says.is_empty()).then(|| says.to_owned()),
     };
     let (done, deletes) = (ends(0, ""), flow == Flow::Delete);
-    let (refused, forbidden) = (2, wrong == Wrong::Forbidden);
+    let (refused, forbidden) = (2, wrong == Disturbance::Forbidden);
     let refused = if forbidden { 4 } else { refused };
     match wrong {
-        Wrong::Conflict | Wrong::ErrorWithoutReason | Wrong::Forbidden => {}
+        Disturbance::Conflict | Disturbance::ErrorWithoutReason | Disturbance::Forbidden => {}
         _ => return done,
     }
-    let conflict = wrong == Wrong::Conflict;
+    let conflict = wrong == Disturbance::Conflict;
     match about {
-        About::Aside | About::Trace => done,
-        About::Discovery => ends(refused, "which kinds it serves"),
-        About::ReadRecord => ends(refused, "cannot read the release's record"),
-        About::FindRecord if forbidden && !deletes => ends(0, "not permitted to list Secrets"),
-        About::FindRecord => ends(refused, "cannot look for"),
-        About::Namespace if forbidden => done,
-        About::Namespace => ends(refused, "cannot look at namespace"),
-        About::Look(object) if deletes => ends(1, object),
-        About::Look(object) if is_stale(flow, object) => ends(8, object),
-        About::Look(object) if forbidden => ends(4, object),
-        About::Look(object) => ends(3, object),
-        About::LookAtAll(_) if forbidden => done, // then one by one
-        About::LookAtAll(kind) if deletes => ends(1, &format!("{kind}/")),
-        About::LookAtAll(kind) => ends(3, &format!("{kind}/")),
-        About::Begin if conflict => done,
-        About::Begin => ends(refused, "cannot write the release's record"),
-        About::Send(_) if conflict => done,
-        About::Send(object) => ends(1, object),
-        About::Remove(object) if deletes => ends(1, object),
-        About::Remove(object) => ends(8, object),
-        About::ListParts if forbidden => done,
-        About::ListParts if deletes => ends(1, "not the release's records"),
-        About::ListParts => ends(0, "could not be swept"),
-        About::WritePart | About::RemovePart | About::Record | About::RemoveRecord if conflict => {
+        RequestPurpose::Aside | RequestPurpose::Trace => done,
+        RequestPurpose::Discovery => ends(refused, "which kinds it serves"),
+        RequestPurpose::ReadRecord => ends(refused, "cannot read the release's record"),
+        RequestPurpose::FindRecord if forbidden && !deletes => {
+            ends(0, "not permitted to list Secrets")
+        }
+        RequestPurpose::FindRecord => ends(refused, "cannot look for"),
+        RequestPurpose::Namespace if forbidden => done,
+        RequestPurpose::Namespace => ends(refused, "cannot look at namespace"),
+        RequestPurpose::Look(object) if deletes => ends(1, object),
+        RequestPurpose::Look(object) if is_stale(flow, object) => ends(8, object),
+        RequestPurpose::Look(object) if forbidden => ends(4, object),
+        RequestPurpose::Look(object) => ends(3, object),
+        RequestPurpose::LookAtAll(_) if forbidden => done, // then one by one
+        RequestPurpose::LookAtAll(kind) if deletes => ends(1, &format!("{kind}/")),
+        RequestPurpose::LookAtAll(kind) => ends(3, &format!("{kind}/")),
+        RequestPurpose::Begin if conflict => done,
+        RequestPurpose::Begin => ends(refused, "cannot write the release's record"),
+        RequestPurpose::Send(_) if conflict => done,
+        RequestPurpose::Send(object) => ends(1, object),
+        RequestPurpose::Remove(object) if deletes => ends(1, object),
+        RequestPurpose::Remove(object) => ends(8, object),
+        RequestPurpose::ListParts if forbidden => done,
+        RequestPurpose::ListParts if deletes => ends(1, "not the release's records"),
+        RequestPurpose::ListParts => ends(0, "could not be swept"),
+        RequestPurpose::WritePart
+        | RequestPurpose::RemovePart
+        | RequestPurpose::Record
+        | RequestPurpose::RemoveRecord
+            if conflict =>
+        {
             done
         }
-        About::WritePart => ends(0, "could not be kept"),
-        About::RemovePart if deletes => ends(1, "not the release's records"),
-        About::RemovePart => ends(0, "could not be swept"),
-        About::Record => ends(1, "record could not be written"),
-        About::RemoveRecord => ends(1, "the release's record is not"),
+        RequestPurpose::WritePart => ends(0, "could not be kept"),
+        RequestPurpose::RemovePart if deletes => ends(1, "not the release's records"),
+        RequestPurpose::RemovePart => ends(0, "could not be swept"),
+        RequestPurpose::Record => ends(1, "record could not be written"),
+        RequestPurpose::RemoveRecord => ends(1, "the release's record is not"),
     }
 }
 
 /// Whether lock and intent are among these requests.
-fn begun(requests: &[Seen]) -> bool {
-    let writes = |seen: &Seen| matches!(seen.verb.as_str(), "patch" | "update");
+fn begun(requests: &[RequestInfo]) -> bool {
+    let writes = |seen: &RequestInfo| matches!(seen.verb.as_str(), "patch" | "update");
     requests
         .iter()
         .any(|seen| writes(seen) && seen.name.starts_with("opm."))
@@ -237,7 +244,7 @@ fn is_stale(flow: Flow, object: &str) -> bool {
 #[derive(Debug, Clone, Copy)]
 struct Case {
     nth: usize,
-    wrong: Wrong,
+    wrong: Disturbance,
 }
 
 async fn disturb_everywhere(w: World, flow: Flow) {
@@ -246,7 +253,7 @@ async fn disturb_everywhere(w: World, flow: Flow) {
     let probe = flow.command(&w, "probe");
     let probe: Vec<&str> = probe.iter().map(String::as_str).collect();
     let requests = w.requests_of(&probe).await;
-    let all = (1..=requests).flat_map(|nth| Wrong::ALL.map(|wrong| Case { nth, wrong }));
+    let all = (1..=requests).flat_map(|nth| Disturbance::ALL.map(|wrong| Case { nth, wrong }));
     let chosen = match opm_e2e::full() {
         true => all.collect(),
         false => Seed::of_this_run(flow.word()).some_of(all.collect(), SAMPLE),
@@ -270,7 +277,7 @@ async fn disturb(w: &World, flow: Flow, index: usize, case: Case) -> i32 {
     let command: Vec<&str> = command.iter().map(String::as_str).collect();
     let (ran, requests) = w.struck_at(case.nth, case.wrong.fault(), &command).await;
     if requests.len() >= case.nth {
-        let about = About::of(&requests, case.nth);
+        let about = RequestPurpose::of(&requests, case.nth);
         check(flow, case.wrong, &about, &ran);
     }
     if ran.code() == 0 {
@@ -281,8 +288,8 @@ async fn disturb(w: &World, flow: Flow, index: usize, case: Case) -> i32 {
     ran.code()
 }
 
-fn check(flow: Flow, wrong: Wrong, about: &About, ran: &Ran) {
-    let Ends { code, says } = expected(flow, wrong, about);
+fn check(flow: Flow, wrong: Disturbance, about: &RequestPurpose, ran: &OpmOutput) {
+    let Expectation { code, says } = expected(flow, wrong, about);
     let case = format!("{flow:?}, {wrong:?} at {about:?}");
     assert_eq!(ran.code(), code, "{case}: {ran}");
     if let Some(text) = says {

@@ -2,7 +2,7 @@
 //! shown of each.
 
 use opm_e2e::objects::{config_map, secret, service, unacceptable};
-use opm_e2e::{Module, Ran, World, scenarios};
+use opm_e2e::{Module, OpmOutput, World, scenarios};
 use serde_json::{Value, json};
 
 scenarios! {
@@ -24,7 +24,7 @@ fn web(value: &str, more: &[Value]) -> Module {
     Module::new("web").component("app", &objects)
 }
 
-async fn history(w: &World, flags: &[&str]) -> Ran {
+async fn history(w: &World, flags: &[&str]) -> OpmOutput {
     w.opm(&[&["mod", "history", "web", "-o", "json"], flags].concat())
         .await
 }

@@ -1,7 +1,7 @@
 //! Ctrl-C in the middle of an apply, of a prune and of a delete: once stops cleanly, twice stops
 //! now, and either way nothing is forgotten.
 
-use opm_e2e::{When, World, scenarios};
+use opm_e2e::{RequestFilter, World, scenarios};
 
 use crate::flows::{Flow, Recovery};
 
@@ -12,25 +12,25 @@ scenarios! {
 }
 
 async fn interrupted_while_applying(w: World) {
-    let sending = || When::verb("patch").and_path("/services/");
+    let sending = || RequestFilter::verb("patch").and_path("/services/");
     once(&w, Flow::Upgrade, sending()).await;
     twice(&w, Flow::Upgrade, sending()).await;
     once(&w, Flow::FirstApply, sending()).await;
 }
 
 async fn interrupted_while_pruning(w: World) {
-    let pruning = || When::verb("delete").and_path("/services/");
+    let pruning = || RequestFilter::verb("delete").and_path("/services/");
     once(&w, Flow::Upgrade, pruning()).await;
     twice(&w, Flow::AfterTwoFailures, pruning()).await;
 }
 
 async fn interrupted_while_deleting(w: World) {
-    let deleting = || When::verb("delete").and_path("/services/");
+    let deleting = || RequestFilter::verb("delete").and_path("/services/");
     once(&w, Flow::Delete, deleting()).await;
     twice(&w, Flow::Delete, deleting()).await;
 }
 
-async fn interrupted(w: &World, flow: Flow, at: When, times: usize) -> String {
+async fn interrupted(w: &World, flow: Flow, at: RequestFilter, times: usize) -> String {
     let release = format!("{}{times}", flow.word());
     flow.prepare(w, &release).await;
     let command = flow.command(w, &release);
@@ -40,7 +40,7 @@ async fn interrupted(w: &World, flow: Flow, at: When, times: usize) -> String {
 }
 
 /// The lock is released, and what was begun is in the record.
-async fn once(w: &World, flow: Flow, at: When) {
+async fn once(w: &World, flow: Flow, at: RequestFilter) {
     let release = interrupted(w, flow, at, 1).await;
     let record = w.record(&release).await;
     assert!(!record.locked(), "{flow:?}: the lock is released");
@@ -54,7 +54,7 @@ async fn once(w: &World, flow: Flow, at: When) {
 }
 
 /// The holder is dead, so the next run takes over at once.
-async fn twice(w: &World, flow: Flow, at: When) {
+async fn twice(w: &World, flow: Flow, at: RequestFilter) {
     let release = interrupted(w, flow, at, 2).await;
     Recovery::Same.run(flow, w, &release).await;
 }

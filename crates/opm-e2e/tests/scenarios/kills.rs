@@ -3,7 +3,7 @@
 //! the full run; in the ordinary one a sample, whose seed is printed.
 
 use futures::StreamExt as _;
-use opm_e2e::{Killed, Moment, Seed, World, scenarios};
+use opm_e2e::{KillOutcome, Moment, Seed, World, scenarios};
 
 use crate::flows::{Bystanders, Flow, Recovery};
 
@@ -85,8 +85,11 @@ async fn kill_everywhere(w: World, flow: Flow) {
     let tried = chosen.len();
     let runs = chosen.into_iter().enumerate();
     let runs = futures::stream::iter(runs.map(|(index, case)| kill(&w, flow, index, case)));
-    let outcomes: Vec<Killed> = runs.buffer_unordered(AT_ONCE).collect().await;
-    let killed = outcomes.iter().filter(|ran| **ran == Killed::Yes).count();
+    let outcomes: Vec<KillOutcome> = runs.buffer_unordered(AT_ONCE).collect().await;
+    let killed = outcomes
+        .iter()
+        .filter(|ran| **ran == KillOutcome::Killed)
+        .count();
     assert!(killed * 2 > tried, "{killed} of {tried} runs were killed");
     bystanders.are_untouched(&w).await;
     opm_e2e::note(&format!(
@@ -94,13 +97,13 @@ async fn kill_everywhere(w: World, flow: Flow) {
     ));
 }
 
-async fn kill(w: &World, flow: Flow, index: usize, case: Case) -> Killed {
+async fn kill(w: &World, flow: Flow, index: usize, case: Case) -> KillOutcome {
     let release = format!("{}{index}", flow.word());
     flow.prepare(w, &release).await;
     let command = flow.command(w, &release);
     let command: Vec<&str> = command.iter().map(String::as_str).collect();
     let ran = w.killed_at(case.nth, case.moment, &command).await;
-    assert_ne!(ran, Killed::Failed, "{flow:?}, {case:?}");
+    assert_ne!(ran, KillOutcome::Failed, "{flow:?}, {case:?}");
     opm_e2e::trying(&format!("{release}: {case:?}"));
     case.recovery.run(flow, w, &release).await;
     ran

@@ -2,7 +2,7 @@
 
 use opm_e2e::api;
 use opm_e2e::objects::{cluster_role, config_map, shared};
-use opm_e2e::{Killed, Moment, World, full, note, scenarios, set};
+use opm_e2e::{KillOutcome, Moment, World, full, note, scenarios, set};
 use serde_json::Value;
 
 use crate::shared::{UUID, release, sharing};
@@ -83,9 +83,9 @@ async fn what_is_cut_short_is_completed_by_the_next_run(w: World) {
         for nth in requests {
             prepare().await;
             let uid = w.uid(&spelled).await;
-            if w.killed_at(nth, Moment::After, &command).await == Killed::Yes {
+            if w.killed_at(nth, Moment::After, &command).await == KillOutcome::Killed {
                 kills += 1;
-                let again = [&command[..], &["--lock-timeout", "60s"]].concat();
+                let again = [&command[..], &["--lock-timeout", "10m"]].concat();
                 let ran = w.opm(&again).await;
                 assert!(
                     matches!(ran.code(), 0 | 5),
@@ -123,7 +123,7 @@ async fn what_is_cut_short_is_completed_by_the_next_run(w: World) {
 
 async fn clean(w: &World, path: &str) {
     for name in ["a", "b"] {
-        let flags = ["--ignore-not-found", "--lock-timeout", "60s"];
+        let flags = ["--ignore-not-found", "--lock-timeout", "10m"];
         w.delete(name, &flags).await.ok();
     }
     w.api.delete(path).await;

@@ -1,4 +1,7 @@
 //! The scenarios: RFC-0001's, its edge cases, and everything that may go wrong.
+//!
+//! Ordinary tier, with samples of the matrices; whole matrices in the full tier; thousands of objects
+//! on request.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,7 +14,7 @@ mod atomic;
 mod change_records;
 mod damages;
 mod diff;
-mod diff_secrets;
+mod diff_hidden;
 mod diff_then_apply;
 mod disturbed;
 mod edges;

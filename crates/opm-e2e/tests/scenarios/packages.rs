@@ -2,7 +2,7 @@
 //! with them.
 
 use opm_e2e::objects::{annotated, cluster_role, config_map, deployment, secret, service};
-use opm_e2e::{Module, Ran, World, scenarios, set};
+use opm_e2e::{Module, OpmOutput, World, scenarios, set};
 use serde_json::{Value, json};
 
 scenarios! {
@@ -28,7 +28,7 @@ fn shop(w: &World, release: &str, version: &str) -> Module {
     )
 }
 
-async fn deploy(w: &World, release: &str, version: &str, flags: &[&str]) -> Ran {
+async fn deploy(w: &World, release: &str, version: &str, flags: &[&str]) -> OpmOutput {
     let all = [&["--name", release], flags].concat();
     w.apply(&shop(w, release, version), &all).await.ok()
 }

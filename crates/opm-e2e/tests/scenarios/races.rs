@@ -3,10 +3,9 @@
 //! managed fields that somebody wiped.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use opm_e2e::objects::config_map;
-use opm_e2e::{Fault, Module, Moment, Ran, When, World, api, scenarios};
+use opm_e2e::{Fault, Module, Moment, OpmOutput, RequestFilter, World, api, scenarios};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -42,7 +41,7 @@ async fn is_one_variant(w: &World) {
     w.has_no_stray_records("web").await;
 }
 
-async fn all_at_once(w: &World, commands: Vec<Vec<String>>) -> Vec<Ran> {
+async fn all_at_once(w: &World, commands: Vec<Vec<String>>) -> Vec<OpmOutput> {
     let runs = commands.iter().map(|command| {
         let command: Vec<&str> = command.iter().map(String::as_str).collect();
         w.start_with(&[], &command)
@@ -52,7 +51,7 @@ async fn all_at_once(w: &World, commands: Vec<Vec<String>>) -> Vec<Ran> {
 }
 
 /// Everybody succeeds, or says who was faster.
-fn one_at_a_time(ran: &Ran) {
+fn one_at_a_time(ran: &OpmOutput) {
     let text = ran.to_string();
     let named = text.contains("is locked by") && text.contains("(pid ");
     let named = named || text.contains("somebody else keeps writing the record");
@@ -124,20 +123,19 @@ async fn a_holder_that_slept_past_its_time_stops(w: World) {
     let objects: Vec<Value> = names.iter().map(|n| config_map(n, "1")).collect();
     let many = Module::new("web").component("app", &objects);
     let dir = many.write(&w.dir().join("many")).display().to_string();
-    let beside = w
-        .start_beside(&short, &["mod", "apply", &dir, "--concurrency", "1"])
+    let run = w
+        .start_relayed(&short, &["mod", "apply", &dir, "--concurrency", "1"])
         .await;
-    let sleeper = &beside.running;
+    let sleeper = run.running();
     w.until("it is in the middle", || w.exists("ConfigMap/many-005"))
         .await;
     sleeper.signal(Signal::STOP);
     let asleep = w.live("web").await.len();
     assert!(asleep < 300, "it fell asleep too late");
-    // Two seconds, and two more for the granularity of the server's clocks.
-    tokio::time::sleep(Duration::from_millis(4500)).await;
+    w.until_lock_expires("web", "2s").await;
     w.apply_with(&short, &variant(1), &[]).await.ok();
     sleeper.signal(Signal::CONT);
-    beside.running.end().await.ends(7).says("lock");
+    run.end().await.ends(7).says("lock");
     let late: Vec<String> = w.live("web").await;
     let late = late.iter().filter(|o| o.contains("/many-")).count();
     assert!(
@@ -178,7 +176,7 @@ async fn a_wrong_clock_changes_nothing(w: World) {
             .await
             .ends(7)
             .says("deployer");
-        tokio::time::sleep(Duration::from_millis(3500)).await;
+        w.until_lock_expires("web", "1s").await;
         w.apply_with(&[wrong, expired], &variant(n + 3), &[])
             .await
             .ok();
@@ -193,10 +191,11 @@ async fn a_wrong_clock_changes_nothing(w: World) {
     };
     for wrong in holders {
         let dir = w.write(&waiting());
-        let holding = w.start_with(&[wrong, short], &["mod", "apply", &dir, "--timeout", "60s"]);
+        let holding = w.start_with(&[wrong, short], &["mod", "apply", &dir, "--timeout", "10m"]);
         w.until("Deployment/first exists", || w.exists("Deployment/first"))
             .await;
-        tokio::time::sleep(Duration::from_secs(4)).await;
+        // After three renewals the lock would have expired without them.
+        w.until_lock_is_renewed("web", 4).await;
         w.apply_with(&[short], &variant(1), &[]).await.ends(7);
         holding.interrupt();
         holding.end().await.ends(130);
@@ -214,7 +213,7 @@ fn minutes(timestamp: &str) -> u32 {
 async fn a_lock_whose_managed_fields_were_wiped_still_holds(w: World) {
     let short = [("OPM_LOCK_TTL", "2s")];
     let dir = w.write(&waiting());
-    let holder = w.start_with(&short, &["mod", "apply", &dir, "--timeout", "60s"]);
+    let holder = w.start_with(&short, &["mod", "apply", &dir, "--timeout", "10m"]);
     w.until("Deployment/first exists", || w.exists("Deployment/first"))
         .await;
     for _ in 0..2 {
@@ -238,7 +237,7 @@ async fn a_create_that_was_not_answered_may_still_land(w: World) {
     // became of the first attempt: nothing is forgotten before it can no longer land.
     let w = w.with_env("OPM_LOCK_TTL", "2s");
     let dir = w.write(&variant(1));
-    let create = When::verb("patch").and_path("/configmaps/");
+    let create = RequestFilter::verb("patch").and_path("/configmaps/");
     let apply = ["mod", "apply", dir.as_str()];
     let lost = Fault::Reset(Moment::After);
     w.disturbed_when(create, lost, &apply).await.ok();

@@ -63,7 +63,7 @@ async fn posing(w: &World, release: &str) {
     w.api.create(&w.ns, &object).await;
 }
 
-pub(crate) async fn repair(w: &World, release: &str, flags: &[&str]) -> opm_e2e::Ran {
+pub(crate) async fn repair(w: &World, release: &str, flags: &[&str]) -> opm_e2e::OpmOutput {
     let arguments = [&["mod", "repair", release, "-o", "json"], flags].concat();
     w.opm_with(&[("OPM_LOCK_TTL", "1s")], &arguments).await
 }
@@ -79,7 +79,7 @@ async fn every_damage_is_repaired_and_the_next_apply_prunes_rightly(w: World) {
         }
         damage(&w, release, how).await;
         let dir = w.write(&module(release, &["a", "b"]));
-        let flags = ["--yes", "--lock-timeout", "20s"];
+        let flags = ["--yes", "--lock-timeout", "10m"];
         let ran = repair(&w, &dir, &flags).await.ok();
         assert_eq!(ran.json()["needed"], true, "{how}: {ran}");
         // Once is enough.
@@ -170,7 +170,7 @@ async fn a_lost_record_comes_back_from_its_records(w: World) {
             assert_eq!(after.data[&id][field], before.data[&id][field], "{field}");
         }
     }
-    let uids = |record: &opm_e2e::RecordSeen| {
+    let uids = |record: &opm_e2e::DecodedRecord| {
         let entries = record.current()["inventory"]["entries"]
             .as_array()
             .unwrap()
@@ -334,7 +334,7 @@ async fn repair_respects_a_lock(w: World) {
     data.insert("lock".to_owned(), b"{\"id\":".to_vec());
     w.write_raw_record("web", &data).await;
     w.opm(&arguments).await.ends(7).says("cannot be read");
-    repair(&w, "web", &["--yes", "--lock-timeout", "20s"])
+    repair(&w, "web", &["--yes", "--lock-timeout", "10m"])
         .await
         .ok();
     w.holds_exactly("web", &["ConfigMap/web-a", "Secret/web-creds"])

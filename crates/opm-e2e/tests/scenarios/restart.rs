@@ -20,6 +20,7 @@ async fn an_api_server_that_restarts_in_the_middle_of_an_apply() {
         let reached = format!("ConfigMap/{stem}-020");
         w.until("it is in the middle", || w.exists(&reached)).await;
         server.kill().await;
+        // For this long it is away: that is what is looked at.
         tokio::time::sleep(Duration::from_secs(away)).await;
         let began = Instant::now();
         server.start_again().await.unwrap();

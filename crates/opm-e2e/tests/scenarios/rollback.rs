@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use opm_e2e::objects::{config_map, deployment, secret, service, unacceptable};
-use opm_e2e::{Module, Ran, World, scenarios};
+use opm_e2e::{Module, OpmOutput, World, scenarios};
 use serde_json::{Value, json};
 
 scenarios! {
@@ -20,7 +20,7 @@ pub(crate) fn web(objects: &[Value]) -> Module {
     Module::new("web").component("app", objects)
 }
 
-pub(crate) async fn rollback(w: &World, flags: &[&str]) -> Ran {
+pub(crate) async fn rollback(w: &World, flags: &[&str]) -> OpmOutput {
     w.opm(&[&["mod", "rollback", "web", "-o", "json"], flags].concat())
         .await
 }
@@ -248,7 +248,7 @@ fn settings(n: usize, bytes: usize) -> String {
 }
 
 async fn twenty_megabytes_of_five_thousand_objects_can_be_gone_back_to(w: World) {
-    let count: usize = if opm_e2e::full() { 5000 } else { 60 };
+    let count: usize = if opm_e2e::scale() { 5000 } else { 60 };
     let module = |round: usize| {
         let objects: Vec<Value> = (0..count)
             .map(|n| {

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use opm_e2e::objects::{config_map, deployment, secret, service};
-use opm_e2e::{Fault, Killed, Module, Moment, World, scenarios};
+use opm_e2e::{Fault, KillOutcome, Module, Moment, World, scenarios};
 
 scenarios! {
     killed_rollback,
@@ -94,7 +94,7 @@ async fn killed_rollback(w: World) {
         let killed = w
             .killed_at(nth, moment, &["mod", "rollback", &release])
             .await;
-        assert_ne!(killed, Killed::Failed, "request {nth}, {moment:?}");
+        assert_ne!(killed, KillOutcome::Failed, "request {nth}, {moment:?}");
         recover(&w, &release, index, &first).await;
     }
 }

@@ -194,7 +194,7 @@ async fn without_manifests_later_writers_are_told(w: World) {
     .await
     .ok();
     assert_eq!(told(&w, 0, "a").await["drifted"], false);
-    // Times have a granularity of one second.
+    // Who wrote later is told by the server's times, whose granularity is a second.
     tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
     edit(
         &w,

@@ -173,7 +173,7 @@ fn many_kinds(w: &World) -> Vec<Value> {
 async fn nothing_of_many_kinds_has_drifted_right_after_an_apply(w: World) {
     let module = web(&many_kinds(&w));
     w.apply(&module, &[]).await.ok();
-    for _ in 0..2 {
+    for round in 0..2 {
         let shown = w
             .opm(&["mod", "status", "web", "-o", "json"])
             .await
@@ -185,8 +185,14 @@ async fn nothing_of_many_kinds_has_drifted_right_after_an_apply(w: World) {
             .flat_map(|c| c["resources"].as_array().unwrap());
         let drifted: Vec<&Value> = all.filter(|r| r["drifted"] == true).collect();
         assert_eq!(drifted, Vec::<&Value>::new());
-        // Once more when the controllers have been at work.
-        tokio::time::sleep(std::time::Duration::from_millis(1200)).await;
+        if round == 0 {
+            // Once more when the controllers have been at work.
+            w.until("a controller has seen it", || async {
+                let live = w.get("Deployment/web").await.unwrap();
+                live["status"]["observedGeneration"].as_u64() >= Some(1)
+            })
+            .await;
+        }
     }
     w.delete("web", &["--force-prune-pvcs", "--prune-crds"])
         .await

@@ -18,8 +18,8 @@ const UUID: &str = "module-release.opmodel.dev/uuid";
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Label {
-    Mine,
-    Anothers,
+    ThisRelease,
+    OtherRelease,
     None,
 }
 
@@ -31,10 +31,10 @@ enum Uid {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Whose {
-    Mine,
-    Anothers,
-    Nobodys,
+enum Owner {
+    ThisRelease,
+    OtherRelease,
+    Unowned,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +47,7 @@ struct Cell {
 impl Cell {
     fn all() -> Vec<Self> {
         let mut cells = Vec::new();
-        for label in [Label::Mine, Label::Anothers, Label::None] {
+        for label in [Label::ThisRelease, Label::OtherRelease, Label::None] {
             for uid in [Uid::AsRecorded, Uid::Different, Uid::NotRecorded] {
                 cells.extend([true, false].map(|applied| Self {
                     label,
@@ -60,34 +60,34 @@ impl Cell {
     }
 
     /// As the documents have it, told once more and independently.
-    fn whose(self) -> Whose {
+    fn owner(self) -> Owner {
         match (self.label, self.uid, self.applied) {
-            (Label::Mine, _, _) | (Label::None, Uid::AsRecorded, true) => Whose::Mine,
-            (Label::Anothers, _, _) => Whose::Anothers,
-            (Label::None, _, _) => Whose::Nobodys,
+            (Label::ThisRelease, _, _) | (Label::None, Uid::AsRecorded, true) => Owner::ThisRelease,
+            (Label::OtherRelease, _, _) => Owner::OtherRelease,
+            (Label::None, _, _) => Owner::Unowned,
         }
     }
 
     /// A record that knows only RFC-0001 has no uids; there the inventory decides.
     fn may_be_applied(self) -> bool {
-        match self.whose() {
-            Whose::Mine => true,
-            Whose::Anothers => false,
-            Whose::Nobodys => self.uid == Uid::NotRecorded,
+        match self.owner() {
+            Owner::ThisRelease => true,
+            Owner::OtherRelease => false,
+            Owner::Unowned => self.uid == Uid::NotRecorded,
         }
     }
 }
 
 /// One object in one cell.
 #[derive(Debug, Clone)]
-struct Staged {
+struct StagedObject {
     cell: Cell,
     spelled: String,
     object: Value,
 }
 
 /// An object of each kind in each cell.
-fn objects(w: &World, stem: &str) -> Vec<Staged> {
+fn objects(w: &World, stem: &str) -> Vec<StagedObject> {
     let mut staged = Vec::new();
     for (at, cell) in Cell::all().into_iter().enumerate() {
         let name = format!("{stem}-{at:02}");
@@ -95,7 +95,7 @@ fn objects(w: &World, stem: &str) -> Vec<Staged> {
         for object in [config_map(&name, "1"), cluster_role(&role)] {
             let kind = object["kind"].as_str().unwrap();
             let spelled = format!("{kind}/{}", object["metadata"]["name"].as_str().unwrap());
-            staged.push(Staged {
+            staged.push(StagedObject {
                 cell,
                 spelled,
                 object,
@@ -109,17 +109,17 @@ fn web(objects: &[Value]) -> Module {
     Module::new("web").component("app", objects)
 }
 
-fn manifests<'a>(staged: impl IntoIterator<Item = &'a Staged>) -> Vec<Value> {
+fn manifests<'a>(staged: impl IntoIterator<Item = &'a StagedObject>) -> Vec<Value> {
     staged.into_iter().map(|one| one.object.clone()).collect()
 }
 
 /// Brings an object that the release applied into its cell, by other hands.
-async fn stage(w: &World, one: &Staged) {
+async fn stage(w: &World, one: &StagedObject) {
     let path = api::object(&one.spelled, &w.ns);
     let labels = w.get(&one.spelled).await.unwrap()["metadata"]["labels"].clone();
     let labels = match one.cell.label {
-        Label::Mine => labels,
-        Label::Anothers => {
+        Label::ThisRelease => labels,
+        Label::OtherRelease => {
             let mut labels = labels;
             labels[UUID] = json!("5112a79a-7e9f-5373-81fb-304f11762d33");
             labels["module-release.opmodel.dev/name"] = json!("rival");
@@ -157,7 +157,7 @@ async fn stage(w: &World, one: &Staged) {
     }
 }
 
-async fn stage_all(w: &World, staged: &[Staged]) {
+async fn stage_all(w: &World, staged: &[StagedObject]) {
     for one in staged {
         stage(w, one).await;
     }
@@ -190,7 +190,7 @@ fn strip_uids(entries: &mut Value, of: &BTreeSet<&str>) {
 }
 
 /// What there is of these objects, to the last version.
-async fn seen(w: &World, staged: &[Staged]) -> BTreeMap<String, Option<Value>> {
+async fn seen(w: &World, staged: &[StagedObject]) -> BTreeMap<String, Option<Value>> {
     let mut seen = BTreeMap::new();
     for one in staged {
         seen.insert(one.spelled.clone(), w.get(&one.spelled).await);
@@ -201,7 +201,7 @@ async fn seen(w: &World, staged: &[Staged]) -> BTreeMap<String, Option<Value>> {
 async fn each_cell_decides_over_applying_and_pruning(w: World) {
     let anchor = config_map("anchor", "1");
     let (kept, dropped) = (objects(&w, "again"), objects(&w, "stale"));
-    let all: Vec<Staged> = [kept.clone(), dropped.clone()].concat();
+    let all: Vec<StagedObject> = [kept.clone(), dropped.clone()].concat();
     let everything = [manifests(&all), vec![anchor.clone()]].concat();
     w.apply(&web(&everything), &[]).await.ok();
     stage_all(&w, &all).await;
@@ -228,7 +228,7 @@ async fn each_cell_decides_over_applying_and_pruning(w: World) {
     assert_eq!(seen(&w, &all).await, before, "a refusal touches nothing");
 
     // Those that may be applied, and all others stale.
-    let allowed: Vec<Staged> = kept
+    let allowed: Vec<StagedObject> = kept
         .iter()
         .filter(|one| one.cell.may_be_applied())
         .cloned()
@@ -254,12 +254,12 @@ async fn each_cell_decides_over_applying_and_pruning(w: World) {
         let (old, now) = (&before[&one.spelled], &after[&one.spelled]);
         let in_kept = record.kept().contains(&one.spelled);
         assert!(!record.inventory().contains(&one.spelled), "{one:?}");
-        match one.cell.whose() {
-            Whose::Mine => assert!(now.is_none() && !in_kept, "{one:?}"),
-            Whose::Anothers => assert!(now == old && !in_kept, "{one:?}"),
-            Whose::Nobodys => assert!(now == old && in_kept, "{one:?}"),
+        match one.cell.owner() {
+            Owner::ThisRelease => assert!(now.is_none() && !in_kept, "{one:?}"),
+            Owner::OtherRelease => assert!(now == old && !in_kept, "{one:?}"),
+            Owner::Unowned => assert!(now == old && in_kept, "{one:?}"),
         }
-        spared += usize::from(one.cell.whose() != Whose::Mine);
+        spared += usize::from(one.cell.owner() != Owner::ThisRelease);
     }
     assert!(record.pending().is_empty());
     note(&format!(
@@ -278,9 +278,9 @@ async fn each_cell_decides_over_deleting(w: World) {
     let after = seen(&w, &all).await;
     for one in &all {
         let (old, now) = (&before[&one.spelled], &after[&one.spelled]);
-        match one.cell.whose() {
-            Whose::Mine => assert!(now.is_none(), "{one:?}"),
-            Whose::Anothers | Whose::Nobodys => assert_eq!(now, old, "{one:?}"),
+        match one.cell.owner() {
+            Owner::ThisRelease => assert!(now.is_none(), "{one:?}"),
+            Owner::OtherRelease | Owner::Unowned => assert_eq!(now, old, "{one:?}"),
         }
     }
 }
@@ -302,10 +302,10 @@ async fn each_cell_decides_over_pruning_what_was_kept(w: World) {
     for one in &all {
         let (old, now) = (&before[&one.spelled], &after[&one.spelled]);
         let in_kept = record.kept().contains(&one.spelled);
-        match one.cell.whose() {
-            Whose::Mine => assert!(now.is_none() && !in_kept, "{one:?}"),
-            Whose::Anothers => assert!(now == old && !in_kept, "{one:?}"),
-            Whose::Nobodys => assert!(now == old && in_kept, "{one:?}"),
+        match one.cell.owner() {
+            Owner::ThisRelease => assert!(now.is_none() && !in_kept, "{one:?}"),
+            Owner::OtherRelease => assert!(now == old && !in_kept, "{one:?}"),
+            Owner::Unowned => assert!(now == old && in_kept, "{one:?}"),
         }
     }
     assert_eq!(record.inventory(), opm_e2e::set(["ConfigMap/anchor"]));

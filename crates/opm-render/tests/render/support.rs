@@ -1,12 +1,19 @@
 //! Modules written to a temporary directory, and a short way to render them.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use opm_render::{
     CueSettings, Inputs, Loaded, ModuleRef, NoObserver, RenderError, ValueFlags, Values,
 };
+
+#[path = "../../../opm-testkit/src/skip.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "shared with crates that use more of it"
+)]
+mod skip;
 
 /// A directory with files in it.
 pub(crate) struct TestModule {
@@ -149,23 +156,9 @@ pub(crate) fn cue() -> Option<PathBuf> {
 pub(crate) fn have_cue() -> bool {
     let found = cue().is_some();
     if !found {
-        let required = std::env::var_os("OPM_REQUIRE_CLUSTER").is_some_and(|v| v == "1");
-        assert!(!required, "no `cue` for the tests: set OPM_CUE");
-        note_skipped();
+        skip::skip_without("`cue`: set OPM_CUE or put it in PATH");
     }
     found
-}
-
-/// Tells whoever runs the tests, and `cargo xtask test` by way of its list.
-fn note_skipped() {
-    let thread = std::thread::current();
-    let test = thread.name().unwrap_or("a test");
-    eprintln!("SKIPPED: {test} needs the `cue` command: set OPM_CUE or put it in PATH");
-    let Some(list) = std::env::var_os("OPM_TEST_SKIPPED") else {
-        return;
-    };
-    let file = fs::OpenOptions::new().create(true).append(true).open(list);
-    let _ = file.and_then(|mut file| file.write_all(format!("{test}\n").as_bytes()));
 }
 
 /// A CUE module with the given text in module.cue, behind its package clause.

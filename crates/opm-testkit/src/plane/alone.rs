@@ -3,7 +3,6 @@
 
 use std::io;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
@@ -11,9 +10,7 @@ use tokio::process::{Child, Command};
 use super::start::{Ports, api_ready, apiserver, controller_manager, etcd, ports, write_files};
 use super::{ControlPlane, Plane, PlaneError, client_of};
 use crate::programs::Program;
-
-/// How long a start may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::wait::until;
 
 /// An API server, its etcd and the controllers. All end when it is dropped.
 #[derive(Debug)]
@@ -74,14 +71,10 @@ impl ApiServer {
 
 async fn ready(plane: &Plane) -> Result<(), PlaneError> {
     let client = client_of(&plane.kubeconfig()).await?;
-    let begin = Instant::now();
-    while !api_ready(&client).await {
-        if begin.elapsed() > PATIENCE {
-            let why = "an API server of one's own is not ready in time".to_owned();
-            return Err(PlaneError::Start(why));
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until("an API server of one's own is ready", async || {
+        api_ready(&client).await
+    })
+    .await;
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Plane, PlaneError, settings};
 use crate::programs::{CONTROL_PLANE, ensure};
+use crate::wait::HANG;
 
 /// What a user asks of the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,28 +109,30 @@ fn connect_or_start(socket: &Path) -> Result<UnixStream, PlaneError> {
     }
     // Nobody listens and nobody else is starting: a leftover of a machine that went down.
     let _ = fs::remove_file(socket);
-    spawn(&supervisor, socket)?;
+    let mut child = spawn(&supervisor, socket)?;
     let begin = Instant::now();
-    loop {
+    let stream = loop {
         match UnixStream::connect(socket) {
-            Ok(stream) => return Ok(stream),
-            Err(error) if begin.elapsed() > Duration::from_secs(20) => return Err(error.into()),
+            Ok(stream) => break stream,
+            Err(error) if child.try_wait()?.is_some() || begin.elapsed() > HANG => {
+                return Err(error.into());
+            }
             Err(_) => thread::sleep(Duration::from_millis(5)),
         }
-    }
+    };
+    // Reap it if it ends before we do; it is not ours to end.
+    thread::spawn(move || child.wait());
+    Ok(stream)
 }
 
-fn spawn(supervisor: &Path, socket: &Path) -> Result<(), PlaneError> {
-    let mut child = Command::new(supervisor)
+fn spawn(supervisor: &Path, socket: &Path) -> io::Result<Child> {
+    Command::new(supervisor)
         .arg("supervise")
         .arg(socket)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn()?;
-    // Reap it if it ends before we do; it is not ours to end.
-    thread::spawn(move || child.wait());
-    Ok(())
+        .spawn()
 }
 
 pub(super) fn lock() -> io::Result<File> {

@@ -5,6 +5,7 @@
 //! (`lease`); the kernel closes that connection however the process ends.
 
 mod alone;
+mod for_test;
 mod lease;
 mod processes;
 mod settings;

@@ -15,15 +15,13 @@ use super::{Plane, config_of};
 use crate::keys::{Authority, signing_key};
 use crate::kubeconfig::{Access, Credentials};
 use crate::programs::Program;
+use crate::wait::HANG;
 
 const STAGES: &str = include_str!("../../control-plane/kwok/stages.yaml");
 const AUDIT_POLICY: &str = include_str!("../../control-plane/kubernetes/audit-policy.yaml");
 
 /// The group that may do everything.
 const MASTERS: &str = "system:masters";
-
-/// How long a start may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Debug)]
 pub(super) struct Ports {
@@ -241,8 +239,8 @@ async fn until<F: Future<Output = bool>>(
         if let Some(why) = processes.ended() {
             return Err(why);
         }
-        if begin.elapsed() > PATIENCE {
-            return Err(format!("{} s passed before {what}", PATIENCE.as_secs()));
+        if begin.elapsed() > HANG {
+            return Err(format!("{} s passed before {what}", HANG.as_secs()));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

@@ -5,9 +5,9 @@
 //! connections below HTTP there is [`TcpRelay`]; one can stand behind the other.
 
 mod client;
-mod door;
+mod endpoint;
+mod request;
 mod rules;
-mod seen;
 mod serve;
 mod tcp;
 mod upstream;
@@ -20,18 +20,20 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use thiserror::Error;
+use tokio::sync::watch;
 
 use crate::keys::Authority;
 use crate::kubeconfig::{Access, Credentials};
 use crate::namespace::unique;
 use crate::plane::PlaneError;
+use crate::wait::HANG;
 
 pub use client::client;
-pub use rules::{Fault, Moment, RuleText, When};
-pub use seen::Seen;
+pub use request::RequestInfo;
+pub use rules::{Fault, Moment, RequestFilter, RuleText};
 pub use tcp::TcpRelay;
 
-use door::Door;
+use endpoint::Endpoint;
 use rules::Rules;
 
 /// Why a relay could not be started.
@@ -72,14 +74,15 @@ impl Protocol {
 #[derive(Debug, Default)]
 struct Shared {
     rules: Mutex<Rules>,
-    seen: Mutex<Vec<Seen>>,
+    seen: Mutex<Vec<RequestInfo>>,
     victim: Mutex<Option<u32>>,
+    releases: watch::Sender<()>,
 }
 
 /// A relay that sees requests. It serves from a thread of its own until it is dropped.
 #[derive(Debug)]
 pub struct Relay {
-    door: Door,
+    endpoint: Endpoint,
     shared: Arc<Shared>,
 }
 
@@ -94,7 +97,7 @@ impl Relay {
 
     /// As [`Self::start`], offering only some versions of HTTP.
     pub async fn start_with(kubeconfig: &Path, protocol: Protocol) -> Result<Self, RelayError> {
-        let (listener, address) = Door::listen()?;
+        let (listener, address) = Endpoint::listen()?;
         let authority = Authority::generate();
         let tls = serve::tls(&authority.server(), protocol);
         let mut upstream = upstream::Upstream::new(&crate::plane::config_of(kubeconfig).await?)?;
@@ -109,23 +112,23 @@ impl Relay {
         access.authority = authority.certificate;
         let shared = Arc::<Shared>::default();
         let serving = serve::serve(listener, tls, upstream, shared.clone());
-        let door = Door::open(address, access, serving);
-        Ok(Self { door, shared })
+        let endpoint = Endpoint::open(address, access, serving);
+        Ok(Self { endpoint, shared })
     }
 
     /// Writes a kubeconfig that leads to the relay.
     pub fn write_kubeconfig(&self, path: &Path) -> io::Result<PathBuf> {
-        self.door.write_kubeconfig(path)
+        self.endpoint.write_kubeconfig(path)
     }
 
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.door.address()
+        self.endpoint.address()
     }
 
     /// Adds a rule. Its requests are counted from now on.
-    pub fn on(&self, when: When, fault: Fault) {
+    pub fn on(&self, when: RequestFilter, fault: Fault) {
         self.shared
             .rules
             .lock()
@@ -147,6 +150,11 @@ impl Relay {
             .take();
     }
 
+    /// Lets the requests that are stalled now go on.
+    pub fn release(&self) {
+        self.shared.releases.send_replace(());
+    }
+
     /// Names the process that the next [`Fault::Kill`] kills.
     pub fn aim_at(&self, pid: u32) {
         *self.shared.victim.lock().expect("nobody panics with it") = Some(pid);
@@ -154,7 +162,7 @@ impl Relay {
 
     /// All requests that came in, in order, each with the status it was answered with.
     #[must_use]
-    pub fn requests(&self) -> Vec<Seen> {
+    pub fn requests(&self) -> Vec<RequestInfo> {
         self.shared
             .seen
             .lock()
@@ -174,8 +182,11 @@ impl Relay {
 }
 
 impl Shared {
-    /// Notes a request and says what is to go wrong with it.
-    fn receive(&self, seen: Seen) -> (usize, Option<Fault>) {
+    /// Notes a request and says what is to go wrong with it, and by what it hears that it is
+    /// released.
+    fn receive(&self, seen: RequestInfo) -> (usize, Option<Fault>, watch::Receiver<()>) {
+        // Before anybody can see the request and release it.
+        let released = self.releases.subscribe();
         let fault = self
             .rules
             .lock()
@@ -183,7 +194,7 @@ impl Shared {
             .decide(&seen);
         let mut list = self.seen.lock().expect("nobody panics with it");
         list.push(seen);
-        (list.len() - 1, fault)
+        (list.len() - 1, fault, released)
     }
 
     fn answered(&self, n: usize, code: u16) {
@@ -193,7 +204,7 @@ impl Shared {
     /// Kills the process under test. It may have been started a moment ago and not be named yet.
     async fn kill(&self) {
         let begin = Instant::now();
-        while begin.elapsed() < Duration::from_secs(10) {
+        while begin.elapsed() < HANG {
             // Taken, not read: the next process to be killed has to be named anew.
             let victim = self.victim.lock().expect("nobody panics with it").take();
             if let Some(pid) = victim.and_then(|pid| Pid::from_raw(pid.cast_signed())) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::seen::Seen;
+use super::request::RequestInfo;
 
 /// On which side of the API server's work a fault strikes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Fault {
     },
     /// The connection is reset.
     Reset(Moment),
-    /// The request (or its answer) waits, then goes on.
+    /// The request (or its answer) waits, then goes on; at the latest when it is released.
     Stall(Moment, Duration),
     /// The process under test is killed (SIGKILL) and its connection dropped.
     Kill(Moment),
@@ -88,14 +88,14 @@ impl Fault {
 
 /// Which requests a fault is meant for. Everything that is given must hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct When {
+pub struct RequestFilter {
     verb: Option<String>,
     path: Option<String>,
     nth: usize,
     times: usize,
 }
 
-impl When {
+impl RequestFilter {
     /// The next request.
     #[must_use]
     pub fn next() -> Self {
@@ -117,6 +117,9 @@ impl When {
     }
 
     /// The next request with this verb (as in RBAC: `get`, `list`, `patch`, …).
+    ///
+    /// # Panics
+    /// As [`Self::and_verb`].
     #[must_use]
     pub fn verb(verb: &str) -> Self {
         Self::next().and_verb(verb)
@@ -129,8 +132,12 @@ impl When {
     }
 
     /// Also with this verb.
+    ///
+    /// # Panics
+    /// When it is not written in small letters, and would never be met.
     #[must_use]
     pub fn and_verb(self, verb: &str) -> Self {
+        assert_eq!(verb, verb.to_lowercase(), "verbs as in RBAC");
         Self {
             verb: Some(verb.to_owned()),
             ..self
@@ -166,7 +173,7 @@ impl When {
 
     /// Whether a request is one of those that it counts.
     #[must_use]
-    pub fn fits(&self, seen: &Seen) -> bool {
+    pub fn fits(&self, seen: &RequestInfo) -> bool {
         self.verb.as_ref().is_none_or(|verb| *verb == seen.verb)
             && self
                 .path
@@ -181,13 +188,13 @@ pub(super) struct Rules(Vec<Rule>);
 
 #[derive(Debug)]
 struct Rule {
-    when: When,
+    when: RequestFilter,
     fault: Fault,
     met: usize,
 }
 
 impl Rules {
-    pub(super) fn add(&mut self, when: When, fault: Fault) {
+    pub(super) fn add(&mut self, when: RequestFilter, fault: Fault) {
         self.0.push(Rule {
             when,
             fault,
@@ -200,7 +207,7 @@ impl Rules {
     }
 
     /// The fault for this request: of the first rule that strikes. All rules count it.
-    pub(super) fn decide(&mut self, seen: &Seen) -> Option<Fault> {
+    pub(super) fn decide(&mut self, seen: &RequestInfo) -> Option<Fault> {
         let mut struck = None;
         for rule in self.0.iter_mut().filter(|rule| rule.when.fits(seen)) {
             rule.met += 1;
@@ -217,7 +224,7 @@ impl Rules {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleText {
     /// Which requests.
-    pub when: When,
+    pub when: RequestFilter,
     /// What happens to them.
     pub fault: Fault,
 }
@@ -226,7 +233,7 @@ impl FromStr for RuleText {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut when = When::next();
+        let mut when = RequestFilter::next();
         let mut fault = None;
         for part in text.split(',') {
             let (key, value) = part
@@ -275,16 +282,16 @@ fn fault_named(name: &str) -> Result<Fault, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fault, Moment, RuleText, Rules, Seen, When};
+    use super::{Fault, Moment, RequestFilter, RequestInfo, RuleText, Rules};
 
-    fn seen(method: &str, uri: &str) -> Seen {
-        Seen::read(&method.parse().unwrap(), &uri.parse().unwrap())
+    fn seen(method: &str, uri: &str) -> RequestInfo {
+        RequestInfo::read(&method.parse().unwrap(), &uri.parse().unwrap())
     }
 
     #[test]
     fn a_rule_strikes_at_its_nth_match_and_then_no_more() {
         let mut rules = Rules::default();
-        let when = When::verb("patch")
+        let when = RequestFilter::verb("patch")
             .and_path("/configmaps/")
             .from_nth(2)
             .times(2);
@@ -300,9 +307,9 @@ mod tests {
     #[test]
     fn all_rules_count_and_the_first_one_strikes() {
         let mut rules = Rules::default();
-        rules.add(When::nth(1), Fault::conflict());
-        rules.add(When::nth(1).always(), Fault::unavailable());
-        rules.add(When::nth(3), Fault::Kill(Moment::Before));
+        rules.add(RequestFilter::nth(1), Fault::conflict());
+        rules.add(RequestFilter::nth(1).always(), Fault::unavailable());
+        rules.add(RequestFilter::nth(3), Fault::Kill(Moment::Before));
         let get = seen("GET", "/version");
         let faults = [0; 3].map(|_| rules.decide(&get));
         let expected = [
@@ -318,7 +325,9 @@ mod tests {
         let rule: RuleText = "verb=patch,path=/secrets/,nth=2,fault=kill-after"
             .parse()
             .unwrap();
-        let when = When::verb("patch").and_path("/secrets/").from_nth(2);
+        let when = RequestFilter::verb("patch")
+            .and_path("/secrets/")
+            .from_nth(2);
         assert_eq!(
             rule,
             RuleText {

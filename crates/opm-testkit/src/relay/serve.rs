@@ -20,11 +20,11 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_rustls::TlsAcceptor;
 
+use super::request::RequestInfo;
 use super::rules::{Fault, Moment};
-use super::seen::Seen;
 use super::upstream::{Body, Upstream};
 use super::{Protocol, Shared};
 use crate::keys::Identity;
@@ -94,7 +94,7 @@ impl Connection {
     }
 
     async fn answer(self, request: Request<Incoming>) -> Response<Body> {
-        let mut seen = Seen::read(request.method(), request.uri());
+        let mut seen = RequestInfo::read(request.method(), request.uri());
         let agent = request
             .headers()
             .get(USER_AGENT)
@@ -106,13 +106,26 @@ impl Connection {
             return self.gone().await;
         };
         let request = Request::from_parts(head, body.to_bytes());
-        let (n, fault) = self.shared.receive(seen);
-        let answer = self.meet(request, fault).await;
-        self.shared.answered(n, answer.status().as_u16());
-        answer
+        let (n, fault, released) = self.shared.receive(seen);
+        let on_its_way = matches!(fault, Some(Fault::Stall(..)));
+        let answering = async move {
+            let answer = self.meet(request, fault, released).await;
+            self.shared.answered(n, answer.status().as_u16());
+            answer
+        };
+        match on_its_way {
+            // It goes on also when the client no longer waits for it, as on a network.
+            true => tokio::spawn(answering).await.expect("it does not panic"),
+            false => answering.await,
+        }
     }
 
-    async fn meet(&self, request: Request<Bytes>, fault: Option<Fault>) -> Response<Body> {
+    async fn meet(
+        &self,
+        request: Request<Bytes>,
+        fault: Option<Fault>,
+        released: watch::Receiver<()>,
+    ) -> Response<Body> {
         match fault {
             None => self.forward(request).await,
             Some(Fault::Answer {
@@ -126,12 +139,12 @@ impl Connection {
                 self.gone().await
             }
             Some(Fault::Stall(Moment::Before, time)) => {
-                tokio::time::sleep(time).await;
+                stall(time, released).await;
                 self.forward(request).await
             }
             Some(Fault::Stall(Moment::After, time)) => {
                 let answer = self.forward_whole(request).await;
-                tokio::time::sleep(time).await;
+                stall(time, released).await;
                 answer
             }
             Some(Fault::Kill(Moment::Before)) => {
@@ -162,7 +175,7 @@ impl Connection {
     /// Forwards and reads the whole answer, so that the API server is done with it. The answer to
     /// a watch has no end: there it is enough that it has begun.
     async fn forward_whole(&self, request: Request<Bytes>) -> Response<Body> {
-        let watches = Seen::read(request.method(), request.uri()).verb == "watch";
+        let watches = RequestInfo::read(request.method(), request.uri()).verb == "watch";
         let answer = self.forward(request).await;
         if watches {
             return answer;
@@ -179,6 +192,13 @@ impl Connection {
         self.reset.notify_one();
         // The connection is dropped, and this future with it.
         std::future::pending().await
+    }
+}
+
+async fn stall(time: Duration, mut released: watch::Receiver<()>) {
+    tokio::select! {
+        () = tokio::time::sleep(time) => {}
+        _ = released.changed() => {}
     }
 }
 

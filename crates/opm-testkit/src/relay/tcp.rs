@@ -15,13 +15,13 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
 
 use super::RelayError;
-use super::door::Door;
+use super::endpoint::Endpoint;
 use crate::kubeconfig::Access;
 
 /// A relay of bytes. It serves from a thread of its own until it is dropped.
 #[derive(Debug)]
 pub struct TcpRelay {
-    door: Door,
+    endpoint: Endpoint,
     cut: Arc<Notify>,
 }
 
@@ -29,7 +29,7 @@ impl TcpRelay {
     /// Starts a relay to the cluster of a kubeconfig's current context, with this much delay for a
     /// round trip: half of it each way.
     pub fn start(kubeconfig: &Path, round_trip: Duration) -> Result<Self, RelayError> {
-        let (listener, address) = Door::listen()?;
+        let (listener, address) = Endpoint::listen()?;
         let mut access = Access::of_file(kubeconfig);
         let upstream: http::Uri = access.server.parse().map_err(io::Error::other)?;
         let host = upstream
@@ -42,19 +42,19 @@ impl TcpRelay {
         access.tls_server_name.get_or_insert(host.clone());
         let cut = Arc::<Notify>::default();
         let serving = accept(listener, (host, port), round_trip / 2, cut.clone());
-        let door = Door::open(address, access, serving);
-        Ok(Self { door, cut })
+        let endpoint = Endpoint::open(address, access, serving);
+        Ok(Self { endpoint, cut })
     }
 
     /// Writes a kubeconfig that leads to the relay, with the credentials of the original.
     pub fn write_kubeconfig(&self, path: &Path) -> io::Result<PathBuf> {
-        self.door.write_kubeconfig(path)
+        self.endpoint.write_kubeconfig(path)
     }
 
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.door.address()
+        self.endpoint.address()
     }
 
     /// Cuts all connections that are open now. New ones are welcome.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::storage::definition;
-use crate::stage::{Case, Stage, Then};
+use crate::stage::{Case, Stage, Step};
 
 fn condition(kind: &str, status: &str) -> Value {
     json!({"type": kind, "status": status, "reason": "Because", "message": "it is so",
@@ -17,7 +17,7 @@ pub(crate) fn cases(stage: &Stage) -> Vec<Case> {
     let made = |name: &str| json!({"apiVersion": format!("{group}/v1"), "kind": "Widget", "metadata": {"name": name}, "spec": {"size": 1}});
     let path = |name: &str| format!("{at}/{name}");
     let with = |name: &'static str, status: Value| {
-        Case::of(name, &at, made(name)).then(Then::Status(path(name), status))
+        Case::of(name, &at, made(name)).then(Step::Status(path(name), status))
     };
     let said = |name: &'static str, conditions: &[Value]| {
         with(
@@ -75,7 +75,7 @@ pub(crate) fn cases(stage: &Stage) -> Vec<Case> {
         .is("Degraded", words),
         said("custom-unhealthy", &[condition("Healthy", "False")]).is("Degraded", words),
         said("custom-observed-earlier", &[condition("Ready", "True")])
-            .then(Then::Merge(
+            .then(Step::Merge(
                 path("custom-observed-earlier"),
                 changed.clone(),
             ))
@@ -87,7 +87,7 @@ pub(crate) fn cases(stage: &Stage) -> Vec<Case> {
             "custom-condition-of-earlier",
             json!({"conditions": [stale]}),
         )
-        .then(Then::Merge(path("custom-condition-of-earlier"), changed))
+        .then(Step::Merge(path("custom-condition-of-earlier"), changed))
         .is(
             "Progressing",
             "its controller has not seen the latest change yet",

@@ -8,7 +8,7 @@ mod workloads;
 
 use serde_json::Value;
 
-use crate::stage::{Case, Stage, Subject, Then};
+use crate::stage::{Case, Stage, Step, Subject};
 
 /// Every case.
 pub(crate) fn all(stage: &Stage) -> Vec<Case> {
@@ -64,7 +64,7 @@ impl Case {
         self
     }
 
-    fn then(mut self, then: Then) -> Self {
+    fn then(mut self, then: Step) -> Self {
         self.then.push(then);
         self
     }

@@ -4,7 +4,7 @@ use opm_testkit::workload::{Fate, deployment};
 use serde_json::{Value, json};
 
 use super::condition;
-use crate::stage::{Case, Stage, Subject, Then};
+use crate::stage::{Case, Stage, Step, Subject};
 
 pub(crate) fn cases(stage: &Stage) -> Vec<Case> {
     [
@@ -60,7 +60,7 @@ fn services(stage: &Stage) -> Vec<Case> {
         )
         .is("Progressing", "its load balancer has no address yet"),
         Case::of("service-load-balancer", &at, made("v-balanced", balanced))
-            .then(Then::Status(format!("{at}/v-balanced"), address)),
+            .then(Step::Status(format!("{at}/v-balanced"), address)),
     ]
 }
 
@@ -78,7 +78,7 @@ fn ingresses(stage: &Stage) -> Vec<Case> {
         Case::of("ingress-without-address", &at, made("i-none"))
             .is("Ready", "no controller has given it an address"),
         Case::of("ingress", &at, made("i-addressed"))
-            .then(Then::Status(format!("{at}/i-addressed"), address)),
+            .then(Step::Status(format!("{at}/i-addressed"), address)),
     ]
 }
 
@@ -175,7 +175,7 @@ fn silent(stage: &Stage) -> Vec<Case> {
     vec![
         Case::of("config-map", &maps, map("plain")),
         Case::of("config-map-terminating", &maps, held)
-            .then(Then::Delete(format!("{maps}/held")))
+            .then(Step::Delete(format!("{maps}/held")))
             .until(|m| m["metadata"]["deletionTimestamp"].is_string())
             .is(
                 "Progressing",

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::condition;
-use crate::stage::{Case, Stage, Subject, Then};
+use crate::stage::{Case, Stage, Step, Subject};
 
 pub(crate) fn cases(stage: &Stage) -> Vec<Case> {
     [
@@ -46,9 +46,9 @@ fn claims_and_volumes(stage: &Stage) -> Vec<Case> {
             .until(bound),
         Case::of("claim-lost", &claims, claim("lost"))
             .before(volumes, volume("lost"))
-            .then(Then::Await(claimed("lost"), bound))
-            .then(Then::Delete(kept("lost")))
-            .then(Then::Merge(
+            .then(Step::Await(claimed("lost"), bound))
+            .then(Step::Delete(kept("lost")))
+            .then(Step::Merge(
                 kept("lost"),
                 json!({"metadata": {"finalizers": null}}),
             ))
@@ -67,8 +67,8 @@ fn claims_and_volumes(stage: &Stage) -> Vec<Case> {
             until: |v| v["status"]["phase"] == "Released",
             ..Case::of("volume-released", &claims, claim("released"))
                 .before(volumes, volume("released"))
-                .then(Then::Await(claimed("released"), bound))
-                .then(Then::Delete(claimed("released")))
+                .then(Step::Await(claimed("released"), bound))
+                .then(Step::Delete(claimed("released")))
                 .is("Degraded", "its claim is gone, and it was not given back")
         },
     ]
@@ -110,10 +110,10 @@ fn definitions(stage: &Stage) -> Vec<Case> {
                 definition(&group, "Doodad", "doodahs"),
             )
         }
-        .then(Then::Await(first, |d| {
+        .then(Step::Await(first, |d| {
             condition(d, "Established")["status"] == "True"
         }))
-        .then(Then::Create(
+        .then(Step::Create(
             at.to_owned(),
             definition(&group, "Doodad", "doodahs"),
         ))
@@ -139,8 +139,8 @@ fn namespaces(stage: &Stage) -> Vec<Case> {
             ..Case::of("namespace-active", "/api/v1/namespaces", namespace.clone())
         },
         Case::of("namespace-terminating", "/api/v1/namespaces", namespace)
-            .then(Then::Create(inside, held))
-            .then(Then::Delete(path))
+            .then(Step::Create(inside, held))
+            .then(Step::Delete(path))
             .until(|n| condition(n, "NamespaceFinalizersRemaining")["status"] == "True")
             .is("Progressing", "it is being deleted"),
     ]

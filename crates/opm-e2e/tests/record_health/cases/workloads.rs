@@ -4,7 +4,7 @@ use opm_testkit::workload::{DELAY_ANNOTATION, FATE_ANNOTATION, Fate, deployment,
 use serde_json::{Value, json};
 
 use super::{condition, idles, waits};
-use crate::stage::{Case, Stage, Then};
+use crate::stage::{Case, Stage, Step};
 
 const NOT_SEEN: &str = "its controller has not seen it yet";
 const IDLE: &str = "its containers have not started yet on node …";
@@ -88,8 +88,8 @@ fn deployments(at: &str, full: &str) -> Vec<Case> {
         Case::of("deployment-scaled-to-zero", at, ready("d-zero", 0))
             .until(|d| condition(d, "Progressing")["reason"] == "NewReplicaSetAvailable"),
         Case::of("deployment-rolling-out", at, ready("d-rolling", 1))
-            .then(Then::Await(path("d-rolling"), |d| d["status"]["availableReplicas"] == 1))
-            .then(Then::Merge(path("d-rolling"), template(json!({FATE_ANNOTATION: "pending"}))))
+            .then(Step::Await(path("d-rolling"), |d| d["status"]["availableReplicas"] == 1))
+            .then(Step::Merge(path("d-rolling"), template(json!({FATE_ANNOTATION: "pending"}))))
             .until(|d| d["status"]["replicas"] == 2 && d["status"]["updatedReplicas"] == 1)
             .pods("d-rolling", |pod| pod["spec"]["nodeName"].is_string())
             .is("Progressing", said(&format!("1 old pods are still there (pod …: {IDLE})"))),
@@ -102,17 +102,17 @@ fn deployments(at: &str, full: &str) -> Vec<Case> {
             .until(|d| condition(d, "ReplicaFailure")["status"] == "True")
             .is("Degraded", "FailedCreate: pods \"…\" is forbidden: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0"),
         Case::of("deployment-degraded", at, ready("d-degraded", 2))
-            .then(Then::Await(path("d-degraded"), |d| {
+            .then(Step::Await(path("d-degraded"), |d| {
                 d["status"]["availableReplicas"] == 2
                     && condition(d, "Progressing")["reason"] == "NewReplicaSetAvailable"
             }))
-            .then(Then::Unready("d-degraded"))
+            .then(Step::Unready("d-degraded"))
             .until(|d| d["status"]["availableReplicas"] == 1)
             .pods("d-degraded", |_| true)
             .is("Degraded", "1 of 2 pods are available (pod …: ContainersNotReady: containers with unready status: [main])"),
         Case::created("deployment-changed", at, ready("d-changed", 1))
-            .then(Then::Await(path("d-changed"), |d| d["status"]["availableReplicas"] == 1))
-            .then(Then::Merge(path("d-changed"), json!({"spec": {"replicas": 2}})))
+            .then(Step::Await(path("d-changed"), |d| d["status"]["availableReplicas"] == 1))
+            .then(Step::Merge(path("d-changed"), json!({"spec": {"replicas": 2}})))
             .is("Progressing", "its controller has not seen the latest change yet"),
     ]
 }
@@ -151,10 +151,10 @@ fn stateful_sets(at: &str) -> Vec<Case> {
             at,
             spec(ready("s-part", 2), "updateStrategy", partitioned),
         )
-        .then(Then::Await(path("s-part"), |s| {
+        .then(Step::Await(path("s-part"), |s| {
             s["status"]["readyReplicas"] == 2
         }))
-        .then(Then::Merge(path("s-part"), touched.clone()))
+        .then(Step::Merge(path("s-part"), touched.clone()))
         .until(|s| {
             s["status"]["updatedReplicas"] == 1
                 && s["status"]["readyReplicas"] == 2
@@ -169,10 +169,10 @@ fn stateful_sets(at: &str) -> Vec<Case> {
                 json!({"type": "OnDelete"}),
             ),
         )
-        .then(Then::Await(path("s-delete"), |s| {
+        .then(Step::Await(path("s-delete"), |s| {
             s["status"]["readyReplicas"] == 1
         }))
-        .then(Then::Merge(path("s-delete"), touched))
+        .then(Step::Merge(path("s-delete"), touched))
         .until(|s| {
             s["status"]["observedGeneration"] == 2
                 && s["status"]["currentRevision"] != s["status"]["updateRevision"]

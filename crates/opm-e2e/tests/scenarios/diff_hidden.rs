@@ -1,14 +1,17 @@
 //! What a Secret holds is never shown: not in a difference, not in a copy of the object, and not when
-//! the server quotes it. Every run of every scenario is searched for it; here it is provoked.
+//! the server quotes it. Every run of every scenario is searched for it; here it is provoked. And
+//! what somebody may not read is no difference.
 
-use opm_e2e::objects::{annotated, secret};
-use opm_e2e::{World, scenarios};
+use opm_e2e::objects::{annotated, config_map, deployment, secret};
+use opm_e2e::{Rights, World, scenarios};
 use serde_json::json;
 
 use super::diff::web;
 
 scenarios! {
     secrets_name_their_keys_and_nothing_more,
+    #[real_only("does not apply to the sandbox, which has no access control")]
+    what_may_not_be_seen_is_no_difference,
 }
 
 async fn secrets_name_their_keys_and_nothing_more(w: World) {
@@ -69,4 +72,22 @@ async fn secrets_name_their_keys_and_nothing_more(w: World) {
         let ran = w.opm(&["mod", "diff", &dir, "-o", format, "-vv"]).await;
         assert_ne!(ran.code(), 0, "{ran}");
     }
+}
+
+async fn what_may_not_be_seen_is_no_difference(w: World) {
+    w.apply(&web(&[config_map("a", "1"), deployment("web")]), &[])
+        .await
+        .ok();
+    let rights = Rights::none()
+        .allow("", &["configmaps"], &["get", "list", "patch"])
+        .allow("", &["secrets"], &["get", "list"]);
+    let user = w.user(&rights).await;
+    let dir = w.write(&web(&[config_map("a", "2"), deployment("web")]));
+    let arguments = ["mod", "diff", &dir, "-o", "json", "--exit-code"];
+    let diff = w.opm_as(user.kubeconfig(), &arguments).await.ends(4);
+    let configured = diff.action("ConfigMap/a");
+    assert_eq!(configured.as_deref(), Some("configured"), "{diff}");
+    let refused = diff.action("Deployment/web");
+    assert_eq!(refused.as_deref(), Some("refused"), "{diff}");
+    assert_eq!(diff.json()["error"]["kind"], "not-permitted");
 }

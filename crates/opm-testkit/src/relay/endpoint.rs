@@ -10,16 +10,16 @@ use tokio::sync::oneshot;
 
 use crate::kubeconfig::Access;
 
-/// An open door. Dropping it ends the thread behind it.
+/// A listening address of a relay. Dropping it ends the thread behind it.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct Endpoint {
     address: SocketAddr,
     access: Access,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Door {
+impl Endpoint {
     /// A listener on a free port of loopback.
     pub(super) fn listen() -> io::Result<(TcpListener, SocketAddr)> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
@@ -67,7 +67,7 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for Endpoint {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {

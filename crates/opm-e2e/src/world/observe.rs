@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,12 +9,12 @@ use serde_json::{Value, json};
 
 use super::World;
 use crate::api;
-use crate::record::RecordSeen;
+use crate::record::DecodedRecord;
 
 impl World {
     /// The release's record, which must exist.
     #[track_caller]
-    pub fn record(&self, release: &str) -> impl Future<Output = RecordSeen> {
+    pub fn record(&self, release: &str) -> impl Future<Output = DecodedRecord> {
         let place = std::panic::Location::caller();
         let release = release.to_owned();
         async move {
@@ -25,7 +24,7 @@ impl World {
     }
 
     /// The release's record, if there is one.
-    pub async fn find_record(&self, release: &str) -> Option<RecordSeen> {
+    pub async fn find_record(&self, release: &str) -> Option<DecodedRecord> {
         let label = "opmodel.dev%2Fcomponent%3Dinventory";
         let path = format!(
             "{}?labelSelector={label}",
@@ -40,12 +39,12 @@ impl World {
                 .starts_with(&format!("opm.{release}."))
         });
         assert!(items.len() < 2, "one record per release");
-        let record = items.pop().map(RecordSeen::decode)?;
+        let record = items.pop().map(DecodedRecord::decode)?;
         Some(self.whole(record).await)
     }
 
     /// The same record with what lives in record Secrets in it.
-    async fn whole(&self, mut record: RecordSeen) -> RecordSeen {
+    async fn whole(&self, mut record: DecodedRecord) -> DecodedRecord {
         let secrets = api::collection("Secret", Some(&self.ns));
         let name = record.secret["metadata"]["name"]
             .as_str()
@@ -75,7 +74,12 @@ impl World {
         secrets
             .map(|secret| (secret["metadata"]["name"].as_str().unwrap(), secret))
             .filter(|(name, _)| name.starts_with(&stem))
-            .map(|(name, secret)| (name.to_owned(), RecordSeen::decode(secret.clone()).bytes()))
+            .map(|(name, secret)| {
+                (
+                    name.to_owned(),
+                    DecodedRecord::decode(secret.clone()).bytes(),
+                )
+            })
             .collect()
     }
 
@@ -126,13 +130,30 @@ impl World {
         self.write_raw_record(release, &bytes.collect()).await;
     }
 
-    /// Waits until something has happened, for a while.
+    /// Waits until something has happened.
     pub async fn until<F: Future<Output = bool>>(&self, what: &str, happened: impl Fn() -> F) {
-        let deadline = Instant::now() + Duration::from_secs(30);
-        while !happened().await {
-            assert!(Instant::now() < deadline, "waited in vain until {what}");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        opm_testkit::until(what, async || happened().await).await;
+    }
+
+    /// Waits until a release's lock has expired for whoever believes in this time to live.
+    pub async fn until_lock_expires(&self, release: &str, ttl: &str) {
+        let variables = [("OPM_LOCK_TTL", ttl)];
+        let arguments = ["mod", "status", release, "-o", "json"];
+        self.until("the lock has expired", || async {
+            let ran = self.opm_with(&variables, &arguments).await;
+            ran.ok().json()["lock"]["expired"] == true
+        })
+        .await;
+    }
+
+    /// Waits until a release's lock has been renewed so many times from now on.
+    pub async fn until_lock_is_renewed(&self, release: &str, times: u64) {
+        let beat = || async { self.record(release).await.data["lock"]["beat"].as_u64() };
+        let first = beat().await.expect("it is locked");
+        self.until("the lock is renewed", || async {
+            beat().await.expect("it stays locked") >= first + times
+        })
+        .await;
     }
 
     /// `Kind/name` of every live object that carries the labels of this release.
@@ -202,16 +223,28 @@ impl World {
             .collect()
     }
 
-    /// What is live once the cluster has finished deleting, or after a few seconds.
+    /// What is live once the cluster has finished deleting: nothing that should not be there is
+    /// on its way out.
     async fn settled(&self, release: &str, expected: &BTreeSet<String>) -> BTreeSet<String> {
-        let deadline = Instant::now() + Duration::from_secs(5);
-        loop {
+        opm_testkit::eventually("the cluster has finished deleting", async || {
             let live: BTreeSet<String> = self.live(release).await.into_iter().collect();
-            if live == *expected || Instant::now() > deadline {
-                return live;
+            for surplus in live.difference(expected) {
+                if self.is_going(surplus).await {
+                    return None;
+                }
             }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+            Some(live)
+        })
+        .await
+    }
+
+    /// Whether an object is gone or about to go, by itself or with its namespace.
+    async fn is_going(&self, spelled: &str) -> bool {
+        let going = |object: Option<Value>| {
+            object.is_none_or(|object| !object["metadata"]["deletionTimestamp"].is_null())
+        };
+        let namespace = spelled.split_once(':').map_or(&*self.ns, |(ns, _)| ns);
+        going(self.get(spelled).await) || going(self.get(&format!("Namespace/{namespace}")).await)
     }
 
     /// Reads an object, given as `Kind/name`, with `namespace:` in front if it lives elsewhere.
@@ -224,17 +257,10 @@ impl World {
         self.get(spelled).await.is_some()
     }
 
-    /// Whether an object goes away, or at least is on its way, within a few seconds.
+    /// Whether an object is gone, or at least on its way.
     pub async fn gone(&self, spelled: &str) -> bool {
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while Instant::now() < deadline {
-            match self.get(spelled).await {
-                None => return true,
-                Some(object) if !object["metadata"]["deletionTimestamp"].is_null() => return true,
-                Some(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-            }
-        }
-        false
+        let found = self.get(spelled).await;
+        found.is_none_or(|object| !object["metadata"]["deletionTimestamp"].is_null())
     }
 
     /// The uid of an object, which must exist.

@@ -8,7 +8,7 @@ use http::Method;
 /// A request, by its meaning.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the words of the API")]
-pub struct Seen {
+pub struct RequestInfo {
     /// get, list, watch, create, update, patch, delete or deletecollection; for a path that is no
     /// object's, the method in small letters.
     pub verb: String,
@@ -26,7 +26,7 @@ pub struct Seen {
     pub code: u16,
 }
 
-impl Seen {
+impl RequestInfo {
     pub(crate) fn read(method: &Method, uri: &http::Uri) -> Self {
         let mut seen = Self {
             verb: method.as_str().to_ascii_lowercase(),
@@ -81,7 +81,7 @@ impl Seen {
     }
 }
 
-impl fmt::Display for Seen {
+impl fmt::Display for RequestInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.verb, self.uri, self.code)
     }
@@ -106,7 +106,7 @@ fn verb(method: &Method, name: &str, query: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::Seen;
+    use super::RequestInfo;
 
     #[test]
     fn requests_are_read_as_the_server_reads_them() {
@@ -160,7 +160,7 @@ mod tests {
             ),
         ];
         for (method, uri, verb, resource, namespace, name) in cases {
-            let seen = Seen::read(&method.parse().unwrap(), &uri.parse().unwrap());
+            let seen = RequestInfo::read(&method.parse().unwrap(), &uri.parse().unwrap());
             let full = match seen.subresource.as_str() {
                 "" => seen.resource.clone(),
                 sub => format!("{}/{sub}", seen.resource),

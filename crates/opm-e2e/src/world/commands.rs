@@ -1,22 +1,23 @@
 //! Running the built binary: to its end, in the background, as somebody else, and until it is
 //! killed.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use opm_sandbox::{Server, serve};
-use opm_testkit::Target;
-use opm_testkit::relay::{Fault, Moment, Relay, TcpRelay, When};
+use opm_testkit::relay::{Fault, Moment, Relay, RequestFilter, TcpRelay};
+use opm_testkit::{Target, tally};
 
-use super::{Place, World};
+use super::{TestCluster, World};
 use crate::module::Module;
-use crate::ran::{Ran, Running};
+use crate::output::{OpmOutput, RunningOpm};
 
 /// What became of a run that was to be killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Killed {
+pub enum KillOutcome {
     /// It was.
-    Yes,
+    Killed,
     /// It had ended well before it came to that request.
     TooLate,
     /// It failed by itself.
@@ -31,43 +32,58 @@ pub(super) struct Route {
 }
 
 /// A way to a cluster that can be cut.
-pub struct Line {
+pub struct CuttableConnection {
     relay: TcpRelay,
     kubeconfig: PathBuf,
-    _behind: Route,
+    behind: Route,
 }
 
-impl Line {
+impl CuttableConnection {
     /// Cuts every connection that is open now.
     pub fn cut(&self) {
         self.relay.cut();
+    }
+
+    /// Waits until so many requests of this kind were sent over it.
+    pub async fn until_it_carries(&self, count: usize, wanted: &RequestFilter) {
+        opm_testkit::until("a request is sent", async || {
+            let requests = self.behind.relay.requests();
+            requests.iter().filter(|one| wanted.fits(one)).count() >= count
+        })
+        .await;
+    }
+
+    /// How many requests of this kind were sent over it.
+    pub fn carried(&self, wanted: &RequestFilter) -> usize {
+        let requests = self.behind.relay.requests();
+        requests.iter().filter(|one| wanted.fits(one)).count()
     }
 }
 
 impl World {
     /// Runs the binary on this world's cluster and namespace.
-    pub async fn opm(&self, arguments: &[&str]) -> Ran {
+    pub async fn opm(&self, arguments: &[&str]) -> OpmOutput {
         self.opm_with(&[], arguments).await
     }
 
     /// Runs the binary with additional variables in its environment.
-    pub async fn opm_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
+    pub async fn opm_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> OpmOutput {
         let opm = variables
             .iter()
             .fold(self.opm.clone(), |opm, (name, value)| opm.env(name, value));
         let ran = opm.run(arguments).await;
-        Ran::checked(ran, arguments, &self.canaries)
+        OpmOutput::checked(ran, arguments, &self.canaries)
     }
 
     /// Runs the binary as somebody else.
-    pub async fn opm_as(&self, kubeconfig: &Path, arguments: &[&str]) -> Ran {
+    pub async fn opm_as(&self, kubeconfig: &Path, arguments: &[&str]) -> OpmOutput {
         let target = Target::Kubeconfig(kubeconfig.to_owned());
         let ran = self.opm.clone().against(target).run(arguments).await;
-        Ran::checked(ran, arguments, &self.canaries)
+        OpmOutput::checked(ran, arguments, &self.canaries)
     }
 
     /// Applies a module; the answer is JSON.
-    pub async fn apply(&self, module: &Module, flags: &[&str]) -> Ran {
+    pub async fn apply(&self, module: &Module, flags: &[&str]) -> OpmOutput {
         self.apply_with(&[], module, flags).await
     }
 
@@ -77,21 +93,21 @@ impl World {
         variables: &[(&str, &str)],
         module: &Module,
         flags: &[&str],
-    ) -> Ran {
+    ) -> OpmOutput {
         let dir = self.write(module);
         self.opm_with(variables, &apply_arguments(&dir, flags))
             .await
     }
 
     /// Shows what applying a module would do; the answer is JSON.
-    pub async fn diff(&self, module: &Module, flags: &[&str]) -> Ran {
+    pub async fn diff(&self, module: &Module, flags: &[&str]) -> OpmOutput {
         let dir = self.write(module);
         let arguments = [&["mod", "diff", dir.as_str(), "-o", "json"], flags].concat();
         self.opm(&arguments).await
     }
 
     /// Applies a module as somebody with other rights.
-    pub async fn apply_as(&self, kubeconfig: &Path, module: &Module, flags: &[&str]) -> Ran {
+    pub async fn apply_as(&self, kubeconfig: &Path, module: &Module, flags: &[&str]) -> OpmOutput {
         let dir = self.write(module);
         self.opm_as(kubeconfig, &apply_arguments(&dir, flags)).await
     }
@@ -107,6 +123,13 @@ impl World {
     /// A value that no run may show, though no module of the scenario has it.
     pub fn hide(&self, value: &str) {
         self.canaries.add(value);
+    }
+
+    /// Runs the binary, and counts its requests by verb and resource.
+    pub async fn counted(&self, arguments: &[&str]) -> (OpmOutput, BTreeMap<String, usize>) {
+        let route = self.route().await;
+        let ran = self.opm_as(&route.kubeconfig, arguments).await;
+        (ran, tally(&route.relay.requests()))
     }
 
     /// How many requests a run sends.
@@ -136,24 +159,24 @@ impl World {
         requests.map(|seen| (seen.verb, seen.uri)).collect()
     }
 
-    /// Runs the binary, and lets nothing through from its first write of such an object on, for
-    /// so long.
+    /// Runs the binary, and lets nothing through from its first write of such an object on, until
+    /// something has happened.
     pub async fn cut_off_at(
         &self,
         resource: &str,
-        long: Duration,
+        happened: impl Future<Output = ()>,
         variables: &[(&str, &str)],
         arguments: &[&str],
-    ) -> Ran {
+    ) -> OpmOutput {
         let route = self.route().await;
-        let written = When::verb("patch").and_path(resource).always();
+        let written = RequestFilter::verb("patch").and_path(resource).always();
         route.relay.on(written, Fault::Reset(Moment::Before));
         let target = Target::Kubeconfig(route.kubeconfig.clone());
         let opm = self.opm.clone().against(target);
         let opm = variables
             .iter()
             .fold(opm, |opm, (name, value)| opm.env(name, value));
-        let running = Running::new(opm.start(arguments), arguments, &self.canaries);
+        let running = RunningOpm::new(opm.start(arguments), arguments, &self.canaries);
         let came = || {
             let seen = route.relay.requests();
             let mut seen = seen.iter();
@@ -161,42 +184,47 @@ impl World {
         };
         let cut_for = async {
             self.until("it writes", || async { came() }).await;
-            let all = When::next().always();
+            let all = RequestFilter::next().always();
             route.relay.on(all, Fault::Reset(Moment::Before));
-            tokio::time::sleep(long).await;
+            happened.await;
             route.relay.clear_rules();
         };
         tokio::join!(running.end(), cut_for).0
     }
 
     /// Runs the binary and kills it right before or right after its nth request.
-    pub async fn killed_at(&self, nth: usize, moment: Moment, arguments: &[&str]) -> Killed {
+    pub async fn killed_at(&self, nth: usize, moment: Moment, arguments: &[&str]) -> KillOutcome {
         let ran = self.disturbed_at(nth, Fault::Kill(moment), arguments).await;
         match (ran.0.was_killed(), ran.code()) {
-            (true, _) => Killed::Yes,
-            (false, 0) => Killed::TooLate,
-            _ => Killed::Failed,
+            (true, _) => KillOutcome::Killed,
+            (false, 0) => KillOutcome::TooLate,
+            _ => KillOutcome::Failed,
         }
     }
 
     /// Runs the binary, whose nth request meets a fault.
-    pub async fn disturbed_at(&self, nth: usize, fault: Fault, arguments: &[&str]) -> Ran {
+    pub async fn disturbed_at(&self, nth: usize, fault: Fault, arguments: &[&str]) -> OpmOutput {
         self.struck_at(nth, fault, arguments).await.0
     }
 
     /// Runs the binary, none of whose writes of such an object gets through.
-    pub async fn never_writing(&self, resource: &str, fault: Fault, arguments: &[&str]) -> Ran {
+    pub async fn never_writing(
+        &self,
+        resource: &str,
+        fault: Fault,
+        arguments: &[&str],
+    ) -> OpmOutput {
         let route = self.route().await;
-        let writes = When::verb("patch").and_path(resource).always();
+        let writes = RequestFilter::verb("patch").and_path(resource).always();
         route.relay.on(writes, fault);
         self.opm_as(&route.kubeconfig, arguments).await
     }
 
     /// A relay in front of the API server, and a kubeconfig that leads through it.
     pub(super) async fn route(&self) -> Route {
-        let (direct, server) = match &self.place {
-            Place::Real(_, user) => (user.kubeconfig().to_owned(), None),
-            Place::Sandbox(sandbox) => {
+        let (direct, server) = match &self.cluster {
+            TestCluster::Real(_, user) => (user.kubeconfig().to_owned(), None),
+            TestCluster::Sandbox(sandbox) => {
                 let server = serve(sandbox.clone(), 0).await.unwrap();
                 let file = self
                     .dir
@@ -220,7 +248,7 @@ impl World {
     }
 
     /// A line to the API server that can be cut.
-    pub async fn line(&self) -> Line {
+    pub async fn line(&self) -> CuttableConnection {
         let behind = self.route().await;
         let relay = TcpRelay::start(&behind.kubeconfig, Duration::ZERO).unwrap();
         let file = self
@@ -228,39 +256,39 @@ impl World {
             .path()
             .join(format!("line-{}", relay.address().port()));
         let kubeconfig = relay.write_kubeconfig(&file).unwrap();
-        Line {
+        CuttableConnection {
             relay,
             kubeconfig,
-            _behind: behind,
+            behind,
         }
     }
 
     /// Starts the binary and leaves it running.
-    pub fn start(&self, arguments: &[&str]) -> Running {
-        Running::new(self.opm.start(arguments), arguments, &self.canaries)
+    pub fn start(&self, arguments: &[&str]) -> RunningOpm {
+        RunningOpm::new(self.opm.start(arguments), arguments, &self.canaries)
     }
 
     /// Starts the binary over a line, and leaves it running.
-    pub fn start_over(&self, line: &Line, arguments: &[&str]) -> Running {
+    pub fn start_over(&self, line: &CuttableConnection, arguments: &[&str]) -> RunningOpm {
         let target = Target::Kubeconfig(line.kubeconfig.clone());
         let process = self.opm.clone().against(target).start(arguments);
-        Running::new(process, arguments, &self.canaries)
+        RunningOpm::new(process, arguments, &self.canaries)
     }
 
     /// Starts an apply and leaves it running.
-    pub fn start_apply(&self, module: &Module, flags: &[&str]) -> Running {
+    pub fn start_apply(&self, module: &Module, flags: &[&str]) -> RunningOpm {
         let dir = self.write(module);
         let arguments = apply_arguments(&dir, flags);
-        Running::new(self.opm.start(&arguments), &arguments, &self.canaries)
+        RunningOpm::new(self.opm.start(&arguments), &arguments, &self.canaries)
     }
 
     /// Deletes a release by name; the answer is JSON.
-    pub async fn delete(&self, release: &str, flags: &[&str]) -> Ran {
+    pub async fn delete(&self, release: &str, flags: &[&str]) -> OpmOutput {
         self.opm(&delete_arguments(release, flags)).await
     }
 
     /// Deletes a release as somebody with other rights.
-    pub async fn delete_as(&self, kubeconfig: &Path, release: &str, flags: &[&str]) -> Ran {
+    pub async fn delete_as(&self, kubeconfig: &Path, release: &str, flags: &[&str]) -> OpmOutput {
         self.opm_as(kubeconfig, &delete_arguments(release, flags))
             .await
     }

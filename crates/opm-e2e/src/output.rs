@@ -6,15 +6,15 @@ use serde_json::Value;
 use crate::canary::Canaries;
 
 /// A run of the binary that is going on.
-pub struct Running {
-    process: opm_testkit::Running,
+pub struct RunningOpm {
+    process: opm_testkit::RunningCommand,
     arguments: Vec<String>,
     canaries: Canaries,
 }
 
-impl Running {
+impl RunningOpm {
     pub(crate) fn new(
-        process: opm_testkit::Running,
+        process: opm_testkit::RunningCommand,
         arguments: &[&str],
         canaries: &Canaries,
     ) -> Self {
@@ -40,20 +40,35 @@ impl Running {
         kill_process(pid, signal).unwrap();
     }
 
+    /// Whether it has written this by now.
+    pub fn has_written(&self, text: &str) -> bool {
+        self.process.has_written(text)
+    }
+
+    /// Waits until it has written this.
+    pub async fn until_it_writes(&self, text: &str) {
+        let what = format!("it writes {text:?}");
+        opm_testkit::until(&what, async || self.has_written(text)).await;
+    }
+
     /// Waits for its end.
-    pub async fn end(self) -> Ran {
+    pub async fn end(self) -> OpmOutput {
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
-        Ran::checked(self.process.finish().await, &arguments, &self.canaries)
+        OpmOutput::checked(self.process.finish().await, &arguments, &self.canaries)
     }
 }
 
 /// Exit code and output of one run.
 #[derive(Debug, Clone)]
-pub struct Ran(pub(crate) opm_testkit::Ran);
+pub struct OpmOutput(pub(crate) opm_testkit::CommandOutput);
 
-impl Ran {
+impl OpmOutput {
     /// No run shows what a Secret holds, unless that is what it was asked for.
-    pub(crate) fn checked(ran: opm_testkit::Ran, arguments: &[&str], canaries: &Canaries) -> Self {
+    pub(crate) fn checked(
+        ran: opm_testkit::CommandOutput,
+        arguments: &[&str],
+        canaries: &Canaries,
+    ) -> Self {
         let leaked = canaries.leaked(arguments, &[&ran.stdout, &ran.stderr]);
         assert_eq!(leaked, None, "a Secret's value was shown\n{ran}");
         Self(ran)
@@ -148,7 +163,7 @@ impl Ran {
     }
 }
 
-impl std::fmt::Display for Ran {
+impl std::fmt::Display for OpmOutput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
     }

@@ -1,0 +1,128 @@
+//! Disturbing a run of the built binary while it goes on: with a fault at one of its requests,
+//! with signals, or with another run beside it.
+
+use opm_testkit::relay::{Fault, Moment, RequestFilter, RequestInfo};
+use opm_testkit::{HANG, Target};
+
+use super::World;
+use super::commands::Route;
+use crate::output::{OpmOutput, RunningOpm};
+
+/// A run that goes through a relay of its own.
+pub struct RelayedRun {
+    running: RunningOpm,
+    route: Route,
+}
+
+impl RelayedRun {
+    /// The run.
+    pub fn running(&self) -> &RunningOpm {
+        &self.running
+    }
+
+    /// Waits until it has sent so many requests of this kind.
+    pub async fn until_it_sends(&self, count: usize, wanted: &RequestFilter) {
+        opm_testkit::until("it sends a request", async || {
+            let requests = self.route.relay.requests();
+            requests.iter().filter(|one| wanted.fits(one)).count() >= count
+        })
+        .await;
+    }
+
+    /// Lets its requests that are stalled go on.
+    pub fn release(&self) {
+        self.route.relay.release();
+    }
+
+    /// Waits for its end.
+    pub async fn end(self) -> OpmOutput {
+        self.running.end().await
+    }
+}
+
+impl World {
+    /// The same, and all requests that it sent.
+    pub async fn struck_at(
+        &self,
+        nth: usize,
+        fault: Fault,
+        arguments: &[&str],
+    ) -> (OpmOutput, Vec<RequestInfo>) {
+        let route = self.route().await;
+        route.relay.on(RequestFilter::nth(nth), fault);
+        let target = Target::Kubeconfig(route.kubeconfig.clone());
+        let running = self.opm.clone().against(target).start(arguments);
+        let running = RunningOpm::new(running, arguments, &self.canaries);
+        route.relay.aim_at(running.pid());
+        let ran = running.end().await;
+        (ran, route.relay.requests())
+    }
+
+    /// Runs the binary, whose first request of this kind meets a fault.
+    pub async fn disturbed_when(
+        &self,
+        when: RequestFilter,
+        fault: Fault,
+        arguments: &[&str],
+    ) -> OpmOutput {
+        let route = self.route().await;
+        route.relay.on(when, fault);
+        self.opm_as(&route.kubeconfig, arguments).await
+    }
+
+    /// Starts the binary with additional variables in its environment, and leaves it running.
+    pub fn start_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> RunningOpm {
+        let opm = variables
+            .iter()
+            .fold(self.opm.clone(), |opm, (name, value)| opm.env(name, value));
+        RunningOpm::new(opm.start(arguments), arguments, &self.canaries)
+    }
+
+    /// The same, through a relay: as a client of its own of a cluster that does not stop with it.
+    pub async fn start_relayed(
+        &self,
+        variables: &[(&str, &str)],
+        arguments: &[&str],
+    ) -> RelayedRun {
+        let route = self.route().await;
+        self.start_on(route, variables, arguments)
+    }
+
+    /// The same, stalling the first request of this kind until it is released.
+    pub async fn start_stalled(&self, at: &RequestFilter, arguments: &[&str]) -> RelayedRun {
+        let route = self.route().await;
+        route
+            .relay
+            .on(at.clone(), Fault::Stall(Moment::Before, HANG));
+        self.start_on(route, &[], arguments)
+    }
+
+    fn start_on(&self, route: Route, variables: &[(&str, &str)], arguments: &[&str]) -> RelayedRun {
+        let target = Target::Kubeconfig(route.kubeconfig.clone());
+        let opm = self.opm.clone().against(target);
+        let opm = variables
+            .iter()
+            .fold(opm, |opm, (name, value)| opm.env(name, value));
+        let running = RunningOpm::new(opm.start(arguments), arguments, &self.canaries);
+        RelayedRun { running, route }
+    }
+
+    /// Interrupts a run, once or twice, while the first request of this kind is on its way.
+    pub async fn interrupted_at(
+        &self,
+        at: RequestFilter,
+        times: usize,
+        arguments: &[&str],
+    ) -> OpmOutput {
+        let run = self.start_stalled(&at, arguments).await;
+        run.until_it_sends(1, &at).await;
+        run.running.interrupt();
+        run.running.until_it_writes("press Ctrl-C again").await;
+        match times {
+            1 => run.release(),
+            // The second one does not wait for the request, which never arrives.
+            _ => run.running.interrupt(),
+        }
+        run.end().await
+    }
+}
