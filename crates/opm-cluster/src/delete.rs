@@ -165,7 +165,6 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::send::local_error;
 
     fn answer(status: u16, body: &Value) -> Answer {
         Answer {

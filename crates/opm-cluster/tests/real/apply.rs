@@ -1,12 +1,13 @@
 //! Create-only and update: what each does to what is there.
 
-use opm_engine::ports::{ApplyObject, Cluster as _, ErrorKind, Gate, Precondition, Stopped};
+use opm_engine::ports::{ApiErrorKind, ApplyObject, Cluster as _, Permit, Precondition, Stopped};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use crate::{identity_of, object, on_a_server, uid, version};
 
 fn update(uid: &str) -> Precondition {
-    Precondition::Update {
+    Precondition::Exists {
         uid: uid.to_owned(),
     }
 }
@@ -23,7 +24,7 @@ async fn create_only_creates_and_never_merges() {
     // Another's object with other fields: an apply alone would merge.
     let foreign = test.map("x", json!({"b": "2"}));
     let error = test.create(&foreign).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::AlreadyExists, "{error:?}");
+    assert_eq!(error.kind, ApiErrorKind::AlreadyExists, "{error:?}");
     // The same again changes nothing either, nor does a conflicting one without force.
     let error = crate::apply(
         &test.client,
@@ -33,7 +34,7 @@ async fn create_only_creates_and_never_merges() {
     )
     .await
     .unwrap_err();
-    assert_eq!(error.kind, ErrorKind::AlreadyExists, "{error:?}");
+    assert_eq!(error.kind, ApiErrorKind::AlreadyExists, "{error:?}");
     let live = test.live_map("x").await.unwrap();
     assert_eq!(live["data"], json!({"a": "1"}));
     assert_eq!(
@@ -61,14 +62,14 @@ async fn update_needs_the_very_object() {
     let error = test.apply(&changed, update(other)).await.unwrap_err();
     assert_eq!(
         (error.kind, error.status),
-        (ErrorKind::Stale, Some(422)),
+        (ApiErrorKind::Stale, Some(422)),
         "{error:?}"
     );
     let gone = test.map("gone", json!({"a": "2"}));
     let error = test.apply(&gone, update(other)).await.unwrap_err();
     assert_eq!(
         (error.kind, error.status),
-        (ErrorKind::Stale, Some(409)),
+        (ApiErrorKind::Stale, Some(409)),
         "{error:?}"
     );
     assert!(test.live_map("gone").await.is_none(), "nothing was created");
@@ -83,34 +84,38 @@ async fn a_dry_run_changes_nothing() {
         identity: &identity,
         version: "v1",
         object: &map,
-        mode: Precondition::Absent,
+        precondition: Precondition::Absent,
         field_manager: "opm",
         force: false,
         dry_run: true,
     };
-    let sent = test.client.apply(request, &Gate::default()).await.unwrap();
+    let sent = test.client.apply(request, Permit::default()).await.unwrap();
     assert!(sent.created);
     assert!(test.live_map("x").await.is_none());
 }
 
 #[tokio::test]
-async fn a_closed_gate_lets_nothing_through() {
-    let test = on_a_server!("gate");
+async fn nothing_is_sent_without_a_permit() {
+    let test = on_a_server!("permit");
     let map = test.map("x", json!({"a": "1"}));
     let identity = identity_of(&map);
-    let gate = Gate::default();
-    gate.interrupt();
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let permit = Permit {
+        cancel: Some(&cancel),
+        ..Permit::default()
+    };
     let request = ApplyObject {
         identity: &identity,
         version: "v1",
         object: &map,
-        mode: Precondition::Absent,
+        precondition: Precondition::Absent,
         field_manager: "opm",
         force: false,
         dry_run: false,
     };
-    let error = test.client.apply(request, &gate).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Stopped(Stopped::Interrupted));
+    let error = test.client.apply(request, permit).await.unwrap_err();
+    assert_eq!(error.kind, ApiErrorKind::Stopped(Stopped::Cancelled));
     assert!(test.live_map("x").await.is_none());
 }
 
@@ -131,7 +136,7 @@ async fn a_conflict_names_field_and_manager() {
     let error = crate::apply(&test.client, &mine, update(&uid), false)
         .await
         .unwrap_err();
-    assert_eq!(error.kind, ErrorKind::FieldConflict, "{error:?}");
+    assert_eq!(error.kind, ApiErrorKind::FieldConflict, "{error:?}");
     let named: Vec<_> = error
         .causes
         .iter()
@@ -159,7 +164,7 @@ async fn twenty_racers_one_wins() {
     let won = results.iter().filter(|result| result.is_ok()).count();
     assert_eq!(won, 1);
     for error in results.into_iter().filter_map(Result::err) {
-        assert_eq!(error.kind, ErrorKind::AlreadyExists);
+        assert_eq!(error.kind, ApiErrorKind::AlreadyExists);
     }
 }
 

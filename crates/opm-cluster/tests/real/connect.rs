@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use opm_cluster::{ConnectError, ConnectOptions, Environment, RetryPolicy, Settings, connect};
-use opm_engine::ports::{Cluster as _, ErrorKind, SecretStore as _};
+use opm_cluster::{
+    ClientSettings, ConnectError, ConnectOptions, Environment, RetryPolicy, connect,
+};
+use opm_engine::ports::{ApiErrorKind, Cluster as _, SecretStore as _};
 use opm_testkit::{HANG, unless_it_hangs};
 
 use crate::on_a_server;
@@ -28,8 +30,8 @@ async fn as_oneself_and_as_another() {
     other.impersonate = Some("eve".to_owned());
     let eve = connect(other.clone()).await.unwrap().client;
     assert_eq!(eve.user().await.as_deref(), Some("eve"));
-    let error = eve.get(test.ns(), "x").await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Forbidden);
+    let error = eve.get_secret(test.ns(), "x").await.unwrap_err();
+    assert_eq!(error.kind, ApiErrorKind::Forbidden);
     other.impersonate = Some("e\nve".to_owned());
     let error = connect(other).await.unwrap_err();
     assert!(matches!(error, ConnectError::Impersonate(_)));
@@ -95,17 +97,20 @@ async fn what_cannot_be_reached_is_said_plainly_and_not_waited_for() {
     let connected = connect(options(&path)).await.unwrap();
     assert_eq!(connected.namespace, None, "the context sets none");
     // Would it be waited for as a server that has answered before, the test would hang.
-    let client = connected.client.with_settings(Settings {
+    let client = connected.client.with_settings(ClientSettings {
         retry: RetryPolicy {
             first_contact: Duration::from_millis(300),
             budget: 2 * HANG,
             ..RetryPolicy::default()
         },
-        ..Settings::default()
+        ..ClientSettings::default()
     });
-    let asked = unless_it_hangs("a server that was never reached", client.get("n", "x"));
+    let asked = unless_it_hangs(
+        "a server that was never reached",
+        client.get_secret("n", "x"),
+    );
     let error = asked.await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Unreachable);
+    assert_eq!(error.kind, ApiErrorKind::Unreachable);
     assert!(error.message.contains("Connection refused"), "{error}");
 
     let failing = "{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, \

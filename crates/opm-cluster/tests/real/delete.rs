@@ -1,6 +1,6 @@
 //! Deletes: gone, accepted, was gone.
 
-use opm_engine::ports::{Cluster as _, DeleteOutcome, ErrorKind, Gate, Propagation};
+use opm_engine::ports::{ApiErrorKind, Cluster as _, DeleteOutcome, Permit, Propagation};
 use serde_json::json;
 
 use crate::{deletion, id, object, on_a_server, uid, version};
@@ -8,11 +8,11 @@ use crate::{deletion, id, object, on_a_server, uid, version};
 #[tokio::test]
 async fn gone_and_was_gone() {
     let test = on_a_server!("delete");
-    let gate = Gate::default();
+    let permit = Permit::default();
     let old = test.create_map("x").await;
     let identity = test.map_id("x");
     let delete = |uid: String| {
-        let (client, identity, gate) = (&test.client, &identity, &gate);
+        let (client, identity, gate) = (&test.client, &identity, permit);
         async move { client.delete(deletion(identity, &uid), gate).await }
     };
     assert_eq!(delete(old.clone()).await.unwrap(), DeleteOutcome::Gone);
@@ -31,7 +31,11 @@ async fn a_dry_run_deletes_nothing() {
     let identity = test.map_id("x");
     let mut request = deletion(&identity, &uid);
     request.dry_run = true;
-    let outcome = test.client.delete(request, &Gate::default()).await.unwrap();
+    let outcome = test
+        .client
+        .delete(request, Permit::default())
+        .await
+        .unwrap();
     assert_eq!(outcome, DeleteOutcome::Gone);
     assert!(test.live_map("x").await.is_some());
 }
@@ -44,7 +48,7 @@ async fn a_version_that_moved_on_is_stale() {
         .await
         .unwrap();
     let (uid, old) = (uid(&sent.object), version(&sent.object));
-    let mode = opm_engine::ports::Precondition::Update { uid: uid.clone() };
+    let mode = opm_engine::ports::Precondition::Exists { uid: uid.clone() };
     test.apply(&test.map("x", json!({"a": "2"})), mode)
         .await
         .unwrap();
@@ -53,10 +57,10 @@ async fn a_version_that_moved_on_is_stale() {
     request.resource_version = Some(&old);
     let error = test
         .client
-        .delete(request, &Gate::default())
+        .delete(request, Permit::default())
         .await
         .unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Stale, "{error:?}");
+    assert_eq!(error.kind, ApiErrorKind::Stale, "{error:?}");
     assert!(test.live_map("x").await.is_some());
 }
 
@@ -67,9 +71,9 @@ async fn finalizers_hold_an_accepted_delete() {
     map["metadata"]["finalizers"] = json!(["example.org/hold"]);
     let sent = test.create(&map).await.unwrap();
     let (identity, uid) = (test.map_id("x"), uid(&sent.object));
-    let gate = Gate::default();
+    let permit = Permit::default();
     for _ in 0..2 {
-        let outcome = test.client.delete(deletion(&identity, &uid), &gate).await;
+        let outcome = test.client.delete(deletion(&identity, &uid), permit).await;
         assert_eq!(outcome.unwrap(), DeleteOutcome::Accepted);
     }
     assert!(test.live_map("x").await.unwrap()["metadata"]["deletionTimestamp"].is_string());
@@ -86,7 +90,7 @@ async fn finalizers_hold_an_accepted_delete() {
 async fn both_forms_of_the_answer_are_understood() {
     let test = on_a_server!("delete-forms");
     let metadata = json!({"name": "x", "namespace": test.ns()});
-    let gate = Gate::default();
+    let permit = Permit::default();
     let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata,
         "spec": {"clusterIP": "None", "selector": {"a": "b"}}});
     let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata,
@@ -97,7 +101,7 @@ async fn both_forms_of_the_answer_are_understood() {
         let sent = test.create(&object).await.unwrap();
         let identity = crate::identity_of(&object);
         let uid = uid(&sent.object);
-        let outcome = test.client.delete(deletion(&identity, &uid), &gate).await;
+        let outcome = test.client.delete(deletion(&identity, &uid), permit).await;
         assert_eq!(outcome.unwrap(), DeleteOutcome::Gone, "{identity}");
     }
 }
@@ -113,7 +117,11 @@ async fn an_orphaning_delete_leaves_dependents() {
     let identity = test.map_id("owner");
     let mut request = deletion(&identity, &owner);
     request.propagation = Propagation::Orphan;
-    let outcome = test.client.delete(request, &Gate::default()).await.unwrap();
+    let outcome = test
+        .client
+        .delete(request, Permit::default())
+        .await
+        .unwrap();
     assert_eq!(
         outcome,
         DeleteOutcome::Accepted,
@@ -129,22 +137,22 @@ async fn an_orphaning_delete_leaves_dependents() {
 #[tokio::test]
 async fn a_namespace_is_accepted_twice_and_a_kind_that_is_not_served_was_gone() {
     let test = on_a_server!("delete-namespace");
-    let gate = Gate::default();
+    let permit = Permit::default();
     let name = format!("{}-b", test.ns());
     let namespace = object(json!({"apiVersion": "v1", "kind": "Namespace",
         "metadata": {"name": name}}));
     let sent = test.create(&namespace).await.unwrap();
     let identity = id("", "Namespace", None, &name);
     let uid = uid(&sent.object);
-    let first = test.client.delete(deletion(&identity, &uid), &gate).await;
+    let first = test.client.delete(deletion(&identity, &uid), permit).await;
     assert_eq!(first.unwrap(), DeleteOutcome::Accepted);
-    let second = test.client.delete(deletion(&identity, &uid), &gate).await;
+    let second = test.client.delete(deletion(&identity, &uid), permit).await;
     let second = second.unwrap();
     assert!(
         matches!(second, DeleteOutcome::Accepted | DeleteOutcome::WasGone),
         "{second:?}"
     );
     let unknown = id("nobody.example.org", "Thing", Some(test.ns()), "x");
-    let outcome = test.client.delete(deletion(&unknown, "u"), &gate).await;
+    let outcome = test.client.delete(deletion(&unknown, "u"), permit).await;
     assert_eq!(outcome.unwrap(), DeleteOutcome::WasGone);
 }

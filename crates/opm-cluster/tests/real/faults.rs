@@ -10,13 +10,14 @@ use http::{Method, Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use kube::client::Body;
-use opm_cluster::{ClusterClient, RetryPolicy, Settings};
+use opm_cluster::{ClientSettings, ClusterClient, RetryPolicy};
 use opm_engine::ports::{
-    Cluster as _, DeleteOutcome, Detail, ErrorKind, Found, Gate, Precondition, Stopped,
+    ApiErrorKind, Cluster as _, DeleteOutcome, Detail, Observation, Permit, Precondition, Stopped,
 };
 use opm_testkit::{HANG, unless_it_hangs, until};
 use serde_json::json;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 use tower::{BoxError, service_fn};
 
 use crate::{apply, deletion, on_a_server, patient, uid};
@@ -199,7 +200,7 @@ async fn a_lost_create_does_not_claim_what_somebody_else_made() {
         theirs.unwrap()
     };
     let (mine, theirs) = futures::join!(mine, theirs);
-    assert_eq!(mine.unwrap_err().kind, ErrorKind::AlreadyExists);
+    assert_eq!(mine.unwrap_err().kind, ApiErrorKind::AlreadyExists);
     let live = test.live_map("x").await.unwrap();
     assert_eq!(live["data"], json!({"b": "2"}), "untouched");
     assert_eq!(live["metadata"]["uid"], uid(&theirs.object).as_str());
@@ -217,7 +218,7 @@ async fn a_delete_whose_answer_was_lost_is_gone() {
     let identity = test.map_id("x");
     let outcome = script
         .client
-        .delete(deletion(&identity, &uid), &Gate::default())
+        .delete(deletion(&identity, &uid), Permit::default())
         .await;
     assert_eq!(outcome.unwrap(), DeleteOutcome::Gone);
     assert_eq!(script.sent(), 2);
@@ -252,7 +253,7 @@ async fn what_will_not_pass_is_not_repeated() {
     let script = Script::new(test.namespace.client(), Method::PATCH, faults);
     let map = test.map("x", json!({"a": "1"}));
     let error = apply(&script.client, &map, Precondition::Absent, false).await;
-    assert_eq!(error.unwrap_err().kind, ErrorKind::Rejected);
+    assert_eq!(error.unwrap_err().kind, ApiErrorKind::Rejected);
     assert_eq!(script.sent(), 1);
 }
 
@@ -262,21 +263,21 @@ async fn the_budget_ends_and_the_last_cause_is_told() {
     let mut faults = vec![Fault::LoseRequest; 3];
     faults.extend(vec![Fault::Answer(503, None, UNAVAILABLE); 1000]);
     let mut script = Script::new(test.namespace.client(), Method::PATCH, faults);
-    script.client = script.client.with_settings(Settings {
+    script.client = script.client.with_settings(ClientSettings {
         retry: RetryPolicy {
             first_wait: Duration::from_millis(10),
             longest_wait: Duration::from_millis(100),
             budget: Duration::from_secs(1),
             ..RetryPolicy::default()
         },
-        ..Settings::default()
+        ..ClientSettings::default()
     });
     let map = test.map("x", json!({"a": "1"}));
     let error = apply(&script.client, &map, Precondition::Absent, false).await;
     let error = error.unwrap_err();
     assert_eq!(
         (error.kind, error.message.as_str()),
-        (ErrorKind::Unreachable, "no leader")
+        (ApiErrorKind::Unreachable, "no leader")
     );
     let sent = script.sent();
     assert!((4..1003).contains(&sent), "{sent}: the budget ended it");
@@ -288,24 +289,28 @@ async fn an_interrupt_ends_the_waiting() {
     // Whoever waits as long as the server asks for hangs.
     let faults = vec![Fault::Answer(429, Some(3600), OVERLOADED)];
     let mut script = Script::new(test.namespace.client(), Method::DELETE, faults);
-    script.client = script.client.with_settings(Settings {
+    script.client = script.client.with_settings(ClientSettings {
         retry: RetryPolicy {
             budget: 10 * HANG,
             ..RetryPolicy::default()
         },
-        ..Settings::default()
+        ..ClientSettings::default()
     });
     let uid = test.create_map("x").await;
-    let (gate, identity) = (Gate::default(), test.map_id("x"));
-    let delete = script.client.delete(deletion(&identity, &uid), &gate);
+    let (cancel, identity) = (CancellationToken::new(), test.map_id("x"));
+    let permit = Permit {
+        cancel: Some(&cancel),
+        ..Permit::default()
+    };
+    let delete = script.client.delete(deletion(&identity, &uid), permit);
     let delete = unless_it_hangs("the interrupted delete", delete);
     let interrupt = async {
         until("the request is refused", async || script.sent() == 1).await;
-        gate.interrupt();
+        cancel.cancel();
     };
     let (outcome, ()) = futures::join!(delete, interrupt);
     let error = outcome.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Stopped(Stopped::Interrupted));
+    assert_eq!(error.kind, ApiErrorKind::Stopped(Stopped::Cancelled));
     assert_eq!(script.sent(), 1, "nothing was sent after the interrupt");
     assert!(test.live_map("x").await.is_some());
 }
@@ -323,7 +328,7 @@ async fn an_attempt_that_hangs_is_given_up() {
         }
     });
     let client = ClusterClient::from_client(kube::Client::new(hang, "default"));
-    let client = client.with_settings(Settings {
+    let client = client.with_settings(ClientSettings {
         attempt_timeout: Duration::from_millis(100),
         retry: RetryPolicy {
             first_wait: Duration::from_millis(10),
@@ -331,11 +336,13 @@ async fn an_attempt_that_hangs_is_given_up() {
             budget: 10 * HANG,
             ..RetryPolicy::default()
         },
-        ..Settings::default()
+        ..ClientSettings::default()
     });
     let id = test.map_id("x");
     let look = client.look(std::slice::from_ref(&id), Detail::Metadata);
     let found = unless_it_hangs("a look at a server that hangs", look).await;
-    assert!(matches!(&found[&id], Found::Failed(error) if error.kind == ErrorKind::Unreachable));
+    assert!(
+        matches!(&found[&id], Observation::Failed(error) if error.kind == ApiErrorKind::Unreachable)
+    );
     assert!(attempts.load(Ordering::SeqCst) > 0, "it was tried");
 }

@@ -2,17 +2,17 @@
 
 use opm_cluster::ClusterClient;
 use opm_core::identity::Identity;
-use opm_engine::ports::{Cluster as _, Detail, ErrorKind, Found};
+use opm_engine::ports::{ApiErrorKind, Cluster as _, Detail, Observation};
 use opm_testkit::Rights;
 use serde_json::json;
 
 use crate::{Setup, id, object, on_a_server, patient};
 
-fn summary(found: &Found) -> String {
+fn summary(found: &Observation) -> String {
     match found {
-        Found::Absent => "absent".to_owned(),
-        Found::Present(object) => format!("present {}", object["kind"].as_str().unwrap()),
-        Found::Failed(error) => format!("failed {:?}", error.kind),
+        Observation::Absent => "absent".to_owned(),
+        Observation::Present(object) => format!("present {}", object["kind"].as_str().unwrap()),
+        Observation::Failed(error) => format!("failed {:?}", error.kind),
     }
 }
 
@@ -46,7 +46,7 @@ async fn present_and_absent_by_list_and_by_get() {
             let found = test.client.look(part, detail).await;
             for (id, found) in &found {
                 match found {
-                    Found::Present(object) => {
+                    Observation::Present(object) => {
                         assert_eq!(object["kind"], "ConfigMap");
                         assert_eq!(object["apiVersion"], "v1");
                         assert!(object["metadata"]["managedFields"].is_array());
@@ -54,7 +54,7 @@ async fn present_and_absent_by_list_and_by_get() {
                     }
                     other => {
                         assert_eq!(id.name, "m6", "{other:?}");
-                        assert!(matches!(other, Found::Absent));
+                        assert!(matches!(other, Observation::Absent));
                     }
                 }
             }
@@ -120,11 +120,9 @@ async fn forbidden_is_never_absent() {
             .await,
     );
     let found = nobody.look(&wanted, Detail::Metadata).await;
-    assert!(
-        found.values().all(
-            |found| matches!(found, Found::Failed(error) if error.kind == ErrorKind::Forbidden)
-        )
-    );
+    assert!(found.values().all(
+        |found| matches!(found, Observation::Failed(error) if error.kind == ApiErrorKind::Forbidden)
+    ));
 }
 
 #[tokio::test]

@@ -10,21 +10,21 @@
 mod apply;
 mod connect;
 mod delete;
+mod disown;
 mod faults;
 mod look;
 mod messages;
 mod network;
-mod part;
 mod secrets;
 mod served;
 mod watch;
 
 use std::time::Duration;
 
-use opm_cluster::{ClusterClient, RetryPolicy, Settings};
+use opm_cluster::{ClientSettings, ClusterClient, RetryPolicy};
 use opm_core::identity::{GroupKind, Identity};
 use opm_engine::ports::{
-    ApiError, ApplyObject, ApplyResponse, Cluster as _, DeleteObject, Gate, Precondition,
+    ApiError, ApplyObject, ApplyResponse, Cluster as _, DeleteObject, Permit, Precondition,
     Propagation,
 };
 use opm_testkit::{ControlPlane, TestNamespace};
@@ -57,13 +57,13 @@ async fn setup(hint: &str) -> Option<Setup> {
 
 /// A client that does not make a failing test wait.
 fn patient(client: kube::Client) -> ClusterClient {
-    ClusterClient::from_client(client).with_settings(Settings {
+    ClusterClient::from_client(client).with_settings(ClientSettings {
         retry: RetryPolicy {
             first_wait: Duration::from_millis(20),
             budget: Duration::from_secs(5),
             ..RetryPolicy::default()
         },
-        ..Settings::default()
+        ..ClientSettings::default()
     })
 }
 
@@ -97,8 +97,12 @@ impl Setup {
         self.apply(object, Precondition::Absent).await
     }
 
-    async fn apply(&self, object: &Object, mode: Precondition) -> Result<ApplyResponse, ApiError> {
-        apply(&self.client, object, mode, true).await
+    async fn apply(
+        &self,
+        object: &Object,
+        precondition: Precondition,
+    ) -> Result<ApplyResponse, ApiError> {
+        apply(&self.client, object, precondition, true).await
     }
 
     async fn create_map(&self, name: &str) -> String {
@@ -124,7 +128,7 @@ impl Setup {
 async fn apply(
     client: &ClusterClient,
     object: &Object,
-    mode: Precondition,
+    precondition: Precondition,
     force: bool,
 ) -> Result<ApplyResponse, ApiError> {
     let identity = identity_of(object);
@@ -133,12 +137,12 @@ async fn apply(
         identity: &identity,
         version: version.rsplit('/').next().unwrap_or_default(),
         object,
-        mode,
+        precondition,
         field_manager: "opm",
         force,
         dry_run: false,
     };
-    client.apply(request, &Gate::default()).await
+    client.apply(request, Permit::default()).await
 }
 
 fn identity_of(object: &Object) -> Identity {

@@ -3,7 +3,7 @@
 use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
-use opm_engine::ports::{ApiError, Cluster as _, ErrorKind, Gate, Precondition};
+use opm_engine::ports::{ApiError, ApiErrorKind, Cluster as _, Permit, Precondition};
 use opm_testkit::{Leftover, Rights, eventually};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ async fn refused(test: &Setup, map: &Object) -> Option<ApiError> {
     };
     let (identity, uid) = (test.map_id("x"), uid(&sent.object));
     let delete = deletion(&identity, &uid);
-    test.client.delete(delete, &Gate::default()).await.unwrap();
+    test.client.delete(delete, Permit::default()).await.unwrap();
     None
 }
 
@@ -40,31 +40,39 @@ async fn refusals_are_told_apart() {
     let big = "x".repeat(1_100_000);
     let huge = "x".repeat(4_000_000);
     for (value, kind, status) in [
-        (map(elsewhere), ErrorKind::NamespaceMissing, 404),
-        (map(json!({"data": {"k": big}})), ErrorKind::TooLarge, 422),
-        (map(json!({"data": {"k": huge}})), ErrorKind::TooLarge, 413),
+        (map(elsewhere), ApiErrorKind::NamespaceMissing, 404),
         (
-            map(json!({"data": {"bad key": "v"}})),
-            ErrorKind::Invalid,
+            map(json!({"data": {"k": big}})),
+            ApiErrorKind::TooLarge,
             422,
         ),
-        (map(json!({"data": {"k": 7}})), ErrorKind::Rejected, 500),
-        (map(json!({"nonsense": {}})), ErrorKind::Rejected, 500),
+        (
+            map(json!({"data": {"k": huge}})),
+            ApiErrorKind::TooLarge,
+            413,
+        ),
+        (
+            map(json!({"data": {"bad key": "v"}})),
+            ApiErrorKind::Invalid,
+            422,
+        ),
+        (map(json!({"data": {"k": 7}})), ApiErrorKind::Rejected, 500),
+        (map(json!({"nonsense": {}})), ApiErrorKind::Rejected, 500),
         (
             map(json!({"apiVersion": "v9"})),
-            ErrorKind::KindNotServed,
+            ApiErrorKind::KindNotServed,
             404,
         ),
         (
             map(json!({"metadata": {"name": "x", "namespace": test.ns(), "managedFields": [{}]}})),
-            ErrorKind::Rejected,
+            ApiErrorKind::Rejected,
             400,
         ),
         (
             map(
                 json!({"metadata": {"name": "x", "namespace": test.ns(), "labels": {"l": "x".repeat(64)}}}),
             ),
-            ErrorKind::Invalid,
+            ApiErrorKind::Invalid,
             422,
         ),
     ] {
@@ -90,11 +98,11 @@ async fn an_immutable_field_is_named() {
                     "spec": {"containers": [{"name": "c", "image": "none"}]}}}}))
     };
     let sent = test.create(&deployment("a")).await.unwrap();
-    let mode = Precondition::Update {
+    let mode = Precondition::Exists {
         uid: uid(&sent.object),
     };
     let error = test.apply(&deployment("b"), mode).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Invalid);
+    assert_eq!(error.kind, ApiErrorKind::Invalid);
     let cause = error
         .causes
         .iter()
@@ -117,16 +125,16 @@ async fn a_terminating_namespace_takes_nothing_new() {
     let identity = id("", "Namespace", None, &name);
     let uid = uid(&sent.object);
     test.client
-        .delete(deletion(&identity, &uid), &Gate::default())
+        .delete(deletion(&identity, &uid), Permit::default())
         .await
         .unwrap();
     let new = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "new", "namespace": name}});
     let error = refusal(&test, new).await;
-    assert_eq!(error.kind, ErrorKind::NamespaceTerminating, "{error:?}");
+    assert_eq!(error.kind, ApiErrorKind::NamespaceTerminating, "{error:?}");
     let again = test
         .client
-        .delete(deletion(&identity, &uid), &Gate::default())
+        .delete(deletion(&identity, &uid), Permit::default())
         .await;
     assert_eq!(again.unwrap(), opm_engine::ports::DeleteOutcome::Accepted);
     let path = format!("/api/v1/namespaces/{name}/configmaps/held");
@@ -151,7 +159,10 @@ async fn quota_is_a_denial_and_rights_are_not() {
             .filter(|error| error.message.contains("exceeded quota"))
     })
     .await;
-    assert_eq!((error.kind, error.status), (ErrorKind::Denied, Some(403)));
+    assert_eq!(
+        (error.kind, error.status),
+        (ApiErrorKind::Denied, Some(403))
+    );
     let nobody = patient(
         test.namespace
             .user("nobody", &Rights::none())
@@ -164,7 +175,7 @@ async fn quota_is_a_denial_and_rights_are_not() {
         .unwrap_err();
     assert_eq!(
         (error.kind, error.status),
-        (ErrorKind::Forbidden, Some(403))
+        (ApiErrorKind::Forbidden, Some(403))
     );
     assert!(error.message.contains("cannot patch resource"), "{error}");
 }
@@ -211,11 +222,11 @@ async fn no_refusal_quotes_a_secret() {
         )
     };
     let sent = test.create(&fixed("before-canary")).await.unwrap();
-    let mode = Precondition::Update {
+    let mode = Precondition::Exists {
         uid: uid(&sent.object),
     };
     let error = test.apply(&fixed(CANARY), mode).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Invalid);
+    assert_eq!(error.kind, ApiErrorKind::Invalid);
     assert!(error.message.contains("field is immutable"), "{error}");
     assert_eq!(error.causes[0].field, "data");
     assert!(!format!("{error:?}").contains("canary"));
@@ -257,14 +268,14 @@ async fn a_policy_that_quotes_is_not_repeated() {
         refused(&test, &map).await
     })
     .await;
-    assert_eq!(error.kind, ErrorKind::Denied, "{error:?}");
+    assert_eq!(error.kind, ApiErrorKind::Denied, "{error:?}");
     assert!(
         error.message.contains("value is plain-text"),
         "others are quoted: {error}"
     );
     let secret = secret(&test, json!({"stringData": {"bad": CANARY}}));
     let error = test.create(&secret).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Denied, "{error:?}");
+    assert_eq!(error.kind, ApiErrorKind::Denied, "{error:?}");
     assert!(error.message.contains(&name), "{error}");
     assert!(!format!("{error:?}").contains("c4n4ry"), "{error:?}");
     // The same value in another kind, once it is known to be a Secret's.

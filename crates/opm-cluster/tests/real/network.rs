@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use opm_cluster::{ClusterClient, ConnectOptions, Connection, RetryPolicy, Settings, connect};
+use opm_cluster::{
+    ClientSettings, ClusterClient, ConnectOptions, Connection, RetryPolicy, connect,
+};
 use opm_engine::ports::{
-    Cluster as _, DeleteOutcome, Detail, ErrorKind, Found, Gate, Precondition, SecretStore as _,
-    WatchEvent,
+    ApiErrorKind, Cluster as _, DeleteOutcome, Detail, Observation, Permit, Precondition,
+    SecretStore as _, WatchEvent,
 };
 use opm_testkit::relay::{Fault, Moment, Relay, RequestFilter, TcpRelay};
 use opm_testkit::{HANG, until};
@@ -27,14 +29,14 @@ async fn client_of(kubeconfig: &Path) -> ClusterClient {
         ..ConnectOptions::default()
     });
     let Connection { client, .. } = connected.await.unwrap();
-    client.with_settings(Settings {
+    client.with_settings(ClientSettings {
         attempt_timeout: Duration::from_secs(2),
         retry: RetryPolicy {
             first_wait: Duration::from_millis(20),
             budget: HANG,
             ..RetryPolicy::default()
         },
-        ..Settings::default()
+        ..ClientSettings::default()
     })
 }
 
@@ -51,7 +53,7 @@ async fn through_a_relay(test: &Setup) -> (Relay, ClusterClient) {
 async fn resets_on_either_side_of_the_servers_work() {
     let test = on_a_server!("resets");
     let (relay, client) = through_a_relay(&test).await;
-    let gate = Gate::default();
+    let permit = Permit::default();
     for (n, moment) in [Moment::Before, Moment::After].into_iter().enumerate() {
         let name = format!("x{n}");
         let identity = test.map_id(&name);
@@ -66,7 +68,7 @@ async fn resets_on_either_side_of_the_servers_work() {
 
         relay.on(RequestFilter::verb("patch"), Fault::Reset(moment));
         let map = test.map(&name, json!({"a": "2"}));
-        let mode = Precondition::Update { uid: uid.clone() };
+        let mode = Precondition::Exists { uid: uid.clone() };
         let sent = apply(&client, &map, mode, true).await.unwrap();
         assert_eq!(sent.object["data"], json!({"a": "2"}));
 
@@ -74,10 +76,10 @@ async fn resets_on_either_side_of_the_servers_work() {
         let looks = client
             .look(std::slice::from_ref(&identity), Detail::Whole)
             .await;
-        assert!(matches!(looks[&identity], Found::Present(_)));
+        assert!(matches!(looks[&identity], Observation::Present(_)));
 
         relay.on(RequestFilter::verb("delete"), Fault::Reset(moment));
-        let outcome = client.delete(deletion(&identity, &uid), &gate).await;
+        let outcome = client.delete(deletion(&identity, &uid), permit).await;
         assert_eq!(outcome.unwrap(), DeleteOutcome::Gone, "{moment:?}");
     }
 }
@@ -87,7 +89,7 @@ async fn resets_on_either_side_of_the_servers_work() {
 async fn a_request_that_lands_late_does_no_harm() {
     let test = on_a_server!("late");
     let (relay, client) = through_a_relay(&test).await;
-    let client = client.with_settings(Settings {
+    let client = client.with_settings(ClientSettings {
         attempt_timeout: Duration::from_millis(300),
         ..client_settings()
     });
@@ -102,7 +104,7 @@ async fn a_request_that_lands_late_does_no_harm() {
     relay.on(RequestFilter::verb("delete"), stalled);
     let identity = test.map_id("x");
     let outcome = client
-        .delete(deletion(&identity, &created), &Gate::default())
+        .delete(deletion(&identity, &created), Permit::default())
         .await;
     assert!(matches!(
         outcome.unwrap(),
@@ -132,13 +134,13 @@ async fn a_request_that_lands_late_does_no_harm() {
     assert_eq!(live["metadata"]["uid"], second.as_str());
 }
 
-fn client_settings() -> Settings {
-    Settings {
+fn client_settings() -> ClientSettings {
+    ClientSettings {
         retry: RetryPolicy {
             first_wait: Duration::from_millis(20),
             ..RetryPolicy::default()
         },
-        ..Settings::default()
+        ..ClientSettings::default()
     }
 }
 
@@ -170,7 +172,7 @@ async fn a_watch_survives_cut_connections() {
             .await;
             relay.cut();
             let map = test.map("x", json!({"a": n.to_string()}));
-            let mode = Precondition::Update {
+            let mode = Precondition::Exists {
                 uid: created.clone(),
             };
             test.apply(&map, mode).await.unwrap();
@@ -293,8 +295,8 @@ async fn a_request_says_which_program_sends_it() {
         "users": [{"name": "u", "user": {"token": "t0ken", "as": "eve", "as-groups": ["g"]}}]});
     std::fs::write(&path, config.to_string()).unwrap();
     let client = client_of(&path).await;
-    let error = client.get("n", "x").await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Forbidden);
+    let error = client.get_secret("n", "x").await.unwrap_err();
+    assert_eq!(error.kind, ApiErrorKind::Forbidden);
     let head = server.await.unwrap();
     assert!(
         head.starts_with("get /api/v1/namespaces/n/secrets/x http/1.1"),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::Method;
 use opm_engine::ports::{
-    ErrorKind, Gate, RemoveOutcome, SecretContent, SecretStore, StoredSecret, WriteOutcome,
+    ApiErrorKind, Permit, RemoveOutcome, SecretContent, SecretStore, StoredSecret, WriteOutcome,
 };
 use opm_testkit::Rights;
 use serde_json::json;
@@ -44,18 +44,26 @@ async fn next_second() {
 #[tokio::test]
 async fn created_once_and_read_back() {
     let test = on_a_server!("record");
-    let gate = Gate::default();
-    assert_eq!(test.client.get(test.ns(), "r").await.unwrap(), None);
+    let permit = Permit::default();
+    assert_eq!(test.client.get_secret(test.ns(), "r").await.unwrap(), None);
     assert_eq!(
-        test.client.get("no-such-namespace", "r").await.unwrap(),
+        test.client
+            .get_secret("no-such-namespace", "r")
+            .await
+            .unwrap(),
         None
     );
     let content = record(&test, "r", &[("index", "[]"), ("lock", "1")]);
-    let stored = written(test.client.create(&content, &gate).await.unwrap());
+    let stored = written(test.client.create_secret(&content, permit).await.unwrap());
     assert_eq!(stored.content, content);
-    let again = test.client.create(&content, &gate).await.unwrap();
+    let again = test.client.create_secret(&content, permit).await.unwrap();
     assert_eq!(again, WriteOutcome::Lost);
-    let read = test.client.get(test.ns(), "r").await.unwrap().unwrap();
+    let read = test
+        .client
+        .get_secret(test.ns(), "r")
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!((read.content, &read.uid), (content, &stored.uid));
     assert_eq!(read.resource_version, stored.resource_version);
     // Both times are the server's.
@@ -70,43 +78,63 @@ async fn created_once_and_read_back() {
         namespace: "no-such-namespace".to_owned(),
         ..record(&test, "r", &[])
     };
-    let error = test.client.create(&missing, &gate).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::NamespaceMissing);
+    let error = test
+        .client
+        .create_secret(&missing, permit)
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind, ApiErrorKind::NamespaceMissing);
 }
 
 #[tokio::test]
 async fn replaced_only_at_its_version() {
     let test = on_a_server!("replace");
-    let gate = Gate::default();
+    let permit = Permit::default();
     let first = record(&test, "r", &[("index", "[]"), ("pending", "x")]);
-    let stored = written(test.client.create(&first, &gate).await.unwrap());
+    let stored = written(test.client.create_secret(&first, permit).await.unwrap());
     let mut second = record(&test, "r", &[("index", "[1]")]);
     second.annotations.clear();
     let version = stored.resource_version.as_str();
-    let replaced = written(test.client.replace(&second, version, &gate).await.unwrap());
+    let replaced = written(
+        test.client
+            .replace_secret(&second, version, permit)
+            .await
+            .unwrap(),
+    );
     assert_eq!(replaced.content, second, "what was left out is gone");
     assert_eq!(replaced.uid, stored.uid);
-    let late = test.client.replace(&first, version, &gate).await.unwrap();
+    let late = test
+        .client
+        .replace_secret(&first, version, permit)
+        .await
+        .unwrap();
     assert_eq!(late, WriteOutcome::Lost);
     let (uid, now) = (&replaced.uid, replaced.resource_version.as_str());
     let removal = test
         .client
-        .remove(test.ns(), "r", uid, Some(version), &gate)
+        .remove_secret(test.ns(), "r", uid, Some(version), permit)
         .await;
     assert_eq!(removal.unwrap(), RemoveOutcome::Lost);
     let removal = test
         .client
-        .remove(test.ns(), "r", "other", None, &gate)
+        .remove_secret(test.ns(), "r", "other", None, permit)
         .await;
     assert_eq!(removal.unwrap(), RemoveOutcome::Lost);
     let removal = test
         .client
-        .remove(test.ns(), "r", uid, Some(now), &gate)
+        .remove_secret(test.ns(), "r", uid, Some(now), permit)
         .await;
     assert_eq!(removal.unwrap(), RemoveOutcome::Gone);
-    let removal = test.client.remove(test.ns(), "r", uid, None, &gate).await;
+    let removal = test
+        .client
+        .remove_secret(test.ns(), "r", uid, None, permit)
+        .await;
     assert_eq!(removal.unwrap(), RemoveOutcome::Gone);
-    let gone = test.client.replace(&first, now, &gate).await.unwrap();
+    let gone = test
+        .client
+        .replace_secret(&first, now, permit)
+        .await
+        .unwrap();
     assert_eq!(gone, WriteOutcome::Lost, "a PUT does not bring it back");
 }
 
@@ -114,13 +142,16 @@ async fn replaced_only_at_its_version() {
 #[tokio::test]
 async fn the_locks_time_is_the_locks_own() {
     let test = on_a_server!("lock-time");
-    let gate = Gate::default();
+    let permit = Permit::default();
     let content = record(&test, "r", &[("index", "[]"), ("lock", "1")]);
-    let created = written(test.client.create(&content, &gate).await.unwrap());
+    let created = written(test.client.create_secret(&content, permit).await.unwrap());
     let at_creation = created.lock_written.unwrap();
 
     next_second().await;
-    let renewed = test.client.write_lock(created.version(), b"2", &gate).await;
+    let renewed = test
+        .client
+        .write_lock(created.version(), b"2", permit)
+        .await;
     let renewed = written(renewed.unwrap());
     assert_eq!(renewed.content.data["lock"], b"2");
     assert_eq!(
@@ -133,7 +164,12 @@ async fn the_locks_time_is_the_locks_own() {
     next_second().await;
     let mut other = record(&test, "r", &[("index", "[1]"), ("lock", "2"), ("log", "x")]);
     let version = renewed.resource_version.as_str();
-    let put = written(test.client.replace(&other, version, &gate).await.unwrap());
+    let put = written(
+        test.client
+            .replace_secret(&other, version, permit)
+            .await
+            .unwrap(),
+    );
     assert_eq!(
         put.lock_written,
         Some(at_renewal),
@@ -143,7 +179,7 @@ async fn the_locks_time_is_the_locks_own() {
     next_second().await;
     let renewed = written(
         test.client
-            .write_lock(put.version(), b"3", &gate)
+            .write_lock(put.version(), b"3", permit)
             .await
             .unwrap(),
     );
@@ -153,12 +189,17 @@ async fn the_locks_time_is_the_locks_own() {
     next_second().await;
     other.data.insert("lock".to_owned(), b"9".to_vec());
     let version = renewed.resource_version.as_str();
-    let taken = written(test.client.replace(&other, version, &gate).await.unwrap());
+    let taken = written(
+        test.client
+            .replace_secret(&other, version, permit)
+            .await
+            .unwrap(),
+    );
     assert!(taken.lock_written > renewed.lock_written);
     next_second().await;
     let renewed = written(
         test.client
-            .write_lock(taken.version(), b"10", &gate)
+            .write_lock(taken.version(), b"10", permit)
             .await
             .unwrap(),
     );
@@ -167,7 +208,12 @@ async fn the_locks_time_is_the_locks_own() {
     // Unlocking removes the key, and with it every trace of its time.
     other.data.remove("lock");
     let version = renewed.resource_version.as_str();
-    let unlocked = written(test.client.replace(&other, version, &gate).await.unwrap());
+    let unlocked = written(
+        test.client
+            .replace_secret(&other, version, permit)
+            .await
+            .unwrap(),
+    );
     assert_eq!(unlocked.lock_written, None);
     assert!(!unlocked.content.data.contains_key("lock"));
 }
@@ -175,40 +221,40 @@ async fn the_locks_time_is_the_locks_own() {
 #[tokio::test]
 async fn a_late_renewal_neither_writes_nor_creates() {
     let test = on_a_server!("late-lock");
-    let gate = Gate::default();
+    let permit = Permit::default();
     let content = record(&test, "r", &[("lock", "1")]);
-    let stored = written(test.client.create(&content, &gate).await.unwrap());
+    let stored = written(test.client.create_secret(&content, permit).await.unwrap());
     let newer = written(
         test.client
-            .write_lock(stored.version(), b"2", &gate)
+            .write_lock(stored.version(), b"2", permit)
             .await
             .unwrap(),
     );
     let late = test
         .client
-        .write_lock(stored.version(), b"late", &gate)
+        .write_lock(stored.version(), b"late", permit)
         .await;
     assert_eq!(late.unwrap(), WriteOutcome::Lost);
     let removal = test
         .client
-        .remove(test.ns(), "r", &newer.uid, None, &gate)
+        .remove_secret(test.ns(), "r", &newer.uid, None, permit)
         .await;
     assert_eq!(removal.unwrap(), RemoveOutcome::Gone);
     let late = test
         .client
-        .write_lock(newer.version(), b"late", &gate)
+        .write_lock(newer.version(), b"late", permit)
         .await;
     assert_eq!(late.unwrap(), WriteOutcome::Lost);
     assert_eq!(
-        test.client.get(test.ns(), "r").await.unwrap(),
+        test.client.get_secret(test.ns(), "r").await.unwrap(),
         None,
         "not brought back"
     );
     // Recreated: another record under the same name.
-    written(test.client.create(&content, &gate).await.unwrap());
+    written(test.client.create_secret(&content, permit).await.unwrap());
     let late = test
         .client
-        .write_lock(newer.version(), b"late", &gate)
+        .write_lock(newer.version(), b"late", permit)
         .await;
     assert_eq!(late.unwrap(), WriteOutcome::Lost);
 }
@@ -216,13 +262,13 @@ async fn a_late_renewal_neither_writes_nor_creates() {
 #[tokio::test]
 async fn a_write_whose_answer_was_lost_is_looked_up() {
     let test = on_a_server!("lost-write");
-    let gate = Gate::default();
+    let permit = Permit::default();
     let lose = |method| Script::new(test.namespace.client(), method, vec![Fault::LoseAnswer]);
     let content = record(&test, "r", &[("index", "[]"), ("lock", "1")]);
     let stored = written(
         lose(Method::PATCH)
             .client
-            .create(&content, &gate)
+            .create_secret(&content, permit)
             .await
             .unwrap(),
     );
@@ -234,7 +280,7 @@ async fn a_write_whose_answer_was_lost_is_looked_up() {
     let stored = written(
         script
             .client
-            .replace(&second, version, &gate)
+            .replace_secret(&second, version, permit)
             .await
             .unwrap(),
     );
@@ -244,7 +290,7 @@ async fn a_write_whose_answer_was_lost_is_looked_up() {
     let stored = written(
         script
             .client
-            .write_lock(stored.version(), b"2", &gate)
+            .write_lock(stored.version(), b"2", permit)
             .await
             .unwrap(),
     );
@@ -256,7 +302,7 @@ async fn a_write_whose_answer_was_lost_is_looked_up() {
     let script = lose(Method::DELETE);
     let removal = script
         .client
-        .remove(test.ns(), "r", &stored.uid, None, &gate)
+        .remove_secret(test.ns(), "r", &stored.uid, None, permit)
         .await;
     assert_eq!((removal.unwrap(), script.sent()), (RemoveOutcome::Gone, 2));
 }
@@ -264,22 +310,36 @@ async fn a_write_whose_answer_was_lost_is_looked_up() {
 #[tokio::test]
 async fn a_lost_write_is_not_taken_for_somebody_elses() {
     let test = on_a_server!("lost-other");
-    let gate = Gate::default();
+    let permit = Permit::default();
     let content = record(&test, "r", &[("index", "[]")]);
-    let stored = written(test.client.create(&content, &gate).await.unwrap());
+    let stored = written(test.client.create_secret(&content, permit).await.unwrap());
     // Another one wrote at that version; ours never arrived, and is sent again.
     let theirs = record(&test, "r", &[("index", "[theirs]")]);
     let version = stored.resource_version.as_str();
-    written(test.client.replace(&theirs, version, &gate).await.unwrap());
+    written(
+        test.client
+            .replace_secret(&theirs, version, permit)
+            .await
+            .unwrap(),
+    );
     let script = Script::new(
         test.namespace.client(),
         Method::PUT,
         vec![Fault::LoseRequest],
     );
     let mine = record(&test, "r", &[("index", "[mine]")]);
-    let outcome = script.client.replace(&mine, version, &gate).await.unwrap();
+    let outcome = script
+        .client
+        .replace_secret(&mine, version, permit)
+        .await
+        .unwrap();
     assert_eq!(outcome, WriteOutcome::Lost);
-    let read = test.client.get(test.ns(), "r").await.unwrap().unwrap();
+    let read = test
+        .client
+        .get_secret(test.ns(), "r")
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(read.content, theirs);
 }
 
@@ -291,13 +351,17 @@ async fn listed_by_labels() {
         content.labels.insert("n".to_owned(), n.to_string());
         written(
             test.client
-                .create(&content, &Gate::default())
+                .create_secret(&content, Permit::default())
                 .await
                 .unwrap(),
         );
     }
     let list = async |labels: &[(&str, &str)]| {
-        let found = test.client.list(Some(test.ns()), labels).await.unwrap();
+        let found = test
+            .client
+            .list_secrets(Some(test.ns()), labels)
+            .await
+            .unwrap();
         found
             .into_iter()
             .map(|stored| stored.content.name)
@@ -317,9 +381,9 @@ async fn rights_can_be_narrowed_to_a_name() {
     let rights = Rights::none().allow_named("", &["secrets"], &["r"], &verbs);
     let user = test.namespace.user("narrow", &rights).await;
     let client = patient(user.client().await);
-    let gate = Gate::default();
+    let permit = Permit::default();
     let outcome = client
-        .create(&record(&test, "r", &[("lock", "1")]), &gate)
+        .create_secret(&record(&test, "r", &[("lock", "1")]), permit)
         .await;
     let stored = match outcome {
         Ok(outcome) => written(outcome),
@@ -327,42 +391,42 @@ async fn rights_can_be_narrowed_to_a_name() {
     };
     let stored = written(
         client
-            .write_lock(stored.version(), b"2", &gate)
+            .write_lock(stored.version(), b"2", permit)
             .await
             .unwrap(),
     );
     let version = stored.resource_version.as_str();
     let stored = written(
         client
-            .replace(&record(&test, "r", &[]), version, &gate)
+            .replace_secret(&record(&test, "r", &[]), version, permit)
             .await
             .unwrap(),
     );
     let removal = client
-        .remove(test.ns(), "r", &stored.uid, None, &gate)
+        .remove_secret(test.ns(), "r", &stored.uid, None, permit)
         .await;
     assert_eq!(removal.unwrap(), RemoveOutcome::Gone);
     for error in [
         client
-            .create(&record(&test, "other", &[]), &gate)
+            .create_secret(&record(&test, "other", &[]), permit)
             .await
             .unwrap_err(),
-        client.get(test.ns(), "other").await.unwrap_err(),
+        client.get_secret(test.ns(), "other").await.unwrap_err(),
         client
-            .list(Some(test.ns()), &[("a", "b")])
+            .list_secrets(Some(test.ns()), &[("a", "b")])
             .await
             .unwrap_err(),
     ] {
-        assert_eq!(error.kind, ErrorKind::Forbidden, "{error:?}");
+        assert_eq!(error.kind, ApiErrorKind::Forbidden, "{error:?}");
     }
 }
 
 #[tokio::test]
 async fn others_finalizers_and_tracking_survive() {
     let test = on_a_server!("finalizers");
-    let gate = Gate::default();
+    let permit = Permit::default();
     let content = record(&test, "r", &[("index", "[]"), ("lock", "1")]);
-    written(test.client.create(&content, &gate).await.unwrap());
+    written(test.client.create_secret(&content, permit).await.unwrap());
     let path = format!("/api/v1/namespaces/{}/secrets/r", test.ns());
     let patch = |body: &'static str| {
         let request = http::Request::patch(&path)
@@ -373,10 +437,20 @@ async fn others_finalizers_and_tracking_survive() {
         async move { client.request::<serde_json::Value>(request).await.unwrap() }
     };
     patch(r#"{"metadata":{"finalizers":["example.org/hold"]}}"#).await;
-    let read = test.client.get(test.ns(), "r").await.unwrap().unwrap();
+    let read = test
+        .client
+        .get_secret(test.ns(), "r")
+        .await
+        .unwrap()
+        .unwrap();
     let next = record(&test, "r", &[("index", "[1]"), ("lock", "1")]);
     let version = read.resource_version.as_str();
-    written(test.client.replace(&next, version, &gate).await.unwrap());
+    written(
+        test.client
+            .replace_secret(&next, version, permit)
+            .await
+            .unwrap(),
+    );
     let live = test.live(&path).await.unwrap();
     assert_eq!(live["metadata"]["finalizers"], json!(["example.org/hold"]));
     assert!(
@@ -387,14 +461,19 @@ async fn others_finalizers_and_tracking_survive() {
     );
     let removal = test
         .client
-        .remove(test.ns(), "r", &read.uid, None, &gate)
+        .remove_secret(test.ns(), "r", &read.uid, None, permit)
         .await;
     assert_eq!(
         removal.unwrap(),
         RemoveOutcome::Gone,
         "accepted counts as gone"
     );
-    let held = test.client.get(test.ns(), "r").await.unwrap().unwrap();
+    let held = test
+        .client
+        .get_secret(test.ns(), "r")
+        .await
+        .unwrap()
+        .unwrap();
     assert!(held.terminating);
     patch(r#"{"metadata":{"finalizers":null}}"#).await;
 }

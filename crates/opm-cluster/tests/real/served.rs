@@ -4,7 +4,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use opm_core::identity::GroupKind;
 use opm_core::scope::Scope;
-use opm_engine::ports::{Cluster as _, Detail, ErrorKind, Found, Gate};
+use opm_engine::ports::{ApiErrorKind, Cluster as _, Detail, Observation, Permit};
 use opm_testkit::{Leftover, until};
 use serde_json::{Value, json};
 
@@ -98,13 +98,13 @@ async fn a_kind_that_comes_and_goes() {
             .await
     };
     assert!(
-        matches!(look().await[&wanted], Found::Absent),
+        matches!(look().await[&wanted], Observation::Absent),
         "not served: absent"
     );
     let thing = object(json!({"apiVersion": format!("{group}/v1"), "kind": "Thing",
         "metadata": {"name": "x", "namespace": test.ns()}}));
     let error = test.create(&thing).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::KindNotServed);
+    assert_eq!(error.kind, ApiErrorKind::KindNotServed);
     let definition = define(&test, &group).await;
     until("serving the kind", async || {
         test.client
@@ -116,7 +116,7 @@ async fn a_kind_that_comes_and_goes() {
     })
     .await;
     until("creating one", async || test.create(&thing).await.is_ok()).await;
-    assert!(matches!(look().await[&wanted], Found::Present(_)));
+    assert!(matches!(look().await[&wanted], Observation::Present(_)));
     // Removed again: the client's cache still knows the kind, the server does not.
     let crd = id(
         "apiextensions.k8s.io",
@@ -125,11 +125,11 @@ async fn a_kind_that_comes_and_goes() {
         &format!("things.{group}"),
     );
     test.client
-        .delete(deletion(&crd, &definition), &Gate::default())
+        .delete(deletion(&crd, &definition), Permit::default())
         .await
         .unwrap();
     until("the kind's end", async || {
-        matches!(look().await[&wanted], Found::Absent)
+        matches!(look().await[&wanted], Observation::Absent)
     })
     .await;
     until("the group's end", async || {
@@ -179,17 +179,17 @@ async fn a_group_whose_server_is_down_is_silent() {
         .client
         .look(std::slice::from_ref(&there), Detail::Metadata)
         .await;
-    let Found::Failed(error) = &looks[&there] else {
+    let Observation::Failed(error) = &looks[&there] else {
         panic!("{looks:?}");
     };
-    assert_eq!(error.kind, ErrorKind::Unreachable, "never absent");
+    assert_eq!(error.kind, ApiErrorKind::Unreachable, "never absent");
     let error = test
         .client
-        .delete(deletion(&there, "u"), &Gate::default())
+        .delete(deletion(&there, "u"), Permit::default())
         .await;
     assert_eq!(
         error.unwrap_err().kind,
-        ErrorKind::Unreachable,
+        ApiErrorKind::Unreachable,
         "never gone"
     );
     let real = test.namespace.client();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use opm_cluster::ClusterClient;
 use opm_core::identity::Identity;
-use opm_engine::ports::{Cluster as _, Gate, Precondition, WatchEvent};
+use opm_engine::ports::{Cluster as _, Permit, Precondition, WatchEvent};
 use opm_testkit::{HANG, Rights, eventually, until};
 use serde_json::json;
 
@@ -58,7 +58,7 @@ async fn story(
 }
 
 async fn set(test: &Setup, name: &str, uid: &str, value: &str) {
-    let mode = Precondition::Update {
+    let mode = Precondition::Exists {
         uid: uid.to_owned(),
     };
     test.apply(&test.map(name, json!({"a": value})), mode)
@@ -80,7 +80,10 @@ async fn from_absent_through_changes_to_gone() {
         let uid = test.live_map("x").await.unwrap()["metadata"]["uid"].clone();
         let identity = test.map_id("x");
         let request = deletion(&identity, uid.as_str().unwrap());
-        test.client.delete(request, &Gate::default()).await.unwrap();
+        test.client
+            .delete(request, Permit::default())
+            .await
+            .unwrap();
     })
     .await;
     assert_eq!(heard, ["x 2", "x gone"]);

@@ -1,7 +1,7 @@
 //! Taking labels and field managers off an object.
 
 use opm_core::check::Disown;
-use opm_engine::ports::{Cluster as _, DisownObject, ErrorKind, Gate, Precondition};
+use opm_engine::ports::{ApiErrorKind, Cluster as _, DisownObject, Permit, Precondition};
 use serde_json::json;
 
 use crate::{on_a_server, uid, version};
@@ -28,7 +28,7 @@ async fn labels_and_managers_go_and_the_content_stays() {
                 disown: &disown,
                 dry_run,
             };
-            client.part(request, &Gate::default()).await
+            client.disown(request, Permit::default()).await
         }
     };
     let before = test.live_map("x").await.unwrap();
@@ -39,7 +39,7 @@ async fn labels_and_managers_go_and_the_content_stays() {
         ..disown.clone()
     };
     let error = part(other_life, false).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Stale, "{error:?}");
+    assert_eq!(error.kind, ApiErrorKind::Stale, "{error:?}");
     part(disown.clone(), false).await.unwrap();
     let after = test.live_map("x").await.unwrap();
     assert_eq!(after["data"], json!({"a": "1"}));
@@ -51,15 +51,19 @@ async fn labels_and_managers_go_and_the_content_stays() {
         "{after}"
     );
     let error = part(disown.clone(), false).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Stale, "its version has moved on");
+    assert_eq!(error.kind, ApiErrorKind::Stale, "its version has moved on");
     disown.resource_version = "1".to_owned();
     let gone = DisownObject {
         identity: &test.map_id("nothing"),
         disown: &disown,
         dry_run: false,
     };
-    let error = test.client.part(gone, &Gate::default()).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Stale, "{error:?}");
+    let error = test
+        .client
+        .disown(gone, Permit::default())
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind, ApiErrorKind::Stale, "{error:?}");
 }
 
 #[tokio::test]
@@ -69,7 +73,7 @@ async fn other_managers_keep_what_they_hold() {
         .create(&test.map("x", json!({"a": "1"})))
         .await
         .unwrap();
-    let mode = Precondition::Update {
+    let precondition = Precondition::Exists {
         uid: uid(&sent.object),
     };
     let mut theirs = test.map("x", json!({"b": "2"}));
@@ -79,12 +83,12 @@ async fn other_managers_keep_what_they_hold() {
         identity: &identity,
         version: "v1",
         object: &theirs,
-        mode,
+        precondition,
         field_manager: "rival",
         force: false,
         dry_run: false,
     };
-    let sent = test.client.apply(request, &Gate::default()).await.unwrap();
+    let sent = test.client.apply(request, Permit::default()).await.unwrap();
     let entries = sent.object["metadata"]["managedFields"].as_array().unwrap();
     let left = entries.iter().filter(|entry| entry["manager"] == "rival");
     let disown = Disown {
@@ -98,7 +102,10 @@ async fn other_managers_keep_what_they_hold() {
         disown: &disown,
         dry_run: false,
     };
-    test.client.part(request, &Gate::default()).await.unwrap();
+    test.client
+        .disown(request, Permit::default())
+        .await
+        .unwrap();
     let after = test.live_map("x").await.unwrap();
     assert_eq!(after["data"], json!({"a": "1", "b": "2"}));
     assert_eq!(after["metadata"]["labels"], json!({"theirs": "yes"}));
