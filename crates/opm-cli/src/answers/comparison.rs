@@ -14,7 +14,7 @@ pub(crate) fn answer(
     result: Result<Comparison, Failure>,
     session: &Session,
 ) -> Result<Exit, CliError> {
-    let compared = result.map_err(|failure| failed(failure, session))?;
+    let compared = result.map_err(|failure| failed(&failure, session))?;
     let ui = &session.ui;
     for warning in &compared.warnings {
         ui.warn(warning);

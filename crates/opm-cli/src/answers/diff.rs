@@ -15,7 +15,7 @@ pub(crate) fn answer(
     exit_code: bool,
     session: &Session,
 ) -> Result<Exit, CliError> {
-    let mut report = report.map_err(|failure| failed(failure, session))?;
+    let mut report = report.map_err(|failure| failed(&failure, session))?;
     let ui = &session.ui;
     told(ui, &report.warnings, &report.remedies);
     let would_fail = report.would_fail.take();
@@ -24,7 +24,7 @@ pub(crate) fn answer(
         ui.styled(&difference::text(&report, format))?;
     }
     if let Some(failure) = would_fail {
-        let mut error = failed(failure, session);
+        let mut error = failed(&failure, session);
         error.document = document(&report);
         return Err(error);
     }

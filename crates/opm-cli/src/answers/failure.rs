@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::ui::Format;
 
 /// The failure of a use case, with what had been done by then.
-pub(crate) fn failed(failure: Failure, session: &Session) -> CliError {
+pub(crate) fn failed(failure: &Failure, session: &Session) -> CliError {
     let ui = &session.ui;
     let report: &Report = &failure.report;
     for warning in &report.warnings {

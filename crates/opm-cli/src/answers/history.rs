@@ -13,7 +13,7 @@ pub(crate) fn answer(
     log: bool,
     session: &Session,
 ) -> Result<Exit, CliError> {
-    let history = result.map_err(|failure| failed(failure, session))?;
+    let history = result.map_err(|failure| failed(&failure, session))?;
     for warning in &history.warnings {
         session.ui.warn(warning);
     }

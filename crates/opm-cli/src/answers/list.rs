@@ -17,7 +17,7 @@ pub(crate) fn answer(
     request: &ListRequest,
     session: &Session,
 ) -> Result<Exit, CliError> {
-    let listing = result.map_err(|failure| failed(failure, session))?;
+    let listing = result.map_err(|failure| failed(&failure, session))?;
     let ui = &session.ui;
     for unseen in &listing.unseen {
         ui.warn(&unseen_words(unseen));

@@ -14,7 +14,7 @@ pub(crate) fn answer(
     result: Result<RepairReport, Failure>,
     session: &Session,
 ) -> Result<Exit, CliError> {
-    let report = result.map_err(|failure| failed(failure, session))?;
+    let report = result.map_err(|failure| failed(&failure, session))?;
     let ui = &session.ui;
     for warning in &report.warnings {
         ui.warn(warning);

@@ -14,7 +14,7 @@ use crate::ui::{Format, Table};
 
 /// Ends a command with what became of its use case.
 pub(crate) fn answer(result: Result<Report, Failure>, session: &Session) -> Result<Exit, CliError> {
-    let report = result.map_err(|failure| failed(failure, session))?;
+    let report = result.map_err(|failure| failed(&failure, session))?;
     let ui = &session.ui;
     told(ui, &report.warnings, &report.remedies);
     ui.data(&report, |format| table(&report, format))?;

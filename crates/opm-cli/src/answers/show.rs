@@ -14,7 +14,7 @@ pub(crate) fn values(
     result: Result<ShownValues, Failure>,
     session: &Session,
 ) -> Result<Exit, CliError> {
-    let shown = result.map_err(|failure| failed(failure, session))?;
+    let shown = result.map_err(|failure| failed(&failure, session))?;
     let ui = &session.ui;
     match ui.asked_format() {
         Some(Format::Json) => ui.json(&shown)?,
@@ -31,7 +31,7 @@ pub(crate) fn manifests(
     result: Result<ShownManifests, Failure>,
     session: &Session,
 ) -> Result<Exit, CliError> {
-    let shown = result.map_err(|failure| failed(failure, session))?;
+    let shown = result.map_err(|failure| failed(&failure, session))?;
     if session.ui.format_or(Format::Yaml) == Format::Json {
         session.ui.json(&shown)?;
         return Ok(Exit::DONE);

@@ -19,7 +19,7 @@ pub(crate) fn answer(
     exit_code: bool,
     session: &Session,
 ) -> Result<Exit, CliError> {
-    let status = result.map_err(|failure| failed(failure, session))?;
+    let status = result.map_err(|failure| failed(&failure, session))?;
     let ui = &session.ui;
     told(ui, &status.warnings, &status.remedies);
     ui.data(&status, |format| table(&status, format))?;

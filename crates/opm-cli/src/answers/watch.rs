@@ -36,7 +36,7 @@ pub(crate) async fn answer(
             Ok(exit(&last, exit_code))
         }
         Err(failure) => {
-            let mut error = failed(failure, session);
+            let mut error = failed(&failure, session);
             if let Some(last) = &watching.last {
                 error.document = document(last);
             }
