@@ -18,8 +18,6 @@ use crate::send::{Answer, Exchange, SendOptions};
 /// Who writes records.
 const RECORD_MANAGER: &str = "opm";
 
-/// Who renews locks: a manager of its own, so that other writes leave the lock's time alone.
-
 impl SecretStore for ClusterClient {
     fn server_time(&self) -> Option<Timestamp> {
         self.server_clock()
