@@ -162,7 +162,7 @@ impl<B: Backend> Apply<'_, B> {
                     remedy,
                 }) => {
                     all.forbidden.push(forbidden);
-                    all.remedies.extend(remedy);
+                    all.remedies.extend(remedy.map(|remedy| *remedy));
                     (Action::Failed, Some(reason), None)
                 }
             };

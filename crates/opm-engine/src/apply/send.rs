@@ -61,7 +61,7 @@ pub(super) enum SendError {
     Failed {
         reason: String,
         forbidden: bool,
-        remedy: Option<Remedy>,
+        remedy: Option<Box<Remedy>>,
     },
 }
 
@@ -79,7 +79,7 @@ impl SendError {
         Self::Failed {
             reason: reason.into(),
             forbidden: false,
-            remedy: Some(remedy),
+            remedy: Some(Box::new(remedy)),
         }
     }
 }

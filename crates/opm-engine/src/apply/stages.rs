@@ -65,7 +65,7 @@ impl ApplyResults {
                 (Action::Failed, Some(reason), SendOutcome::Failed)
             }
             Err(SendError::Failed { reason, remedy, .. }) => {
-                self.remedies.extend(remedy);
+                self.remedies.extend(remedy.map(|remedy| *remedy));
                 (Action::Failed, Some(reason), SendOutcome::Failed)
             }
         };
