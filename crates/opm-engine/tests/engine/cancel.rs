@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use opm_core::event::{Event, Wait};
 use opm_core::identity::{GroupKind, Identity};
+use opm_engine::request::DeleteRequest;
 use opm_engine::{Action, FailureKind};
 
-use crate::kit::{Lab, Visitor, done};
+use crate::kit::{Held, Lab, Visitor, done};
 use crate::locks::recreation;
-use crate::modules::{apply, config, deployment, in_order, module};
+use crate::modules::{apply, config, deployment, in_order, module, namespace, release};
 
 fn config_map(name: &str) -> Identity {
     Identity::new(GroupKind::new("", "ConfigMap"), Some("games"), name)
@@ -72,6 +73,29 @@ async fn one_run_of_several_is_cancelled_and_the_others_finish() {
     assert!(report.pending.is_empty());
     assert!(lab.object(&config_map("left")).await.is_none());
     assert!(lab.object(&config_map("kept")).await.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_waits_for_an_answer_is_cancelled() {
+    let lab = Lab::open();
+    let (held, second) = recreation(&lab, "app", "games").await;
+    let visitor = Visitor::asked(held.clone());
+    let run = lab.apply(second, &visitor);
+    held.asked(1).await;
+    visitor.cancel.cancel();
+    let failure = done(run).await.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Interrupted, "{failure}");
+    assert!(lab.status_of("app", "games").await.lock.is_none());
+
+    let held = Held::new();
+    let visitor = Visitor::asked(held.clone());
+    let request = DeleteRequest::new(release("app"), namespace("games"));
+    let run = lab.delete(request, &visitor);
+    held.asked(1).await;
+    visitor.cancel.cancel();
+    let failure = done(run).await.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Interrupted, "{failure}");
+    lab.delete_release("app", "games").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -20,6 +20,7 @@ use opm_engine::request::{
 use opm_engine::status::{Status, StatusObserver};
 use opm_engine::{
     Actor, Comparison, Engine, Failure, History, Report, Settings, ShownManifests, ShownValues,
+    Timing,
 };
 use opm_sandbox::Sandbox;
 use tempfile::TempDir;
@@ -70,6 +71,18 @@ macro_rules! in_tasks {
 impl Lab {
     pub(crate) fn open() -> Self {
         Self::with(settings())
+    }
+
+    /// Locks are renewed so often that a lost one is noticed at once.
+    pub(crate) fn with_eager_renewal() -> Self {
+        let timing = Timing {
+            renew: Duration::from_millis(20),
+            ..Timing::default()
+        };
+        Self::with(Settings {
+            timing,
+            ..settings()
+        })
     }
 
     pub(crate) fn with(settings: Settings) -> Self {

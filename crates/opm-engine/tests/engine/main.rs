@@ -22,6 +22,7 @@ mod defaults;
 mod documents;
 mod failures;
 mod locks;
+mod lost_locks;
 mod maintenance;
 mod many;
 mod rollback;
