@@ -212,8 +212,8 @@ impl<B: Backend> Engine<B> {
             .unless_cancelled(run.status(request)))
     }
 
-    /// Tells how a release stands, now and whenever that changes, until the time is over or the
-    /// caller cancels. Answers with the last status.
+    /// Tells how a release stands, now and whenever that changes, until the time is over, and
+    /// answers with the last status. A caller that cancels is answered that it did.
     pub async fn watch_status(
         &self,
         request: &StatusRequest,
