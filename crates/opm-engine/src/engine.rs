@@ -96,6 +96,40 @@ impl Settings {
 ///
 /// One engine serves any number of releases and callers at a time; every future it returns is
 /// [`Send`].
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use opm_cluster::{ClusterClient, KubeClient};
+/// use opm_core::name::{NamespaceName, ReleaseName};
+/// use opm_engine::ports::Caller;
+/// use opm_engine::request::{ReleaseRef, StatusRequest};
+/// use opm_engine::{Actor, Engine, FailureKind, Settings};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// # let sandbox = opm_sandbox::Sandbox::open(directory.path())?;
+/// let cluster = ClusterClient::from_client(KubeClient::new(sandbox, "default"));
+/// let engine = Arc::new(Engine::new(cluster, Settings::of(Actor::named("me"))));
+/// let looks = ["web", "database"].map(|name| {
+///     let engine = engine.clone();
+///     tokio::spawn(async move {
+///         let request = StatusRequest {
+///             release: ReleaseRef::Name(ReleaseName::new(name).unwrap()),
+///             namespace: NamespaceName::new("default").unwrap(),
+///             scan: false,
+///         };
+///         engine.status(&request, &Caller::default()).await
+///     })
+/// });
+/// for look in looks {
+///     let failure = look.await?.unwrap_err();
+///     assert_eq!(failure.kind, FailureKind::NotFound);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Engine<B> {
     backend: B,
