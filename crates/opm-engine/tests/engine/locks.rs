@@ -103,3 +103,18 @@ async fn of_applies_that_begin_at_once_none_is_lost_without_being_told() {
     assert!(status.lock.is_none());
     assert!(status.pending.is_empty());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everybody_who_waits_gets_a_turn() {
+    let lab = Lab::open();
+    let runs = (0..8).map(|number| {
+        let rendered = module("app", &[("main", &config("a", &number.to_string()))]);
+        let mut request = apply(rendered, "games");
+        request.options.lock_timeout = Duration::from_secs(300);
+        lab.apply(request, &Visitor::default())
+    });
+    let runs: Vec<_> = runs.collect();
+    for run in runs {
+        done(run).await.unwrap();
+    }
+}
