@@ -26,5 +26,6 @@ mod locks;
 mod lost_locks;
 mod maintenance;
 mod many;
+mod readers;
 mod rollback;
 mod use_cases;
