@@ -1,6 +1,6 @@
 //! The engine: every use case, over one backend, for any number of callers at a time.
 //!
-//! Nothing of one call is kept here: each becomes a [`Run`], which has its own copy of the
+//! Nothing of one call is kept here: each becomes a `Run`, which has its own copy of the
 //! backend, its own cancellation and its own lock. The use cases themselves are in the files and
 //! directories of their names.
 
