@@ -1,6 +1,6 @@
 //! The engine: every use case, over one backend, for any number of callers at a time.
 //!
-//! Nothing of one call is kept here: each becomes a [`Run`], which has its own copy of the
+//! Nothing of one call is kept here: each becomes a `Run`, which has its own copy of the
 //! backend, its own cancellation and its own lock. The use cases themselves are in the files and
 //! directories of their names.
 
@@ -96,6 +96,40 @@ impl Settings {
 ///
 /// One engine serves any number of releases and callers at a time; every future it returns is
 /// [`Send`].
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use opm_cluster::{ClusterClient, KubeClient};
+/// use opm_core::name::{NamespaceName, ReleaseName};
+/// use opm_engine::ports::Caller;
+/// use opm_engine::request::{ReleaseRef, StatusRequest};
+/// use opm_engine::{Actor, Engine, FailureKind, Settings};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// # let sandbox = opm_sandbox::Sandbox::open(directory.path())?;
+/// let cluster = ClusterClient::from_client(KubeClient::new(sandbox, "default"));
+/// let engine = Arc::new(Engine::new(cluster, Settings::of(Actor::named("me"))));
+/// let looks = ["web", "database"].map(|name| {
+///     let engine = engine.clone();
+///     tokio::spawn(async move {
+///         let request = StatusRequest {
+///             release: ReleaseRef::Name(ReleaseName::new(name).unwrap()),
+///             namespace: NamespaceName::new("default").unwrap(),
+///             scan: false,
+///         };
+///         engine.status(&request, &Caller::default()).await
+///     })
+/// });
+/// for look in looks {
+///     let failure = look.await?.unwrap_err();
+///     assert_eq!(failure.kind, FailureKind::NotFound);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Engine<B> {
     backend: B,
@@ -212,8 +246,8 @@ impl<B: Backend> Engine<B> {
             .unless_cancelled(run.status(request)))
     }
 
-    /// Tells how a release stands, now and whenever that changes, until the time is over or the
-    /// caller cancels. Answers with the last status.
+    /// Tells how a release stands, now and whenever that changes, until the time is over, and
+    /// answers with the last status. A caller that cancels is answered that it did.
     pub async fn watch_status(
         &self,
         request: &StatusRequest,

@@ -77,10 +77,24 @@ impl<'a, B: Backend> Run<'a, B> {
         self.caller.frontend.events.emit(event);
     }
 
-    /// Asks whoever answers, one question at a time.
-    pub(crate) async fn ask(&self, question: &Question) -> Answer {
-        let _turn = self.asking.lock().await;
-        self.caller.frontend.prompt.ask(question).await
+    /// Asks whoever answers, one question at a time, unless the permit ends first: nobody has to
+    /// answer a question that does not matter any more.
+    pub(crate) async fn ask(
+        &self,
+        question: &Question,
+        permit: Permit<'_>,
+    ) -> Result<Answer, Stopped> {
+        let asked = async {
+            let _turn = self.asking.lock().await;
+            self.caller.frontend.prompt.ask(question).await
+        };
+        self.unless_stopped(permit, asked).await
+    }
+
+    /// The same before the lock is taken.
+    pub(crate) async fn confirm(&self, question: &Question) -> Result<Answer, Failure> {
+        let answer = self.ask(question, self.permit()).await;
+        answer.map_err(|stopped| Failure::stopped("nothing was changed", stopped))
     }
 
     /// For requests that need no lock.

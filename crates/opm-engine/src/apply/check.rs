@@ -182,7 +182,8 @@ impl<B: Backend> Apply<'_, B> {
         let Some(question) = data.question() else {
             return Ok(());
         };
-        let answer = self.run.ask(&question).await;
-        data.agreed(answer).map_err(|failure| self.refusal(failure))
+        let answer = self.run.confirm(&question).await;
+        let agreed = answer.and_then(|answer| data.agreed(answer));
+        agreed.map_err(|failure| self.refusal(failure))
     }
 }

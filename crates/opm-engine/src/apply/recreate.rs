@@ -77,7 +77,10 @@ impl<B: Backend> Apply<'_, B> {
         let fields = fields.join(", ");
         let answer = match self.request.options.dry_run {
             true => Answer::CannotAsk,
-            false => self.run.ask(&question).await,
+            false => {
+                let answer = self.run.ask(&question, item.permit).await;
+                answer.map_err(SendError::Stopped)?
+            }
         };
         match answer {
             Answer::Yes => Ok(()),

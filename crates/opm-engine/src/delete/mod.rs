@@ -206,12 +206,13 @@ impl<B: Backend> Delete<'_, B> {
             release: self.release.name.to_string(),
             objects,
         };
-        let failure = match self.run.ask(&question).await {
-            Answer::Yes => return Ok(()),
-            Answer::No => Failure::refused("declined: nothing was deleted"),
-            Answer::CannotAsk => {
+        let failure = match self.run.confirm(&question).await {
+            Ok(Answer::Yes) => return Ok(()),
+            Ok(Answer::No) => Failure::refused("declined: nothing was deleted"),
+            Ok(Answer::CannotAsk) => {
                 Failure::refused("deleting a release has to be confirmed").remedy(Remedy::Confirm)
             }
+            Err(stopped) => stopped,
         };
         Err(failure.after(self.report()))
     }

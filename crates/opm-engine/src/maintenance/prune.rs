@@ -118,7 +118,7 @@ impl<B: Backend> Prune<'_, B> {
         let question = Question::PruneKept {
             objects: objects.to_vec(),
         };
-        match self.run.ask(&question).await {
+        match self.run.confirm(&question).await? {
             Answer::Yes => Ok(()),
             Answer::No => Err(Failure::refused("declined: nothing was deleted")),
             Answer::CannotAsk => {

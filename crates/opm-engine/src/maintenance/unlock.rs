@@ -49,7 +49,7 @@ impl<B: Backend> Run<'_, B> {
         let question = Question::Unlock {
             holder: holder.to_owned(),
         };
-        match self.ask(&question).await {
+        match self.confirm(&question).await? {
             Answer::Yes => Ok(()),
             Answer::No => Err(Failure::refused("declined: the lock stays")),
             Answer::CannotAsk => {

@@ -65,7 +65,9 @@ pub enum Answer {
     CannotAsk,
 }
 
-/// Asks a person. Must not block the thread: the lock is renewed while the question stands.
+/// Asks a person. Must not block the thread: the lock is renewed while the question stands. A
+/// question that nobody needs answered any more, because the run was cancelled or has lost its
+/// lock, is dropped.
 pub trait Prompt: Send + Sync {
     /// Asks, and waits for the answer.
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer>;

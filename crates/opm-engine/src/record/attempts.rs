@@ -1,8 +1,9 @@
 //! The frame of every use case that writes a release's record: wait for the lock, decide from
 //! the record as it stands, begin, renew while working, write, let go.
 //!
-//! Losing the race for the record at `begin` means starting over from the load, a bounded number
-//! of times. What a use case does in between is its own.
+//! Losing the race for the record at `begin` means starting over from the load: a bounded number
+//! of times, or for as long as the caller wants to wait for the lock. What a use case does in
+//! between is its own.
 
 use std::future::Future;
 use std::time::Duration;
@@ -16,8 +17,11 @@ use crate::ports::Backend;
 use crate::report::Release;
 use crate::run::Run;
 
-/// How often everything starts over because somebody else wrote the record first.
+/// How often everything starts over at once because somebody else wrote the record first.
 const ATTEMPTS: usize = 5;
+
+/// How long those rest who have lost the race so often and want to wait.
+const REST: Duration = Duration::from_secs(1);
 
 /// What became of one attempt.
 pub(crate) enum Attempt<T> {
@@ -43,22 +47,35 @@ pub(crate) trait RecordWriter: Send {
 }
 
 impl<B: Backend> Run<'_, B> {
-    /// Attempts to write a release's record until nobody else is faster.
+    /// Attempts to write a release's record until nobody else is faster. Who waits for the lock
+    /// with others may lose the race for it many times.
     pub(crate) async fn write_release<W: RecordWriter>(
         &self,
         release: &Release,
         lock_timeout: Duration,
         writer: &mut W,
     ) -> Result<W::Output, Failure> {
-        for _ in 0..ATTEMPTS {
+        let started = self.backend.monotonic();
+        let mut attempts = 0;
+        loop {
             let record = self
                 .wait_for_lock(release, W::READING, lock_timeout)
                 .await?;
             if let Attempt::Done(output) = writer.attempt(record).await? {
                 return Ok(output);
             }
+            attempts += 1;
+            if attempts < ATTEMPTS {
+                continue;
+            }
+            let waited = self.backend.monotonic().0.saturating_sub(started.0);
+            if waited >= lock_timeout {
+                return Err(Failure::overtaken(&release.name));
+            }
+            let rest = self.backend.sleep(REST);
+            let rested = self.unless_stopped(self.permit(), rest).await;
+            rested.map_err(|stopped| Failure::stopped("waiting for the lock", stopped))?;
         }
-        Err(Failure::overtaken(&release.name))
     }
 
     /// Lets go of the lock after something went wrong: the intent stays, nothing is recorded.

@@ -14,9 +14,9 @@ use opm_core::record::{Extra, Lock, Metadata, Record};
 use serde_json::{Map, Value};
 
 use super::secret::content;
-use super::{LockGuard, Reading, WritableRecord, WriteError};
+use super::{Attempt, LockGuard, Reading, RecordWriter, WritableRecord, WriteError};
 use crate::engine::{Actor, Settings};
-use crate::failure::FailureKind;
+use crate::failure::{Failure, FailureKind};
 use crate::ports::{
     ApiError, ApiErrorKind, ApplyObject, ApplyResponse, Backend, Caller, Clock, Cluster,
     DeleteObject, DeleteOutcome, Detail, DisownObject, Instant, Observation, Permit, RemoveOutcome,
@@ -342,6 +342,41 @@ fn a_fresh_lock_is_refused_at_once_or_waited_for() {
         wait(&store, 60).unwrap().acquisition,
         LockAcquisition::TakeOver(_)
     ));
+}
+
+/// A use case that loses the race for the record so often.
+struct Overtaken(usize);
+
+impl RecordWriter for Overtaken {
+    type Output = ();
+
+    async fn attempt(&mut self, _: WritableRecord) -> Result<Attempt<()>, Failure> {
+        Ok(match self.0.checked_sub(1) {
+            Some(left) => {
+                self.0 = left;
+                Attempt::Again
+            }
+            None => Attempt::Done(()),
+        })
+    }
+}
+
+#[test]
+fn who_waits_may_lose_the_race_for_the_record_more_often_than_who_does_not() {
+    for (losses, timeout, expected) in [
+        (4, 0, Ok(())),
+        (5, 0, Err(FailureKind::LockLost)),
+        (30, 60, Ok(())),
+        (90, 60, Err(FailureKind::LockLost)),
+    ] {
+        let store = Store::default();
+        let (settings, caller) = (settings(), Caller::default());
+        let run = Run::new(&store, &settings, 0, &caller);
+        let (mut writer, timeout) = (Overtaken(losses), Duration::from_secs(timeout));
+        let written = block_on(run.write_release(&release(), timeout, &mut writer));
+        let written = written.map_err(|failure| failure.kind);
+        assert_eq!(written, expected, "{losses} within {timeout:?}");
+    }
 }
 
 #[test]

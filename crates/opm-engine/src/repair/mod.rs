@@ -146,7 +146,7 @@ impl<B: Backend> Repair<'_, B> {
     async fn confirm(&self, report: &RepairReport) -> Result<(), Failure> {
         let release = &report.release.name;
         let question = Question::Repair(Box::new(report.clone()));
-        match self.run.ask(&question).await {
+        match self.run.confirm(&question).await? {
             Answer::Yes => Ok(()),
             Answer::No => Err(Failure::refused("declined: the record stays as it is")),
             Answer::CannotAsk => {
