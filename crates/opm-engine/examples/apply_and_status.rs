@@ -7,7 +7,7 @@ use opm_cluster::{ClusterClient, ConnectOptions, KubeClient, connect};
 use opm_engine::ports::Caller;
 use opm_engine::request::{ApplyRequest, ReleaseRef, StatusRequest};
 use opm_engine::{Actor, Engine, Settings};
-use opm_render::{CueSettings, Inputs, ModuleRef, Quiet, load};
+use opm_render::{CueSettings, Inputs, ModuleRef, NoObserver, load};
 use opm_sandbox::Sandbox;
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub(crate) async fn apply_and_status(cluster: ClusterClient, module: String) -> 
     // Rendering blocks: it reads files, and runs `cue` for modules in CUE.
     let render = move || {
         let (module, inputs) = (ModuleRef::parse(&module), Inputs::default());
-        load(&module, &inputs, &CueSettings::default(), &Quiet)
+        load(&module, &inputs, &CueSettings::default(), &NoObserver)
     };
     let loaded = tokio::task::spawn_blocking(render).await??;
 
