@@ -12,6 +12,8 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use kube::client::Body;
 use opm_engine::ports::{ApiError, ApiErrorKind, Permit, Stopped, Timestamp};
 
+use tracing::Instrument as _;
+
 use crate::client::ClusterClient;
 use crate::errors::{RequestedResource, StatusBody, classify};
 use crate::json;
@@ -104,8 +106,16 @@ struct FailedAttempt {
 }
 
 impl ClusterClient {
-    /// Sends a request until it is answered for good. The last cause is what is reported.
+    /// Sends a request until it is answered for good, in a span of its own.
     pub(crate) async fn exchange(&self, call: &Call, options: SendOptions<'_>) -> Exchange {
+        let span = tracing::debug_span!("request", method = %call.method, path = call.target);
+        self.exchange_until_answered(call, options)
+            .instrument(span)
+            .await
+    }
+
+    /// Sends a request until it is answered for good. The last cause is what is reported.
+    async fn exchange_until_answered(&self, call: &Call, options: SendOptions<'_>) -> Exchange {
         let begun = tokio::time::Instant::now();
         let (mut in_doubt, mut may_still_land) = (false, false);
         let mut attempts = 0;
@@ -150,8 +160,7 @@ impl ClusterClient {
                 in_doubt = true;
                 doubtful = Some(failed.error.clone());
             }
-            tracing::debug!(target: "opm_cluster", method = %call.method, path = call.target,
-                cause = %failed.error, wait_ms = wait.as_millis(), "sending again");
+            tracing::debug!(cause = %failed.error, wait_ms = wait.as_millis(), "sending again");
             self.wait(wait, options.permit).await;
         }
     }

@@ -12,6 +12,8 @@ mod shown;
 mod stated;
 mod walk;
 
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::identity::GroupKind;
@@ -45,6 +47,25 @@ pub struct FieldChange {
     pub old: Option<ShownValue>,
     /// Its value after, if it has one.
     pub new: Option<ShownValue>,
+}
+
+/// A value that is not there is left out, and one that must not be seen is masked.
+impl Serialize for FieldChange {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let shown = |shown: &ShownValue| shown.value().cloned().unwrap_or_else(|| MASK.into());
+        let mut fields = serializer.serialize_struct("FieldChange", 4)?;
+        fields.serialize_field("path", &self.path)?;
+        for (key, side) in [("before", &self.old), ("after", &self.new)] {
+            if let Some(side) = side {
+                fields.serialize_field(key, &shown(side))?;
+            }
+        }
+        let sides = [&self.old, &self.new];
+        if sides.into_iter().flatten().any(ShownValue::is_masked) {
+            fields.serialize_field("masked", &true)?;
+        }
+        fields.end()
+    }
 }
 
 /// The fields in which two objects of a kind differ, in a stable order. A null counts as absent.

@@ -5,6 +5,9 @@
 
 use std::fmt;
 
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
+
 use crate::identity::Identity;
 
 /// What happened to one object. A dry run says what would happen.
@@ -82,13 +85,15 @@ impl PlannedAction {
 }
 
 /// One object of an announced plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AnnouncedObject {
     /// Which object.
+    #[serde(flatten)]
     pub identity: Identity,
     /// Its component.
     pub component: String,
     /// What is meant to happen to it.
+    #[serde(rename = "aim")]
     pub planned: PlannedAction,
 }
 
@@ -120,6 +125,27 @@ impl fmt::Display for Wait {
     }
 }
 
+/// In words: what exactly is waited for is for people.
+impl Serialize for Wait {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Wait", 1)?;
+        fields.serialize_field("message", &self.to_string())?;
+        fields.end()
+    }
+}
+
+impl Serialize for Action {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+impl Serialize for PlannedAction {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
 /// The first few, and how many more.
 fn some_of(objects: &[Identity]) -> String {
     let first: Vec<String> = objects.iter().take(3).map(ToString::to_string).collect();
@@ -130,7 +156,8 @@ fn some_of(objects: &[Identity]) -> String {
 }
 
 /// One thing that happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     /// The whole plan. Comes first, and once; again only when somebody else wrote the record in
     /// between and everything was planned anew.
@@ -159,12 +186,14 @@ pub enum Event {
     /// Something was done about one object.
     Object {
         /// Which object.
+        #[serde(flatten)]
         identity: Identity,
         /// Its component.
         component: String,
         /// What was done.
         action: Action,
         /// Why, where that is not plain.
+        #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// The run waits.

@@ -7,6 +7,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 use thiserror::Error;
 
 /// A kind within its API group. The core group is the empty string.
@@ -80,6 +82,19 @@ impl Identity {
     /// The kind.
     pub fn kind(&self) -> &str {
         &self.group_kind.kind
+    }
+}
+
+/// As documents name an object. A cluster-scoped one has an empty namespace.
+impl Serialize for Identity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Identity", 4)?;
+        fields.serialize_field("group", self.group())?;
+        fields.serialize_field("kind", self.kind())?;
+        let namespace = self.namespace.as_deref().unwrap_or_default();
+        fields.serialize_field("namespace", namespace)?;
+        fields.serialize_field("name", &self.name)?;
+        fields.end()
     }
 }
 

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Serialize, Serializer};
 use sha1::{Digest as _, Sha1};
 use thiserror::Error;
 use uuid::Uuid;
@@ -53,6 +54,12 @@ impl ReleaseId {
     pub fn record_secrets(&self, name: &ReleaseName) -> impl Iterator<Item = String> {
         let stem = self.inventory_secret(name);
         (0..RECORD_SLOTS).map(move |slot| format!("{stem}.{slot:02}"))
+    }
+}
+
+impl Serialize for ReleaseId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

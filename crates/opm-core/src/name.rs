@@ -77,6 +77,12 @@ macro_rules! text_type {
                 f.write_str(&self.0)
             }
         }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
     };
 }
 pub(crate) use text_type;

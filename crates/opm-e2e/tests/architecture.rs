@@ -246,3 +246,108 @@ fn only_the_output_module_prints() {
         }
     }
 }
+
+/// Type names that a crate may have more than once, and why.
+const REPEATED: &[(&str, &str)] = &[
+    ("Args", "a command's arguments, named by its module"),
+    ("Command", "a group of commands, named by its module"),
+];
+
+/// Names of the old dialect: bare participles, pronouns and private words.
+const DIALECT: &[&str] = &[
+    "Again",
+    "Aim",
+    "Among",
+    "Asker",
+    "Audience",
+    "Back",
+    "Bad",
+    "Beside",
+    "Both",
+    "Course",
+    "Glance",
+    "Glimpse",
+    "Holding",
+    "How",
+    "InHand",
+    "Onlooker",
+    "Opening",
+    "Parting",
+    "Scene",
+    "Seen",
+    "Settled",
+    "Sight",
+    "Taken",
+    "Trouble",
+    "Turn",
+    "Unsettled",
+    "Weighed",
+    "What",
+    "Which",
+    "Why",
+];
+
+#[test]
+fn every_type_has_a_name_of_its_own() {
+    for entry in std::fs::read_dir(root().join("crates")).unwrap() {
+        let path = entry.unwrap().path();
+        let mut names: BTreeMap<String, usize> = BTreeMap::new();
+        for (_, text) in sources(&path.join("src")) {
+            for line in text.lines().map(str::trim_start) {
+                let words = line.trim_start_matches("pub(crate) ");
+                let words = words.trim_start_matches("pub(super) ");
+                let mut words = words.trim_start_matches("pub ").split_whitespace();
+                if !words
+                    .next()
+                    .is_some_and(|word| ["struct", "enum", "trait"].contains(&word))
+                {
+                    continue;
+                }
+                let name = words.next().unwrap_or_default();
+                let end = name.find(|c: char| !c.is_alphanumeric());
+                let name = &name[..end.unwrap_or(name.len())];
+                *names.entry(name.to_owned()).or_default() += 1;
+            }
+        }
+        for (name, count) in names {
+            let allowed = REPEATED.iter().any(|(repeated, _)| *repeated == name);
+            assert!(
+                count == 1 || allowed,
+                "{}: {count} types are called {name}",
+                path.display()
+            );
+            assert!(
+                !DIALECT.contains(&name.as_str()),
+                "{}: {name} is no noun that says what it is",
+                path.display()
+            );
+        }
+    }
+}
+
+/// What would lift a refusal is a value; only the command line words it.
+#[test]
+fn core_and_engine_know_no_command_line() {
+    for name in ["opm-core", "opm-engine"] {
+        for (path, text) in sources(&root().join("crates").join(name).join("src")) {
+            // The page about features is about the command's features.
+            if path.ends_with("feature/markdown.rs") || path.to_string_lossy().contains("tests") {
+                continue;
+            }
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            for line in code
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"))
+            {
+                let flag = line
+                    .match_indices("--")
+                    .any(|(at, _)| line[at + 2..].starts_with(|c: char| c.is_ascii_lowercase()));
+                assert!(
+                    !flag && !line.contains("opm mod") && !line.contains("`opm "),
+                    "{}: {line}",
+                    path.display()
+                );
+            }
+        }
+    }
+}

@@ -1,19 +1,22 @@
 //! What an apply would do, object by object and field by field: what `diff` comes to.
 //!
-//! How it is found out is `apply/rehearse`'s business. Values of Secrets are not in here: what
+//! How it is found out is `apply/dry_run`'s business. Values of Secrets are not in here: what
 //! the core masks, it does not keep.
 
 use opm_core::check::TransferredObject;
 use opm_core::diff::FieldChange;
 use opm_core::ids::ChangeId;
 
+use serde::Serialize;
+
 use crate::failure::{Failure, Remedy};
 use crate::report::{Action, ObjectOutcome, Release, Report, TrackedObject};
 
 /// One object, what would happen to it, and which of its fields would change.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
     /// Which object, and what would happen to it.
+    #[serde(flatten)]
     pub outcome: ObjectOutcome,
     /// The fields that would change, in a stable order. Of a new object, those that are
     /// rendered.

@@ -1,126 +1,181 @@
-//! The documents that scripts see: reports, status, differences, history and failures as JSON,
-//! in the shapes of the command line contract. Whoever serves them, prints the same.
+//! The documents that scripts see, where they are not the fields of a value one by one.
+//!
+//! Their shapes are those of the command line contract; whoever serves them, prints the same.
 
-mod changes;
-mod events;
+use std::collections::BTreeMap;
 
-pub use events::EventDocument;
-mod releases;
-mod reports;
-
-use opm_core::check::LabelledRelease;
-use opm_core::entry::Entry;
+use opm_core::check::TransferredObject;
 use opm_core::identity::Identity;
 use opm_core::record::ModuleRef;
+use opm_core::repair::{FoundObject, RecoveredChange};
 use serde::{Serialize, Serializer};
 
-use crate::report::Release;
+use crate::diff::{DiffReport, Difference};
+use crate::history::HistoryEntry;
+use crate::list::ListedRelease;
+use crate::repair::{RepairReport, SecretState};
+use crate::report::{Release, TrackedObject};
 
-/// An object, as every document names it. A cluster-scoped one has an empty namespace.
-#[derive(Serialize)]
-pub(crate) struct IdentityDocument<'a> {
-    group: &'a str,
-    kind: &'a str,
-    namespace: &'a str,
-    name: &'a str,
-}
-
-impl<'a> From<&'a Identity> for IdentityDocument<'a> {
-    fn from(identity: &'a Identity) -> Self {
-        Self {
-            group: identity.group(),
-            kind: identity.kind(),
-            namespace: identity.namespace.as_deref().unwrap_or_default(),
-            name: &identity.name,
-        }
-    }
-}
-
-/// An object with its version and component.
-#[derive(Serialize)]
-pub(crate) struct EntryDocument<'a> {
-    #[serde(flatten)]
-    identity: IdentityDocument<'a>,
-    v: &'a str,
-    component: &'a str,
-}
-
-impl<'a> EntryDocument<'a> {
-    fn new(identity: &'a Identity, version: &'a str, component: &'a str) -> Self {
-        Self {
-            identity: identity.into(),
-            v: version,
-            component,
-        }
-    }
-}
-
-impl<'a> From<&'a Entry> for EntryDocument<'a> {
-    fn from(entry: &'a Entry) -> Self {
-        Self::new(&entry.identity, &entry.version, &entry.component)
-    }
-}
-
-/// A module: with a version, or as a local one.
-#[derive(Serialize)]
-pub(crate) struct ModuleDocument<'a> {
-    path: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<&'a str>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    local: bool,
-    name: &'a str,
-}
-
-impl<'a> From<&'a ModuleRef> for ModuleDocument<'a> {
-    fn from(module: &'a ModuleRef) -> Self {
-        Self {
-            path: &module.path,
-            version: module.version.as_deref(),
-            local: module.version.is_none(),
-            name: &module.name,
-        }
-    }
-}
-
-/// Another release, as labels name it.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct OtherReleaseDocument<'a> {
-    name: Option<&'a str>,
-    namespace: Option<&'a str>,
-    release_id: &'a str,
-}
-
-impl<'a> From<&'a LabelledRelease> for OtherReleaseDocument<'a> {
-    fn from(release: &'a LabelledRelease) -> Self {
-        Self {
-            name: release.name.as_deref(),
-            namespace: release.namespace.as_deref(),
-            release_id: &release.id,
-        }
-    }
-}
-
-impl Serialize for Release {
+impl Serialize for DiffReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
-        struct Document<'a> {
-            name: &'a str,
-            namespace: &'a str,
-            release_id: String,
+        struct DiffDocument<'a> {
+            release: &'a Release,
+            change_id: &'a str,
+            manifest_digest: &'a str,
+            current_change_id: Option<&'a str>,
+            differences: bool,
+            resources: &'a [Difference],
+            transferred: &'a [TransferredObject],
+            pending: &'a [TrackedObject],
+            kept: &'a [TrackedObject],
+            warnings: &'a [String],
         }
-        let document = Document {
-            name: self.name.as_str(),
-            namespace: self.namespace.as_str(),
-            release_id: self.id.to_string(),
+        let document = DiffDocument {
+            release: &self.release,
+            change_id: self.change_id.as_str(),
+            manifest_digest: &self.manifest_digest,
+            current_change_id: self.current.as_deref(),
+            differences: self.differs(),
+            resources: &self.objects,
+            transferred: &self.transferred,
+            pending: &self.pending,
+            kept: &self.kept,
+            warnings: &self.warnings,
         };
         document.serialize(serializer)
     }
 }
 
-/// All of these, each in its document.
-pub(crate) fn all<'a, T: 'a, D: From<&'a T>>(items: impl IntoIterator<Item = &'a T>) -> Vec<D> {
-    items.into_iter().map(D::from).collect()
+impl Serialize for HistoryEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct HistoryDocument<'a> {
+            id: &'a str,
+            module: Option<&'a ModuleRef>,
+            timestamp: Option<&'a str>,
+            manifest_digest: Option<&'a str>,
+            objects: Option<u64>,
+            current: bool,
+            rollback: bool,
+            reason: Option<&'a str>,
+            parent: Option<&'a str>,
+            components: Option<&'a [String]>,
+            features: Option<&'a BTreeMap<String, bool>>,
+        }
+        let change = self.change.as_ref();
+        let document = HistoryDocument {
+            id: &self.id,
+            module: change.map(|change| &change.module),
+            timestamp: change.map(|change| change.timestamp.as_str()),
+            manifest_digest: change.map(|change| change.manifest_digest.as_str()),
+            objects: self.objects(),
+            current: self.current,
+            rollback: self.no_way_back.is_none(),
+            reason: self.no_way_back.as_deref(),
+            parent: change.and_then(|change| change.parent.as_deref()),
+            components: change.and_then(|change| change.components.as_deref()),
+            features: change.and_then(|change| change.features.as_ref()),
+        };
+        document.serialize(serializer)
+    }
+}
+
+/// The module as every document names it, as far as it is known.
+#[derive(Serialize)]
+struct ListedModule<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    local: bool,
+}
+
+/// What a marked release does not tell is null.
+impl Serialize for ListedRelease {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct ListedDocument<'a> {
+            name: &'a str,
+            namespace: &'a str,
+            release_id: &'a str,
+            module: ListedModule<'a>,
+            change_id: Option<&'a str>,
+            objects: Option<u64>,
+            pending: Option<u64>,
+            kept: Option<u64>,
+            last_transition_time: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            note: Option<&'static str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            health: Option<&'static str>,
+        }
+        let summary = &self.summary;
+        let told = |count| self.mark.is_none().then_some(count);
+        let document = ListedDocument {
+            name: &summary.name,
+            namespace: &summary.namespace,
+            release_id: &summary.release_id,
+            module: ListedModule {
+                name: &summary.module,
+                path: &summary.path,
+                version: summary.version.as_deref(),
+                local: summary.version.is_none() && summary.change_id.is_some(),
+            },
+            change_id: summary.change_id.as_deref(),
+            objects: told(summary.objects),
+            pending: told(summary.pending),
+            kept: told(summary.kept),
+            last_transition_time: summary.last_transition_time.as_deref(),
+            note: self.mark,
+            health: self.health.map(|health| health.word()),
+        };
+        document.serialize(serializer)
+    }
+}
+
+impl Serialize for RepairReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct RepairDocument<'a> {
+            release: &'a Release,
+            dry_run: bool,
+            needed: bool,
+            secret: &'static str,
+            findings: Vec<String>,
+            changes: &'a [RecoveredChange],
+            lost: &'a [String],
+            objects: &'a [FoundObject],
+            foreign: &'a [Identity],
+            pending: &'a [TrackedObject],
+            kept: &'a [TrackedObject],
+            warnings: &'a [String],
+        }
+        let findings = self.findings.iter().map(ToString::to_string);
+        let document = RepairDocument {
+            release: &self.release,
+            dry_run: self.dry_run,
+            needed: self.needed,
+            secret: match self.secret {
+                SecretState::Whole => "whole",
+                SecretState::Missing => "missing",
+                SecretState::Damaged => "damaged",
+            },
+            findings: findings.chain(self.faults.iter().cloned()).collect(),
+            changes: &self.changes,
+            lost: &self.lost,
+            objects: &self.objects,
+            foreign: &self.foreign,
+            pending: &self.pending,
+            kept: &self.kept,
+            warnings: &self.warnings,
+        };
+        document.serialize(serializer)
+    }
 }

@@ -9,17 +9,21 @@ use opm_core::check::{Refusal, Refusals};
 pub use opm_core::failure::{FailureKind, Remedy};
 use opm_core::identity::Identity;
 use opm_core::name::ReleaseName;
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 
 use crate::ports::{ApiError, Stopped};
 use crate::record::WriteError;
 use crate::report::{Release, Report};
 
 /// One object that has to do with a failure.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailedObject {
     /// Which object.
+    #[serde(flatten)]
     pub identity: Identity,
-    /// What is the matter with it.
+    /// What is the matter with it; empty where the failure says it all.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
 
@@ -168,6 +172,20 @@ impl Failure {
     pub fn after(mut self, report: Report) -> Self {
         self.report = Box::new(report);
         self
+    }
+}
+
+/// As the contract's `error`. Hints are in words that name no way of calling a use case; whoever
+/// has such a way says them in its own words.
+impl Serialize for Failure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let hints: Vec<String> = self.remedies.iter().map(ToString::to_string).collect();
+        let mut fields = serializer.serialize_struct("Failure", 4)?;
+        fields.serialize_field("kind", self.kind.word())?;
+        fields.serialize_field("message", &self.message)?;
+        fields.serialize_field("hints", &hints)?;
+        fields.serialize_field("objects", &self.objects)?;
+        fields.end()
     }
 }
 

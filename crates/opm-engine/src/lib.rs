@@ -134,7 +134,6 @@ mod run;
 pub mod status;
 mod wait;
 
-pub use document::EventDocument;
 pub use engine::{Actor, Engine, Settings, Timing};
 pub use failure::{FailedObject, Failure, FailureKind, Remedy};
 pub use history::{Comparison, History, HistoryEntry, ShownManifests, ShownObject, ShownValues};

@@ -15,6 +15,7 @@ use opm_core::health::HealthState;
 use opm_core::identity::GroupKind;
 use opm_core::labels;
 use opm_core::record::{SUMMARY_ANNOTATION, Summary};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::concurrently::concurrently;
@@ -49,7 +50,7 @@ struct ReleaseSecret {
 }
 
 /// A place that could not be looked into.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnreadableNamespace {
     /// The namespace; none for all that were not asked.
     pub namespace: Option<String>,
@@ -58,13 +59,14 @@ pub struct UnreadableNamespace {
 }
 
 /// The releases that could be seen, and where there may be more.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Listing {
     /// The releases, by namespace and name.
     pub releases: Vec<ListedRelease>,
     /// Where it was not permitted to look.
     pub unseen: Vec<UnreadableNamespace>,
     /// The server's time, to tell ages by.
+    #[serde(skip)]
     pub now: Timestamp,
 }
 

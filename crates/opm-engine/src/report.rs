@@ -1,7 +1,7 @@
 //! What became of a use case: the one value that output is made from, success or failure.
 //!
-//! How it is shown to people is the caller's business; the document that scripts see is in
-//! [`document`](crate::document).
+//! How it is shown to people is the caller's business; serialized, it is the document that
+//! scripts see.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +15,19 @@ use opm_core::name::{NamespaceName, ReleaseName};
 use opm_core::record::{
     Counts, Extra, KeptObject, KeptWhy, Metadata, PendingObject, PendingWhy, Record, release_labels,
 };
+use serde::Serialize;
 
 use crate::failure::{Failure, FailureKind, Remedy};
 
 /// A release, found or about to be.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Release {
     /// Its name.
     pub name: ReleaseName,
     /// Its namespace.
     pub namespace: NamespaceName,
     /// Its id.
+    #[serde(rename = "releaseId")]
     pub id: ReleaseId,
 }
 
@@ -61,17 +63,20 @@ impl Release {
 }
 
 /// One object of the report.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ObjectOutcome {
     /// Which object.
+    #[serde(flatten)]
     pub identity: Identity,
     /// The API version without its group.
+    #[serde(rename = "v")]
     pub version: String,
     /// Its component.
     pub component: String,
     /// What happened to it.
     pub action: Action,
     /// Why: always there when it was kept, failed or skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
@@ -99,11 +104,13 @@ impl ObjectOutcome {
 }
 
 /// An object outside the inventory that the record still knows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TrackedObject {
     /// Which object.
+    #[serde(flatten)]
     pub identity: Identity,
     /// The API version without its group.
+    #[serde(rename = "v")]
     pub version: String,
     /// Its component.
     pub component: String,
@@ -114,6 +121,7 @@ pub struct TrackedObject {
     /// Since when.
     pub since: String,
     /// More about it, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
@@ -188,7 +196,8 @@ impl From<&KeptObject> for TrackedObject {
 }
 
 /// What a use case did, or what it had done when it failed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Report {
     /// The release, as far as it is known.
     pub release: Option<Release>,
@@ -209,6 +218,7 @@ pub struct Report {
     /// What the user should know.
     pub warnings: Vec<String>,
     /// What to do about it.
+    #[serde(skip)]
     pub remedies: Vec<Remedy>,
 }
 

@@ -12,10 +12,10 @@ use crate::store::{Options, Store, StoreError, Tx};
 /// An embedded Kubernetes API server. Cheap to clone; a tower service for HTTP requests.
 #[derive(Clone)]
 pub struct Sandbox {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) inner: Arc<SandboxState>,
 }
 
-pub(crate) struct Inner {
+pub(crate) struct SandboxState {
     pub(crate) store: Store,
     registry: Mutex<(i64, Arc<Registry>)>,
 }
@@ -51,7 +51,7 @@ impl Sandbox {
         life::bootstrap(&store)?;
         let registry = Mutex::new((-1, Arc::new(Registry::with(&[]))));
         Ok(Sandbox {
-            inner: Arc::new(Inner { store, registry }),
+            inner: Arc::new(SandboxState { store, registry }),
         })
     }
 
@@ -88,7 +88,7 @@ impl Sandbox {
     }
 }
 
-impl Inner {
+impl SandboxState {
     /// What is served as of this transaction; rebuilt when a definition changed.
     pub(crate) fn registry(&self, tx: &Tx<'_>) -> Result<Arc<Registry>, ApiError> {
         let version = tx.meta("definitions")?;

@@ -45,7 +45,7 @@ fn table(history: &History, format: Format) -> Table {
         false => Table::new(header),
     };
     for past in &history.changes {
-        let row = Row::of(past);
+        let row = ChangeRow::of(past);
         let [id, module, version, objects, recorded, rollback] = row.cells();
         match wide {
             false => table.row([id, module, version, objects, recorded, rollback]),
@@ -72,9 +72,9 @@ fn table(history: &History, format: Format) -> Table {
     table
 }
 
-struct Row([String; 6]);
+struct ChangeRow([String; 6]);
 
-impl Row {
+impl ChangeRow {
     fn of(past: &HistoryEntry) -> Self {
         let known = past.change.as_ref();
         let module = known.map(|change| change.module.name.clone());

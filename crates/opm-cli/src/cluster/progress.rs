@@ -2,7 +2,7 @@
 
 use opm_core::event::{Action, Event};
 use opm_core::identity::Identity;
-use opm_engine::EventDocument;
+
 use opm_engine::ports::Events;
 
 use crate::ui::Ui;
@@ -24,7 +24,7 @@ impl Progress {
 impl Events for Progress {
     fn emit(&self, event: Event) {
         if self.json {
-            self.ui.event(&EventDocument(&event));
+            self.ui.event(&event);
             return;
         }
         match event {

@@ -22,14 +22,14 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// The languages in which a configuration file can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Language {
+pub(crate) enum ConfigLanguage {
     /// YAML, in `opm-config.yaml`
     Yaml,
     /// TOML, in `opm-config.toml`
     Toml,
 }
 
-impl Language {
+impl ConfigLanguage {
     /// The name under which a file of this language is found.
     pub(crate) fn file_name(self) -> &'static str {
         match self {
@@ -90,7 +90,8 @@ pub(crate) fn read(
 
 /// The configuration file of a directory.
 fn in_directory(directory: &Path) -> Result<Option<PathBuf>, CliError> {
-    let [yaml, toml] = [Language::Yaml, Language::Toml].map(|l| directory.join(l.file_name()));
+    let [yaml, toml] =
+        [ConfigLanguage::Yaml, ConfigLanguage::Toml].map(|l| directory.join(l.file_name()));
     match (yaml.exists(), toml.exists()) {
         (true, true) => {
             let message = format!(
@@ -108,7 +109,7 @@ fn in_directory(directory: &Path) -> Result<Option<PathBuf>, CliError> {
 }
 
 fn load(path: &Path) -> Result<Layer, CliError> {
-    let language = Language::of(path).ok_or_else(|| {
+    let language = ConfigLanguage::of(path).ok_or_else(|| {
         CliError::new(
             ErrorKind::Config,
             format!("cannot tell the language of {}", path.display()),

@@ -1,7 +1,7 @@
 //! The first configuration file: every key, explained and commented out, so that it changes
 //! nothing until somebody edits it.
 
-use super::Language;
+use super::ConfigLanguage;
 use crate::settings::Key;
 
 const OPENING: &str = "\
@@ -12,7 +12,7 @@ const OPENING: &str = "\
 ";
 
 /// The text of a new configuration file.
-pub(crate) fn text(language: Language) -> String {
+pub(crate) fn text(language: ConfigLanguage) -> String {
     let plain = Key::ALL.into_iter().filter(|key| !is_nested(*key));
     let mut text = OPENING.to_owned();
     for key in plain.filter(|key| key.config().is_some()) {
@@ -21,10 +21,14 @@ pub(crate) fn text(language: Language) -> String {
     // In TOML a table takes all keys below it, so the nested ones come last.
     let nested = Key::ALL.into_iter().filter(|key| is_nested(*key));
     match language {
-        Language::Yaml => text.push_str("\nfeatures:\n"),
-        Language::Toml => text.push_str("\n[features]\n"),
+        ConfigLanguage::Yaml => text.push_str("\nfeatures:\n"),
+        ConfigLanguage::Toml => text.push_str("\n[features]\n"),
     }
-    let indent = if language == Language::Yaml { "  " } else { "" };
+    let indent = if language == ConfigLanguage::Yaml {
+        "  "
+    } else {
+        ""
+    };
     for (number, key) in nested.enumerate() {
         let entry = entry(language, key, indent);
         text.push_str(if number == 0 {
@@ -40,13 +44,13 @@ fn is_nested(key: Key) -> bool {
     key.config().is_some_and(|path| path.contains('.'))
 }
 
-fn entry(language: Language, key: Key, indent: &str) -> String {
+fn entry(language: ConfigLanguage, key: Key, indent: &str) -> String {
     let path = key.config().unwrap_or_default();
     let name = path.rsplit('.').next().unwrap_or(path);
     let (explanation, example) = explained(key);
     let line = match language {
-        Language::Yaml => format!("{name}: {example}"),
-        Language::Toml => format!("{name} = {example}"),
+        ConfigLanguage::Yaml => format!("{name}: {example}"),
+        ConfigLanguage::Toml => format!("{name} = {example}"),
     };
     format!("\n{indent}# {explanation}\n{indent}# {line}\n")
 }
@@ -95,7 +99,7 @@ mod tests {
 
     use clap::ValueEnum;
 
-    use super::{Language, text};
+    use super::{ConfigLanguage, text};
     use crate::config::decode;
     use crate::settings::Key;
 
@@ -121,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_new_file_says_nothing_and_every_example_is_valid() {
-        for language in Language::value_variants() {
+        for language in ConfigLanguage::value_variants() {
             let path = Path::new(language.file_name());
             let fresh = language.parse(&text(*language)).unwrap();
             let layer = decode::layer(path, &fresh).unwrap();

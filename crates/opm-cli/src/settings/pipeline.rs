@@ -4,14 +4,14 @@
 use crate::env::Environment;
 
 /// A CI system, by a variable that it alone sets, and those that name project and run.
-struct System {
+struct PipelineSystem {
     name: &'static str,
     marker: &'static str,
     project: &'static str,
     run: &'static str,
 }
 
-const SYSTEMS: [System; 10] = [
+const SYSTEMS: [PipelineSystem; 10] = [
     system(
         "GitHub Actions",
         "GITHUB_ACTIONS",
@@ -69,8 +69,8 @@ const fn system(
     marker: &'static str,
     project: &'static str,
     run: &'static str,
-) -> System {
-    System {
+) -> PipelineSystem {
+    PipelineSystem {
         name,
         marker,
         project,

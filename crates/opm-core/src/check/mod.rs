@@ -13,6 +13,8 @@ mod unchanged;
 
 use std::collections::HashMap;
 
+use serde::Serialize;
+
 pub use disown::{Disown, SharedDecision, decide_shared, disown, former_manager};
 pub use live::{LiveObject, Observed};
 pub use ownership::{LabelledRelease, Ownership, counts_as_discovered};
@@ -188,9 +190,10 @@ pub struct GoneObject {
 }
 
 /// An object that belongs to somebody else now: the release lets go of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TransferredObject {
     /// Which object.
+    #[serde(flatten)]
     pub entry: Entry,
     /// Whose it is.
     pub to: LabelledRelease,

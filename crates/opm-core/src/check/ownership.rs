@@ -13,13 +13,16 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::LiveObject;
 use crate::ids::ReleaseId;
 
 /// Another release, as an object's labels name it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LabelledRelease {
     /// Its id.
+    #[serde(rename = "releaseId")]
     pub id: String,
     /// Its name, if the labels say it.
     pub name: Option<String>,

@@ -10,13 +10,14 @@
 mod managers;
 mod walk;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::ids::ReleaseId;
 use managers::Managers;
 
 /// One field that is not as it was applied.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct FieldDrift {
     /// Where, such as `spec.template.spec.containers[name="web"].image`.
     pub field: String,

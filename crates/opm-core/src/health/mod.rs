@@ -15,6 +15,7 @@ mod workload;
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 pub use pod::{why_not_ready, with_pods};
@@ -35,6 +36,12 @@ pub enum HealthState {
     Degraded,
     /// It will not become ready by waiting.
     Failed,
+}
+
+impl Serialize for HealthState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
 }
 
 impl HealthState {

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Serialize, Serializer};
+
 use crate::diff::{FieldChange, diff};
 use crate::identity::Identity;
 use crate::manifest::Manifest;
@@ -35,6 +37,27 @@ pub struct ObjectChange {
     pub identity: Identity,
     /// What happened to it.
     pub happened: ObjectChangeKind,
+}
+
+impl Serialize for ObjectChange {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct ObjectChangeDocument<'a> {
+            #[serde(flatten)]
+            identity: &'a Identity,
+            happened: &'static str,
+            changes: &'a [FieldChange],
+        }
+        let document = ObjectChangeDocument {
+            identity: &self.identity,
+            happened: self.happened.word(),
+            changes: match &self.happened {
+                ObjectChangeKind::Changed(fields) => fields,
+                ObjectChangeKind::Added | ObjectChangeKind::Removed => &[],
+            },
+        };
+        document.serialize(serializer)
+    }
 }
 
 /// The objects in which `new` differs from `old`, in the order of their identities.

@@ -1,5 +1,7 @@
 //! One recorded state of a release.
 
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -99,6 +101,20 @@ pub struct ModuleRef {
     pub name: String,
     /// Fields that this version does not know.
     pub extra: Extra,
+}
+
+/// As documents name a module: with a version, or as a local one.
+impl Serialize for ModuleRef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("ModuleRef", 3)?;
+        fields.serialize_field("path", &self.path)?;
+        match &self.version {
+            Some(version) => fields.serialize_field("version", version)?,
+            None => fields.serialize_field("local", &true)?,
+        }
+        fields.serialize_field("name", &self.name)?;
+        fields.end()
+    }
 }
 
 impl StoredObject for ModuleRef {

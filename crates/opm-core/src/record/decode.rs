@@ -42,13 +42,6 @@ fn list(findings: &[Finding]) -> String {
         .join("; ")
 }
 
-impl RecordError {
-    /// What to do next.
-    pub fn hint(&self) -> &'static str {
-        "`opm mod repair` shows what is left of the record and rebuilds it"
-    }
-}
-
 /// Reads the record in a Secret.
 pub fn decode(secret: &SecretParts) -> Result<DecodedRecord, RecordError> {
     let mut reader = RecordReader::new(secret);

@@ -1,5 +1,6 @@
 //! The deployments of a release: what was run, by whom, and how it ended.
 
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -70,8 +71,14 @@ impl StoredValue for LogResult {
 /// How many objects were created, configured, … by a deployment.
 pub type Counts = BTreeMap<String, u64>;
 
+impl Serialize for LogResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
 /// One deployment.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LogEntry {
     /// Its id: the id of the lock it held.
     pub id: String,
@@ -98,6 +105,7 @@ pub struct LogEntry {
     /// What it did.
     pub counts: Counts,
     /// Fields that this version does not know.
+    #[serde(skip)]
     pub extra: Extra,
 }
 

@@ -9,6 +9,8 @@ mod history;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use serde::Serialize;
+
 use crate::entry::Entry;
 use crate::identity::Identity;
 use crate::labels::Owner;
@@ -48,7 +50,8 @@ pub enum UnlabelledState {
 }
 
 /// Where a change comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ChangeSource {
     /// It was readable in the release's Secret.
     Secret,
@@ -57,7 +60,7 @@ pub enum ChangeSource {
 }
 
 /// A change of the repaired history.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RecoveredChange {
     /// Its id.
     pub id: String,
@@ -68,7 +71,8 @@ pub struct RecoveredChange {
 }
 
 /// How an object found by its labels is remembered from now on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum FoundAs {
     /// As an object of the current change.
     Inventory,
@@ -90,11 +94,13 @@ impl FoundAs {
 }
 
 /// An object that the record did not know, or not for certain.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FoundObject {
     /// Which object.
+    #[serde(flatten)]
     pub entry: Entry,
     /// How it is remembered.
+    #[serde(rename = "as")]
     pub taken: FoundAs,
 }
 

@@ -8,6 +8,7 @@ mod judge;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::check::LabelledRelease;
@@ -90,14 +91,37 @@ impl ObjectStatus {
     }
 }
 
+impl Serialize for ObjectStatus {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct ObjectStatusDocument<'a> {
+            #[serde(flatten)]
+            entry: &'a Entry,
+            health: &'static str,
+            message: &'a str,
+            drifted: bool,
+            drift: &'a [FieldDrift],
+        }
+        let document = ObjectStatusDocument {
+            entry: &self.entry,
+            health: self.word(),
+            message: &self.health.message,
+            drifted: self.is_drifted(),
+            drift: &self.drift,
+        };
+        document.serialize(serializer)
+    }
+}
+
 /// The objects of one component.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ComponentStatus {
     /// Its name.
     pub name: String,
     /// How its objects are doing, all in all.
     pub health: HealthState,
     /// Its objects, in apply order.
+    #[serde(rename = "resources")]
     pub objects: Vec<ObjectStatus>,
 }
 

@@ -29,6 +29,7 @@ use std::time::Duration;
 
 use opm_core::candidate::Candidate;
 use opm_core::ids::ReleaseId;
+use tracing::{Instrument as _, info_span};
 
 use crate::failure::Failure;
 use crate::ports::{Backend, ServedKinds};
@@ -120,12 +121,18 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
         let lock_id = locked.lock_id().to_owned();
         let targets = apply.targets(locked.plan().applies());
         let result = run.while_renewing(&guard, async {
-            let applied = apply.apply_all(locked, &context, &guard).await?;
-            let pruned = apply.prune(applied, &targets, &guard).await?;
-            apply.record(pruned, &guard).await
+            let applied = apply.apply_all(locked, &context, &guard);
+            let applied = applied.instrument(info_span!("apply")).await?;
+            let pruned = apply.prune(applied, &targets, &guard);
+            let pruned = pruned.instrument(info_span!("prune")).await?;
+            let recorded = apply.record(pruned, &guard);
+            recorded.instrument(info_span!("record")).await
         });
         let result = match result.await {
-            Ok(recorded) => apply.wait_until_ready(recorded, &targets).await,
+            Ok(recorded) => {
+                let ready = apply.wait_until_ready(recorded, &targets);
+                ready.instrument(info_span!("wait")).await
+            }
             Err(failure) => Err(failure),
         };
         Ok(Attempt::Done(ApplyEnd {

@@ -3,6 +3,7 @@
 use opm_core::history::{ObjectChange, between};
 use opm_core::manifest::Manifest;
 use opm_core::record::{Change, Record};
+use serde::Serialize;
 
 use super::{find_change, unavailable};
 use crate::failure::{Failure, FailureKind, Remedy};
@@ -12,7 +13,7 @@ use crate::request::{CompareRequest, ComparedChanges};
 use crate::run::Run;
 
 /// Two changes side by side.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
     /// Whose.
     pub release: Release,
@@ -23,6 +24,7 @@ pub struct Comparison {
     /// The objects in which it differs.
     pub objects: Vec<ObjectChange>,
     /// What the user should know.
+    #[serde(skip)]
     pub warnings: Vec<String>,
 }
 

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 
 use opm_core::name::NamespaceName;
 use opm_core::record::{Change, Content, LogEntry, Record, RecordPart, Stored};
+use serde::Serialize;
 
 use crate::failure::{Failure, FailureKind, Remedy};
 use crate::ports::Backend;
@@ -26,7 +27,7 @@ pub(crate) use show::unavailable;
 pub use show::{ShownManifests, ShownObject, ShownValues};
 
 /// What a record remembers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct History {
     /// Whose.
     pub release: Release,
@@ -35,6 +36,7 @@ pub struct History {
     /// Its deployments, newest first.
     pub log: Vec<LogEntry>,
     /// What the user should know.
+    #[serde(skip)]
     pub warnings: Vec<String>,
 }
 

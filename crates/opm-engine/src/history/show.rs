@@ -3,6 +3,7 @@
 use opm_core::history::masked;
 use opm_core::manifest::Manifest;
 use opm_core::record::{Change, Record};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::restored::values_of;
@@ -15,18 +16,19 @@ use crate::request::ShowRequest;
 use crate::run::Run;
 
 /// The recorded values of a change.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct ShownValues {
     /// Whose.
     pub release: Release,
     /// Of which change.
+    #[serde(rename = "changeId")]
     pub change: String,
     /// The values, as CUE text.
     pub values: String,
 }
 
 /// One recorded object.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize)]
 pub struct ShownObject {
     /// The component that rendered it.
     pub component: String,
@@ -35,15 +37,18 @@ pub struct ShownObject {
 }
 
 /// The recorded manifests of a change.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize)]
 pub struct ShownManifests {
     /// Whose.
     pub release: Release,
     /// Of which change.
+    #[serde(rename = "changeId")]
     pub change: String,
     /// Their digest, which they were verified by.
+    #[serde(rename = "manifestDigest")]
     pub digest: String,
     /// The objects, in apply order.
+    #[serde(rename = "resources")]
     pub objects: Vec<ShownObject>,
 }
 

@@ -13,10 +13,13 @@ mod orphans;
 mod see;
 mod watch;
 
+use opm_core::check::TransferredObject;
 use opm_core::entry::Entry;
 use opm_core::health::HealthState;
 use opm_core::record::{Lock, ModuleRef};
 pub use opm_core::status::{ComponentStatus, ObjectStatus, Presence};
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 
 use crate::failure::{Failure, Remedy};
 use crate::ports::Backend;
@@ -30,7 +33,8 @@ use known::KnownRelease;
 use see::ReleaseObservations;
 
 /// Where the list of a release's objects comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum InventorySource {
     /// From its record.
     Inventory,
@@ -38,20 +42,11 @@ pub enum InventorySource {
     Labels,
 }
 
-impl InventorySource {
-    /// The word that scripts see.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Inventory => "inventory",
-            Self::Labels => "labels",
-        }
-    }
-}
-
 /// An object outside the inventory that the record knows, and whether it is there.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TrackedStatus {
     /// What the record says.
+    #[serde(flatten)]
     pub tracked: TrackedObject,
     /// Whether it is there; none if nobody could tell.
     pub exists: Option<bool>,
@@ -67,7 +62,8 @@ pub struct LockStatus {
 }
 
 /// How a release stands.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Status {
     /// Which release.
     pub release: Release,
@@ -84,6 +80,7 @@ pub struct Status {
     /// Its objects by component.
     pub components: Vec<ComponentStatus>,
     /// Objects that other releases have taken over.
+    #[serde(serialize_with = "taken_over")]
     pub transferred: Vec<ObjectStatus>,
     /// Objects that are still to be cleaned up.
     pub pending: Vec<TrackedStatus>,
@@ -96,7 +93,32 @@ pub struct Status {
     /// What the user should know.
     pub warnings: Vec<String>,
     /// What to do about it.
+    #[serde(skip)]
     pub remedies: Vec<Remedy>,
+}
+
+/// Objects of others are told with whose they are now, and not with their health.
+fn taken_over<S: Serializer>(objects: &[ObjectStatus], serializer: S) -> Result<S::Ok, S::Error> {
+    let taken = objects.iter().filter_map(|object| match &object.presence {
+        Presence::Transferred(to) => Some(TransferredObject {
+            entry: object.entry.clone(),
+            to: to.clone(),
+        }),
+        _ => None,
+    });
+    serializer.collect_seq(taken)
+}
+
+impl Serialize for LockStatus {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("LockStatus", 5)?;
+        fields.serialize_field("holder", &self.lock.holder)?;
+        fields.serialize_field("since", &self.lock.since)?;
+        fields.serialize_field("host", &self.lock.host)?;
+        fields.serialize_field("command", &self.lock.command)?;
+        fields.serialize_field("expired", &self.expired)?;
+        fields.end()
+    }
 }
 
 impl Status {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use opm_engine::EventDocument;
 use opm_engine::request::{
     ApplyRequest, HistoryRequest, ListRequest, RepairRequest, StatusRequest,
 };
@@ -280,7 +279,7 @@ async fn events() {
     done(lab.apply(second, &visitor)).await.unwrap();
     let mut words = Vec::new();
     loop {
-        let event = document(&EventDocument(&events.until(|_| true).await));
+        let event = document(&events.until(|_| true).await);
         let word = event["event"].as_str().unwrap().to_owned();
         words.push(word.clone());
         if word == "recorded" {

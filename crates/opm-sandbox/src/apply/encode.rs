@@ -33,7 +33,7 @@ pub(crate) enum Problem {
 
 /// At which point of its way an object is looked at; they differ in what empty lists and maps are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ValueForm {
     /// As it was decoded: empty ones are there.
     Given,
     /// As ownership sees it: those that are left out when empty are not there.
@@ -44,7 +44,7 @@ pub(crate) enum Form {
 
 pub(crate) struct Encoder<'a> {
     pub(crate) schema: &'a Schema,
-    pub(crate) form: Form,
+    pub(crate) form: ValueForm,
 }
 
 /// Fields that were given but are not declared, as dotted paths with indices.
@@ -161,7 +161,7 @@ impl Encoder<'_> {
             Value::Object(map) => map.is_empty(),
             _ => false,
         };
-        self.form == Form::Stored && nothing(value)
+        self.form == ValueForm::Stored && nothing(value)
     }
 
     fn dropped(&self, field: &Field, value: &Value) -> bool {
@@ -173,8 +173,8 @@ impl Encoder<'_> {
             Value::Bool(b) => !b,
             Value::Number(n) => n.as_f64() == Some(0.0),
             Value::String(s) => s.is_empty(),
-            Value::Array(items) => items.is_empty() && self.form != Form::Given,
-            Value::Object(map) => map.is_empty() && self.form != Form::Given,
+            Value::Array(items) => items.is_empty() && self.form != ValueForm::Given,
+            Value::Object(map) => map.is_empty() && self.form != ValueForm::Given,
         }
     }
 }

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::kinds::Resource;
-use crate::sandbox::Inner;
+use crate::sandbox::SandboxState;
 use crate::status::ApiError;
 use crate::store::{Due, Key, Store, StoreError};
 use crate::verbs::Scope;
@@ -72,7 +72,7 @@ pub(crate) fn bootstrap(store: &Store) -> Result<(), StoreError> {
 }
 
 /// Carries out everything that is due.
-pub(crate) fn catch_up(inner: &Inner, now: Timestamp) -> Result<(), ApiError> {
+pub(crate) fn catch_up(inner: &SandboxState, now: Timestamp) -> Result<(), ApiError> {
     let at = now.as_millisecond();
     // A step may make others due; what they make due lies in the future, so this ends.
     for _ in 0..100 {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::options::{Strictness, strictness};
 use super::write::{Writing, set_managers, text, without_managers};
 use super::{Scope, create, decode, options, stamp, update, view};
-use crate::apply::encode::{Form, Problem};
+use crate::apply::encode::{Problem, ValueForm};
 use crate::apply::managed::{self, Managers};
 use crate::apply::typed::describe;
 use crate::apply::updater::{Applied, Conflict};
@@ -124,20 +124,21 @@ fn merged(
         .map_err(|conflicts| conflict_error(&conflicts))?;
     let mut object = match object {
         Some(merged) => {
-            let mut typed = decode::encode(resource, &merged, Form::Given).map_err(|fault| {
-                ApiError::untyped(format!(
-                    "failed to convert new object ({}) to proper version: unable to convert \
+            let mut typed =
+                decode::encode(resource, &merged, ValueForm::Given).map_err(|fault| {
+                    ApiError::untyped(format!(
+                        "failed to convert new object ({}) to proper version: unable to convert \
                      unstructured object to {}: {}{}",
-                    identity(resource, config),
-                    resource.gvk(),
-                    if matches!(fault.problem, Problem::Base64 { .. }) {
-                        "error decoding from json: "
-                    } else {
-                        ""
-                    },
-                    decode::explain(resource, &fault)
-                ))
-            })?;
+                        identity(resource, config),
+                        resource.gvk(),
+                        if matches!(fault.problem, Problem::Base64 { .. }) {
+                            "error decoding from json: "
+                        } else {
+                            ""
+                        },
+                        decode::explain(resource, &fault)
+                    ))
+                })?;
             writing.set_defaults(&mut typed);
             typed
         }

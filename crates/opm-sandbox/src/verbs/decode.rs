@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::options::Strictness;
-use crate::apply::encode::{Encoder, Form, Problem, Undecodable, unknown_fields};
+use crate::apply::encode::{Encoder, Problem, Undecodable, ValueForm, unknown_fields};
 use crate::apply::schema::{ANY, Builtin};
 use crate::apply::value::quoted;
 use crate::kinds::{Resource, custom};
@@ -142,7 +142,7 @@ pub(crate) fn decode(
     let wiped = given["metadata"]["managedFields"]
         .as_array()
         .is_some_and(Vec::is_empty);
-    let mut object = encode(resource, &given, Form::Given).map_err(|fault| {
+    let mut object = encode(resource, &given, ValueForm::Given).map_err(|fault| {
         ApiError::bad_request(format!(
             "{}{}",
             cannot_be_handled(resource),
@@ -187,7 +187,11 @@ pub(crate) fn explain(resource: &Resource, fault: &Undecodable) -> String {
 }
 
 /// The object as it is stored and sent: see `apply::encode`. Custom resources are pruned instead.
-pub(crate) fn encode(resource: &Resource, given: &Value, form: Form) -> Result<Value, Undecodable> {
+pub(crate) fn encode(
+    resource: &Resource,
+    given: &Value,
+    form: ValueForm,
+) -> Result<Value, Undecodable> {
     let encoder = Encoder {
         schema: &resource.schema,
         form,
@@ -215,7 +219,7 @@ pub(crate) fn encode(resource: &Resource, given: &Value, form: Form) -> Result<V
 pub(crate) fn empty(resource: &Resource) -> Value {
     let mut object = match resource.custom {
         Some(_) => Value::Object(Map::new()),
-        None => encode(resource, &json!({}), Form::Stored).unwrap_or_else(|_| json!({})),
+        None => encode(resource, &json!({}), ValueForm::Stored).unwrap_or_else(|_| json!({})),
     };
     object["apiVersion"] = json!(resource.api_version());
     object["kind"] = json!(resource.kind);

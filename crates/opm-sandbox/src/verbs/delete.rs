@@ -20,7 +20,7 @@ pub(crate) enum Propagation {
 
 /// What a DELETE asks for: in its body, or, without one, in the query.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Options {
+pub(crate) struct DeleteOptions {
     uid: Option<String>,
     version: Option<String>,
     pub(crate) propagation: Option<Propagation>,
@@ -30,11 +30,11 @@ pub(crate) struct Options {
 pub(crate) const ORPHAN: &str = "orphan";
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 
-impl Options {
-    pub(crate) fn read(call: &Call) -> Result<Options, ApiError> {
+impl DeleteOptions {
+    pub(crate) fn read(call: &Call) -> Result<DeleteOptions, ApiError> {
         let query = |name: &str| call.query.get(name).map(str::to_string);
         if call.body.is_empty() {
-            return Ok(Options {
+            return Ok(DeleteOptions {
                 uid: None,
                 version: None,
                 propagation: propagation(query("propagationPolicy").as_deref())?,
@@ -61,7 +61,7 @@ impl Options {
             None => propagation(given)?,
         };
         let strings = body["dryRun"].as_array().into_iter().flatten();
-        Ok(Options {
+        Ok(DeleteOptions {
             uid: body["preconditions"]["uid"].as_str().map(str::to_string),
             version: body["preconditions"]["resourceVersion"]
                 .as_str()
@@ -94,7 +94,7 @@ fn propagation(given: Option<&str>) -> Result<Option<Propagation>, ApiError> {
 }
 
 pub(crate) fn delete(scope: &Scope<'_>, call: &Call, target: &Target) -> Result<Reply, ApiError> {
-    let wanted = Options::read(call)?;
+    let wanted = DeleteOptions::read(call)?;
     let dry_run = options::is_dry_run(call, target)?;
     let resource = &target.resource;
     let name = target.name.as_deref().unwrap_or_default();
@@ -127,7 +127,7 @@ fn check_preconditions(
     resource: &Resource,
     name: &str,
     object: &Value,
-    wanted: &Options,
+    wanted: &DeleteOptions,
 ) -> Result<(), ApiError> {
     let meta = &object["metadata"];
     let conflict = |why: String| {
@@ -238,7 +238,7 @@ pub(crate) fn delete_collection(
     call: &Call,
     target: &Target,
 ) -> Result<Reply, ApiError> {
-    let wanted = Options::read(call)?;
+    let wanted = DeleteOptions::read(call)?;
     let dry_run = options::is_dry_run(call, target)?;
     let resource = &target.resource;
     let selector = Selector::read(call, resource)?;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::Scope;
 use super::select::Selector;
-use super::view::{self, Form};
+use super::view::{self, ResponseForm};
 use crate::kinds::Resource;
 use crate::status::ApiError;
 use crate::wire::call::Call;
@@ -81,7 +81,7 @@ pub(crate) fn list(scope: &Scope<'_>, call: &Call, target: &Target) -> Result<Re
     }
     if resource.custom.is_some()
         && metadata.get("continue").is_none()
-        && view::form(call) == Form::Whole
+        && view::form(call) == ResponseForm::Whole
     {
         metadata["continue"] = json!("");
     }
@@ -112,10 +112,10 @@ pub(crate) fn matching(
     Ok(all.into_iter().filter(|o| selector.matches(o)).collect())
 }
 
-fn envelope(resource: &Resource, form: Form, metadata: Value, items: Vec<Value>) -> Value {
+fn envelope(resource: &Resource, form: ResponseForm, metadata: Value, items: Vec<Value>) -> Value {
     let (kind, version) = match form {
-        Form::Whole => (format!("{}List", resource.kind), resource.api_version()),
-        Form::Metadata => (
+        ResponseForm::Whole => (format!("{}List", resource.kind), resource.api_version()),
+        ResponseForm::Metadata => (
             "PartialObjectMetadataList".to_string(),
             "meta.k8s.io/v1".to_string(),
         ),
@@ -123,7 +123,7 @@ fn envelope(resource: &Resource, form: Form, metadata: Value, items: Vec<Value>)
     let items = items.into_iter().map(|item| {
         let mut item = view::project_as(form, resource, item);
         // Items of a list of built-in objects do not say again what they are.
-        let bare = form == Form::Whole && resource.custom.is_none();
+        let bare = form == ResponseForm::Whole && resource.custom.is_none();
         if let (true, Value::Object(map)) = (bare, &mut item) {
             map.remove("apiVersion");
             map.remove("kind");
@@ -136,7 +136,7 @@ fn envelope(resource: &Resource, form: Form, metadata: Value, items: Vec<Value>)
     out.insert("metadata".into(), metadata);
     // The real server builds this list from nothing, and writes nothing as null.
     let items: Vec<_> = items.collect();
-    let none = items.is_empty() && form == Form::Metadata;
+    let none = items.is_empty() && form == ResponseForm::Metadata;
     let items = if none {
         Value::Null
     } else {

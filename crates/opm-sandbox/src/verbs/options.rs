@@ -2,7 +2,7 @@
 
 use crate::apply::value::quoted;
 use crate::status::{ApiError, Cause};
-use crate::verbs::delete::Options as DeleteOptions;
+use crate::verbs::delete::DeleteOptions;
 use crate::wire::call::Call;
 use crate::wire::route::Target;
 

@@ -23,26 +23,26 @@ pub(crate) fn get(scope: &Scope<'_>, call: &Call, target: &Target) -> Result<Rep
 
 /// How the client wants to see objects.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ResponseForm {
     Whole,
     Metadata,
 }
 
 /// The first form of the Accept header that is known; tables are answered as plain JSON, which
 /// clients that ask for them must cope with.
-pub(crate) fn form(call: &Call) -> Form {
+pub(crate) fn form(call: &Call) -> ResponseForm {
     for part in call.accept.split(',') {
         if !part.trim().starts_with("application/json") {
             continue;
         }
         if part.contains("as=PartialObjectMetadata") {
-            return Form::Metadata;
+            return ResponseForm::Metadata;
         }
         if !part.contains("as=") {
-            return Form::Whole;
+            return ResponseForm::Whole;
         }
     }
-    Form::Whole
+    ResponseForm::Whole
 }
 
 /// An object in the wanted form and in the version of the request.
@@ -50,14 +50,14 @@ pub(crate) fn project(call: &Call, resource: &Resource, object: Value) -> Value 
     project_as(form(call), resource, object)
 }
 
-pub(crate) fn project_as(form: Form, resource: &Resource, mut object: Value) -> Value {
+pub(crate) fn project_as(form: ResponseForm, resource: &Resource, mut object: Value) -> Value {
     match form {
-        Form::Whole => {
+        ResponseForm::Whole => {
             object["apiVersion"] = json!(resource.api_version());
             object["kind"] = json!(resource.kind);
             object
         }
-        Form::Metadata => {
+        ResponseForm::Metadata => {
             let mut out = Map::new();
             out.insert("kind".into(), json!("PartialObjectMetadata"));
             out.insert("apiVersion".into(), json!("meta.k8s.io/v1"));

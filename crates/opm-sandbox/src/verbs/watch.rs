@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::select::Selector;
-use super::view::{self, Form};
+use super::view::{self, ResponseForm};
 use super::{Scope, list};
 use crate::life;
 use crate::sandbox::Sandbox;
@@ -27,7 +27,7 @@ struct Watcher {
     sandbox: Sandbox,
     target: Target,
     selector: Selector,
-    form: Form,
+    form: ResponseForm,
     bookmarks: bool,
     /// The last revision that was looked at.
     seen: i64,

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{Scope, stamp};
-use crate::apply::encode::Form;
+use crate::apply::encode::ValueForm;
 use crate::apply::managed::{self, Managers};
 use crate::apply::updater::Write;
 use crate::kinds::{
@@ -50,7 +50,7 @@ impl Writing<'_> {
             set_managers(new, &managers);
             return;
         }
-        if let Ok(owned) = decode::encode(self.resource, &bare, Form::Owned) {
+        if let Ok(owned) = decode::encode(self.resource, &bare, ValueForm::Owned) {
             bare = owned;
         }
         bare["apiVersion"] = json!(self.resource.api_version());
@@ -103,7 +103,7 @@ impl Writing<'_> {
         causes.extend(validate::check(resource, &object));
         causes.extend(self.check_custom(&object));
         self.refuse(&name, &causes)?;
-        let object = decode::encode(resource, &object, Form::Stored).unwrap_or(object);
+        let object = decode::encode(resource, &object, ValueForm::Stored).unwrap_or(object);
         let key = self.key(&name);
         if self.scope.tx.get(&key)?.is_some() {
             return Err(ApiError::already_exists(
@@ -400,5 +400,5 @@ pub(crate) fn delete_in_background(
 
 /// An object as it would be stored, for comparisons with what is.
 fn plain_form(resource: &Resource, object: &Value) -> Value {
-    decode::encode(resource, object, Form::Stored).unwrap_or_else(|_| object.clone())
+    decode::encode(resource, object, ValueForm::Stored).unwrap_or_else(|_| object.clone())
 }

@@ -10,21 +10,21 @@ use tokio::sync::mpsc;
 
 /// What the sandbox answers with.
 #[derive(Debug)]
-pub struct ResponseBody(Inner);
+pub struct ResponseBody(BodyKind);
 
 #[derive(Debug)]
-enum Inner {
+enum BodyKind {
     Whole(Option<Bytes>),
     Stream(mpsc::Receiver<Bytes>),
 }
 
 impl ResponseBody {
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
-        ResponseBody(Inner::Whole(Some(bytes.into())))
+        ResponseBody(BodyKind::Whole(Some(bytes.into())))
     }
 
     pub(crate) fn stream(receiver: mpsc::Receiver<Bytes>) -> Self {
-        ResponseBody(Inner::Stream(receiver))
+        ResponseBody(BodyKind::Stream(receiver))
     }
 }
 
@@ -37,23 +37,23 @@ impl Body for ResponseBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut self.0 {
-            Inner::Whole(bytes) => Poll::Ready(bytes.take().map(|b| Ok(Frame::data(b)))),
-            Inner::Stream(receiver) => receiver
+            BodyKind::Whole(bytes) => Poll::Ready(bytes.take().map(|b| Ok(Frame::data(b)))),
+            BodyKind::Stream(receiver) => receiver
                 .poll_recv(context)
                 .map(|next| next.map(|b| Ok(Frame::data(b)))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.0, Inner::Whole(None))
+        matches!(self.0, BodyKind::Whole(None))
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Inner::Whole(bytes) => {
+            BodyKind::Whole(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64)
             }
-            Inner::Stream(_) => SizeHint::default(),
+            BodyKind::Stream(_) => SizeHint::default(),
         }
     }
 }

@@ -42,7 +42,7 @@ struct Users {
 
 /// What the connections and the main loop share; all on one thread.
 #[derive(Debug)]
-struct Shared {
+struct SupervisorState {
     state: watch::Sender<State>,
     users: RefCell<Users>,
     stop: Notify,
@@ -67,7 +67,7 @@ async fn run(socket: &Path) -> io::Result<()> {
         .tempdir()?
         .keep();
     let mut sweeper = Sweeper::start(&dir, socket)?;
-    let shared = Rc::new(Shared {
+    let shared = Rc::new(SupervisorState {
         state: watch::channel(State::Starting).0,
         users: RefCell::new(Users {
             count: 0,
@@ -94,7 +94,7 @@ async fn run(socket: &Path) -> io::Result<()> {
 }
 
 /// Starts the control plane and returns when it has failed or nobody uses it any more.
-async fn live(dir: &Path, sweeper: &mut Sweeper, shared: &Shared) {
+async fn live(dir: &Path, sweeper: &mut Sweeper, shared: &SupervisorState) {
     let (plane, mut processes) = match start::start(dir, sweeper).await {
         Ok(started) => started,
         Err(why) => {
@@ -109,7 +109,7 @@ async fn live(dir: &Path, sweeper: &mut Sweeper, shared: &Shared) {
 }
 
 /// Returns when nobody has used the control plane for a while, or a process of it has ended.
-async fn unused(shared: &Shared, mut processes: Option<&mut Processes>) {
+async fn unused(shared: &SupervisorState, mut processes: Option<&mut Processes>) {
     loop {
         tokio::time::sleep(Duration::from_millis(100)).await;
         if let Some(why) = processes.as_mut().and_then(|processes| processes.ended()) {
@@ -123,13 +123,13 @@ async fn unused(shared: &Shared, mut processes: Option<&mut Processes>) {
     }
 }
 
-async fn accept(listener: UnixListener, shared: Rc<Shared>) {
+async fn accept(listener: UnixListener, shared: Rc<SupervisorState>) {
     while let Ok((stream, _)) = listener.accept().await {
         tokio::task::spawn_local(serve(stream, shared.clone()));
     }
 }
 
-async fn serve(stream: UnixStream, shared: Rc<Shared>) -> io::Result<()> {
+async fn serve(stream: UnixStream, shared: Rc<SupervisorState>) -> io::Result<()> {
     shared.users.borrow_mut().count += 1;
     let outcome = converse(stream, &shared).await;
     let mut users = shared.users.borrow_mut();
@@ -139,7 +139,7 @@ async fn serve(stream: UnixStream, shared: Rc<Shared>) -> io::Result<()> {
     outcome
 }
 
-async fn converse(mut stream: UnixStream, shared: &Shared) -> io::Result<()> {
+async fn converse(mut stream: UnixStream, shared: &SupervisorState) -> io::Result<()> {
     let (reading, mut writing) = stream.split();
     let mut reading = BufReader::new(reading);
     let mut line = String::new();

@@ -72,7 +72,7 @@ impl Protocol {
 
 /// What the handle and the serving thread share.
 #[derive(Debug, Default)]
-struct Shared {
+struct RelayState {
     rules: Mutex<Rules>,
     seen: Mutex<Vec<RequestInfo>>,
     victim: Mutex<Option<u32>>,
@@ -83,7 +83,7 @@ struct Shared {
 #[derive(Debug)]
 pub struct Relay {
     endpoint: Endpoint,
-    shared: Arc<Shared>,
+    shared: Arc<RelayState>,
 }
 
 impl Relay {
@@ -110,7 +110,7 @@ impl Relay {
         }
         access.tls_server_name = None;
         access.authority = authority.certificate;
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<RelayState>::default();
         let serving = serve::serve(listener, tls, upstream, shared.clone());
         let endpoint = Endpoint::open(address, access, serving);
         Ok(Self { endpoint, shared })
@@ -181,7 +181,7 @@ impl Relay {
     }
 }
 
-impl Shared {
+impl RelayState {
     /// Notes a request and says what is to go wrong with it, and by what it hears that it is
     /// released.
     fn receive(&self, seen: RequestInfo) -> (usize, Option<Fault>, watch::Receiver<()>) {

@@ -184,10 +184,10 @@ impl RequestFilter {
 
 /// The rules of a relay, with what they have met so far.
 #[derive(Debug, Default)]
-pub(super) struct Rules(Vec<Rule>);
+pub(super) struct Rules(Vec<RelayRule>);
 
 #[derive(Debug)]
-struct Rule {
+struct RelayRule {
     when: RequestFilter,
     fault: Fault,
     met: usize,
@@ -195,7 +195,7 @@ struct Rule {
 
 impl Rules {
     pub(super) fn add(&mut self, when: RequestFilter, fault: Fault) {
-        self.0.push(Rule {
+        self.0.push(RelayRule {
             when,
             fault,
             met: 0,

@@ -26,7 +26,7 @@ use tokio_rustls::TlsAcceptor;
 use super::request::RequestInfo;
 use super::rules::{Fault, Moment};
 use super::upstream::{Body, Upstream};
-use super::{Protocol, Shared};
+use super::{Protocol, RelayState};
 use crate::keys::Identity;
 
 pub(super) fn tls(identity: &Identity, protocol: Protocol) -> TlsAcceptor {
@@ -47,7 +47,7 @@ pub(super) async fn serve(
     listener: StdListener,
     tls: TlsAcceptor,
     upstream: Upstream,
-    shared: Arc<Shared>,
+    shared: Arc<RelayState>,
 ) {
     let listener = TcpListener::from_std(listener).expect("a non-blocking listener");
     while let Ok((stream, _)) = listener.accept().await {
@@ -68,7 +68,7 @@ pub(super) async fn serve(
 #[derive(Debug, Clone)]
 struct Connection {
     upstream: Upstream,
-    shared: Arc<Shared>,
+    shared: Arc<RelayState>,
     reset: Arc<Notify>,
 }
 

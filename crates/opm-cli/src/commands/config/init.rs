@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::config::{Language, template};
+use crate::config::{ConfigLanguage, template};
 use crate::error::{CliError, ErrorKind, Exit};
 use crate::settings::Settings;
 use crate::ui::{Format, Ui};
@@ -20,7 +20,7 @@ use opm_engine::FailureKind;
 pub(crate) struct Args {
     /// The language of the file; by default YAML, or what the name of the file says
     #[arg(long, value_name = "LANGUAGE")]
-    format: Option<Language>,
+    format: Option<ConfigLanguage>,
 
     /// Write into the user's configuration directory instead
     #[arg(long, conflicts_with = "config")]
@@ -43,8 +43,8 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
 }
 
 /// Which file to write, and in which language.
-fn target(args: &Args, settings: &Settings) -> Result<(PathBuf, Language), CliError> {
-    let asked = args.format.unwrap_or(Language::Yaml);
+fn target(args: &Args, settings: &Settings) -> Result<(PathBuf, ConfigLanguage), CliError> {
+    let asked = args.format.unwrap_or(ConfigLanguage::Yaml);
     if args.user {
         let directory = settings.config_dir.as_ref().ok_or_else(|| {
             CliError::new(
@@ -57,7 +57,7 @@ fn target(args: &Args, settings: &Settings) -> Result<(PathBuf, Language), CliEr
     let Some(named) = &settings.config_named else {
         return Ok((PathBuf::from(asked.file_name()), asked));
     };
-    match Language::of(named) {
+    match ConfigLanguage::of(named) {
         Some(language) if args.format.is_none_or(|format| format == language) => {
             Ok((named.clone(), language))
         }

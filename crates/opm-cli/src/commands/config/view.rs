@@ -15,14 +15,14 @@ pub(crate) struct Args {}
 
 /// The document of `-o json`.
 #[derive(Serialize)]
-struct Document<'a> {
+struct SettingsDocument<'a> {
     file: Option<&'a PathBuf>,
-    settings: Vec<Row>,
+    settings: Vec<SettingRow>,
     features: Vec<Chosen<'a>>,
 }
 
 #[derive(Serialize)]
-struct Row {
+struct SettingRow {
     name: &'static str,
     value: Value,
     origin: &'static str,
@@ -44,7 +44,7 @@ struct Chosen<'a> {
 pub(super) fn run(_args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
     let plain = |key: &Key| !matches!(key, Key::FeatureEnable | Key::FeatureDisable);
     let keys = Key::ALL.into_iter().filter(plain);
-    let document = Document {
+    let document = SettingsDocument {
         file: settings.config_read.as_ref(),
         settings: keys.map(|key| row(settings, key)).collect(),
         features: features(settings),
@@ -67,9 +67,9 @@ pub(super) fn run(_args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cl
     Ok(Exit::DONE)
 }
 
-fn row(settings: &Settings, key: Key) -> Row {
+fn row(settings: &Settings, key: Key) -> SettingRow {
     let origin = settings.origin(key);
-    Row {
+    SettingRow {
         name: key.flag(),
         value: value(settings, key),
         origin: word(origin),

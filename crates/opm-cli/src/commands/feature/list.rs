@@ -15,12 +15,12 @@ pub(crate) struct Args {}
 
 /// The document of `-o json`.
 #[derive(Serialize)]
-struct Document<'a> {
-    features: Vec<Row<'a>>,
+struct FeaturesDocument<'a> {
+    features: Vec<FeatureRow<'a>>,
 }
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct FeatureRow<'a> {
     name: &'a str,
     description: &'a str,
     stage: &'a str,
@@ -37,7 +37,7 @@ struct Row<'a> {
 
 pub(super) fn run(_args: &Args, features: &FeatureSet, ui: &Ui) -> Result<Exit, CliError> {
     let rows = features.declared().map(|feature| row(feature, features));
-    let document = Document {
+    let document = FeaturesDocument {
         features: rows.collect(),
     };
     ui.data(&document, |format| match format {
@@ -47,8 +47,8 @@ pub(super) fn run(_args: &Args, features: &FeatureSet, ui: &Ui) -> Result<Exit, 
     Ok(Exit::DONE)
 }
 
-fn row<'a>(feature: &'a Feature, features: &FeatureSet) -> Row<'a> {
-    Row {
+fn row<'a>(feature: &'a Feature, features: &FeatureSet) -> FeatureRow<'a> {
+    FeatureRow {
         name: feature.name.as_str(),
         description: &feature.description,
         stage: feature.stage.as_str(),
@@ -63,7 +63,7 @@ fn row<'a>(feature: &'a Feature, features: &FeatureSet) -> Row<'a> {
     }
 }
 
-fn narrow(rows: &[Row<'_>]) -> Table {
+fn narrow(rows: &[FeatureRow<'_>]) -> Table {
     let mut table = Table::new(["NAME", "STAGE", "ENABLED", "DEFAULT", "USER"]);
     for row in rows {
         let states = [Some(row.enabled), Some(row.default), row.user].map(word);
@@ -72,7 +72,7 @@ fn narrow(rows: &[Row<'_>]) -> Table {
     table
 }
 
-fn wide(rows: &[Row<'_>]) -> Table {
+fn wide(rows: &[FeatureRow<'_>]) -> Table {
     let mut table = Table::new([
         "NAME", "STAGE", "ENABLED", "DEFAULT", "USER", "SINCE", "UNTIL", "OWNER", "PROPOSAL",
         "SUMMARY",

@@ -21,12 +21,12 @@ pub(crate) struct Args {
 
     /// The language of the module
     #[arg(long, value_name = "LANGUAGE", default_value = "cue")]
-    format: Language,
+    format: ModuleFormat,
 }
 
 /// The language of a new module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Language {
+enum ModuleFormat {
     /// With values and a schema for them; needs the `cue` command
     Cue,
     /// Manifests as they are; needs nothing else
@@ -35,8 +35,8 @@ enum Language {
 
 pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, CliError> {
     let format = match args.format {
-        Language::Cue => InitFormat::Cue,
-        Language::Yaml => InitFormat::Yaml,
+        ModuleFormat::Cue => InitFormat::Cue,
+        ModuleFormat::Yaml => InitFormat::Yaml,
     };
     let written = opm_render::init(&args.directory, format).map_err(|error| failure(&error))?;
     let shown = args.directory.display();

@@ -15,18 +15,18 @@ pub(crate) struct Args {}
 
 /// The document of `-o json`.
 #[derive(Serialize)]
-struct Document {
+struct SandboxDocument {
     file: PathBuf,
     exists: bool,
     bytes: u64,
     #[serde(rename = "resourceVersion")]
     revision: i64,
-    objects: Vec<Row>,
+    objects: Vec<KindCount>,
     gaps: &'static [&'static str],
 }
 
 #[derive(Serialize)]
-struct Row {
+struct KindCount {
     resource: String,
     count: i64,
 }
@@ -59,11 +59,11 @@ pub(super) fn run(_args: &Args, dir: &Path, ui: &Ui) -> Result<Exit, CliError> {
 }
 
 /// Looking does not make a sandbox that is not there.
-fn look(dir: &Path) -> Result<Document, CliError> {
+fn look(dir: &Path) -> Result<SandboxDocument, CliError> {
     let file = dir.join(opm_sandbox::FILE_NAME);
     if !file.exists() {
         let objects = Vec::new();
-        return Ok(Document {
+        return Ok(SandboxDocument {
             file,
             exists: false,
             bytes: 0,
@@ -75,13 +75,13 @@ fn look(dir: &Path) -> Result<Document, CliError> {
     let sandbox = open(dir)?;
     let summary = sandbox.summary().map_err(|error| unusable(&error))?;
     let rows = summary.objects.into_iter();
-    Ok(Document {
+    Ok(SandboxDocument {
         file: summary.file,
         exists: true,
         bytes: summary.bytes,
         revision: summary.revision,
         objects: rows
-            .map(|(resource, count)| Row { resource, count })
+            .map(|(resource, count)| KindCount { resource, count })
             .collect(),
         gaps: GAPS,
     })
