@@ -33,7 +33,7 @@ pub enum Action {
     Failed,
     /// It was not tried, because something before it failed.
     Skipped,
-    /// A check speaks against it: an apply would not touch anything. Only differences say so.
+    /// A check refuses it: an apply would not touch anything. Only differences say so.
     Refused,
 }
 

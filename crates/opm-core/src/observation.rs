@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::api_error::{ApiError, ApiErrorKind};
+use crate::api_error::ApiError;
 
 /// What a look at one object found, in whichever form the reader wants the object.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,10 +41,5 @@ impl<T> Observation<T> {
             Self::Present(object) => Some(object),
             Self::Absent | Self::Failed(_) => None,
         }
-    }
-
-    /// Whether the server did not permit the look.
-    pub fn is_forbidden(&self) -> bool {
-        matches!(self, Self::Failed(error) if error.kind == ApiErrorKind::Forbidden)
     }
 }

@@ -250,8 +250,7 @@ impl CheckedPlan {
     }
 }
 
-/// What a plan comes to when everything that speaks against it is left out of it: to be shown,
-/// never to be carried out. There is no way to begin it.
+/// A plan without the objects that are refused: to be shown, never to be carried out. There is no way to begin it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Preview {
@@ -261,7 +260,7 @@ pub struct Preview {
     pub stale: StaleDecisions,
     /// What earlier runs left standing and is still there.
     pub carried: Vec<KeptObject>,
-    /// Everything that speaks against the plan.
+    /// Every reason to refuse the plan.
     pub refusals: Vec<Refusal>,
 }
 

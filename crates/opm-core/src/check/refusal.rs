@@ -7,7 +7,7 @@ use crate::failure::{FailureKind, Remedy};
 use crate::identity::Identity;
 use crate::plan::{Guard, GuardFlags};
 
-/// What speaks against a plan.
+/// Why a plan is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefusalReason {
     /// It is being deleted.
@@ -168,8 +168,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What speaks against deleting an object and creating it again, because immutable fields of it
-/// changed.
+/// Why an object must not be deleted and created again when immutable fields of it changed.
 pub fn against_recreating(identity: &Identity, guards: GuardFlags) -> Option<Refusal> {
     let guard = guards.in_the_way(identity)?;
     Some(Refusal {
