@@ -7,22 +7,19 @@ use opm_cluster::{ClusterClient, ConnectOptions, KubeClient, connect};
 use opm_engine::ports::Caller;
 use opm_engine::request::{ApplyRequest, ReleaseRef, StatusRequest};
 use opm_engine::{Actor, Engine, Settings};
-use opm_render::{CueSettings, Inputs, ModuleRef, NoObserver, load};
+use opm_render::{CueSettings, Inputs, ModuleRef, ModuleRenderer};
 use opm_sandbox::Sandbox;
 use serde_json::Value;
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 pub(crate) async fn apply_and_status(cluster: ClusterClient, module: String) -> Result<Value> {
-    // Rendering blocks: it reads files, and runs `cue` for modules in CUE.
-    let render = move || {
-        let (module, inputs) = (ModuleRef::parse(&module), Inputs::default());
-        load(&module, &inputs, &CueSettings::default(), &NoObserver)
-    };
-    let loaded = tokio::task::spawn_blocking(render).await??;
+    let caller = Caller::default();
+    let renderer = ModuleRenderer::new(CueSettings::default());
+    let module = ModuleRef::parse(&module);
+    let loaded = renderer.load(&module, Inputs::default(), &caller.cancel).await?;
 
     let engine = Engine::new(cluster, Settings::of(Actor::named("example")));
-    let caller = Caller::default();
     let mut request = ApplyRequest::new(loaded.rendered, loaded.name, loaded.namespace);
     request.create_namespace = true;
     request.options.wait = true;
