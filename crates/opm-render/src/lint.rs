@@ -46,7 +46,7 @@ impl fmt::Display for Lint {
             Self::ClusterScoped(identity) => write!(
                 f,
                 "{identity} is cluster-scoped, so only one release of this module can \
-                 have it; annotate it with {}: \"true\" if releases share it",
+                 own it; annotate it with {}: \"true\" if releases share it",
                 labels::SHARED
             ),
             Self::MovingClaim { identity, value } => write!(
