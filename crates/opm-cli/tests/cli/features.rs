@@ -255,7 +255,7 @@ fn list_shows_what_holds() {
     NAME                   STAGE   ENABLED   DEFAULT   USER   SINCE   UNTIL   OWNER             PROPOSAL                           SUMMARY
     change-records         beta    true      true      -      0.1.0   -       opm maintainers   package and component state        Keeps the rendered manifests of each change, compressed, in Secrets beside the inventory, so that a rollback needs neither the module's source nor a registry.
     label-orphan-pruning   alpha   false     false     -      0.1.0   -       opm maintainers   RFC-0001, Deferred Work, Layer 2   After an apply, looks for objects that carry the release's labels but are in no record of it, and prunes them.
-    sandbox                beta    true      true      -      0.1.0   -       opm maintainers   -                                  Offers a Kubernetes API inside the binary, behind `--sandbox` and `opm sandbox`, to try a module with no cluster at hand.
+    sandbox                beta    true      true      -      0.1.0   -       opm maintainers   -                                  Offers a Kubernetes API inside the binary, to try a module with no cluster at hand.
     ");
 }
 
