@@ -19,6 +19,7 @@ mod load;
 mod manifests;
 mod module_dir;
 mod observer;
+mod program;
 mod renderer;
 mod source;
 mod values;
@@ -35,7 +36,7 @@ use opm_core::values::Value;
 pub use components::ComponentsError;
 pub use cue::{
     CommandError, CueError, CueModuleError, CueSettings, Diagnostic, Diagnostics, Limits,
-    OutputError, RegistryError, SettingsError, VersionError, WorkspaceError,
+    OutputError, RegistryError, SettingsError, VersionError, WorkspaceError, find_cue,
 };
 pub use error::RenderError;
 pub use init::{InitError, InitFormat, NewModule, init};
@@ -44,6 +45,7 @@ pub use load::release;
 pub use manifests::FilesError;
 pub use module_dir::DirError;
 pub use observer::{NoObserver, RenderObserver};
+pub use program::ProgramError;
 pub use renderer::ModuleRenderer;
 pub use source::ModuleRef;
 pub use values::{ValueFlags, Values, ValuesError};

@@ -13,6 +13,7 @@ mod config_errors;
 mod contract;
 mod features;
 mod modules;
+mod programs;
 mod rollback;
 mod runner;
 mod sandbox;

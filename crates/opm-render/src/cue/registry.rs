@@ -66,6 +66,7 @@ pub(crate) fn resolve(
         let (program, limits) = (settings.program.as_path(), settings.limits);
         Invocation {
             program,
+            search_path: settings.search_path.as_deref(),
             arguments,
             directory: dir.path(),
             environment,
