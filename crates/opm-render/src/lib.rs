@@ -14,6 +14,7 @@ mod cue;
 mod deep_stack;
 mod error;
 mod init;
+mod json;
 mod lint;
 mod load;
 mod manifests;
@@ -40,6 +41,7 @@ pub use cue::{
 };
 pub use error::RenderError;
 pub use init::{InitError, InitFormat, NewModule, init};
+pub use json::JsonError;
 pub use lint::Lint;
 pub use load::release;
 pub use manifests::FilesError;

@@ -12,6 +12,7 @@ mod config;
 mod config_errors;
 mod contract;
 mod features;
+mod json_manifests;
 mod modules;
 mod programs;
 mod rollback;
