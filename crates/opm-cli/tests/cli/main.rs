@@ -18,3 +18,4 @@ mod programs;
 mod rollback;
 mod runner;
 mod sandbox;
+mod terminal;
