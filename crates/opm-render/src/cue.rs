@@ -81,6 +81,9 @@ impl CueError {
             Self::Command(CommandError::OutOfMemory { .. }) => {
                 one("if the module is just large, raise OPM_CUE_MEMORY (MiB)")
             }
+            Self::Registry(RegistryError::Missing(_)) => one(
+                "CUE_REGISTRY names the registries; a YAML module is in none, and is named by its directory",
+            ),
             Self::Evaluation(diagnostics) => diagnostics.hints(),
             Self::Output(OutputError::Version(error)) => error.hint().into_iter().collect(),
             _ => Vec::new(),

@@ -9,6 +9,7 @@ use super::field::{FieldReader, FieldWriter, StoredObject, StoredValue, missing,
 use super::{Finding, RecordPart, RecordRef};
 use crate::entry::Entry;
 use crate::identity::{GroupKind, Identity};
+use crate::name::LOCAL;
 
 /// JSON fields that this version does not know, carried along unread.
 #[derive(Clone, PartialEq, Default)]
@@ -99,6 +100,13 @@ pub struct ModuleRef {
     pub name: String,
     /// Fields that this version does not know.
     pub extra: Extra,
+}
+
+impl ModuleRef {
+    /// Whether its path is one that no registry has, because the module declares none.
+    pub fn has_local_path(&self) -> bool {
+        self.path.starts_with(LOCAL)
+    }
 }
 
 impl StoredObject for ModuleRef {
