@@ -82,7 +82,7 @@ pub(crate) struct GlobalArgs {
 
     /// Read this configuration file, and no other [env: OPM_CONFIG]
     ///
-    /// Without it, opm reads `opm-config.yaml` or `opm-config.toml` in the working directory,
+    /// Without it, opm reads `opm-config.yaml` (or `.yml`) or `opm-config.toml` in the working directory,
     /// or else in the user's configuration directory.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

@@ -35,18 +35,25 @@ fn print(ui: &Ui, text: &str) -> Exit {
     }
 }
 
-/// The help that was asked for. Its long form ends with the features as they hold for this very
-/// command line, as far as that can be told.
+/// The help that was asked for. It ends with the features as they hold for this very command
+/// line, as far as that can be told: they touch every command.
 fn help(arguments: &[OsString], typed: &GlobalArgs, given: &Surroundings) -> String {
     let features = match resolve(typed, given, ConfigFile::Read) {
         Ok(settings) => settings.features,
         Err(_) => FeatureSet::new(given.declared.clone(), Choices::default()),
     };
-    let command = Cli::command().after_long_help(feature_help(&features));
+    let command = ending_with(Cli::command(), &feature_help(&features));
     match command.try_get_matches_from(arguments) {
         Ok(_) => String::new(),
         Err(help) => help.render().ansi().to_string(),
     }
+}
+
+/// The command, its subcommands and theirs, with this text at the end of their help.
+fn ending_with(command: clap::Command, text: &str) -> clap::Command {
+    command
+        .after_help(text.to_owned())
+        .mut_subcommands(|subcommand| ending_with(subcommand, text))
 }
 
 fn feature_help(features: &FeatureSet) -> String {

@@ -144,6 +144,9 @@ impl From<&ReleaseName> for ModuleName {
     }
 }
 
+/// How the paths of modules begin that declare none.
+pub(crate) const LOCAL: &str = "local/";
+
 /// Where a module comes from: a CUE module path with or without its major version
 /// (`opmodel.dev/modules/minecraft@v0`), or `local/<name>`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -161,7 +164,7 @@ impl ModulePath {
 
     /// The path of a module that declares none.
     pub fn local(module: &ModuleName) -> Self {
-        Self(format!("local/{module}"))
+        Self(format!("{LOCAL}{module}"))
     }
 
     /// The path without its `@vN`: what stays the same through every version of a module.

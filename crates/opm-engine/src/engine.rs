@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use opm_core::feature::FeatureSet;
 pub use opm_core::protocol::Timing;
 use opm_core::record::size::MAX_RECORD_BYTES;
 use tracing::Instrument as _;
@@ -81,8 +82,11 @@ pub struct Settings {
 impl Settings {
     /// The settings of an actor, with everything else as it is when nobody says otherwise.
     pub fn of(actor: Actor) -> Self {
-        let features = opm_core::feature::Defaults::shipped();
-        let features = opm_core::feature::FeatureSet::new(features, Default::default());
+        Self::with_features(actor, &FeatureSet::shipped())
+    }
+
+    /// The same, with these features.
+    pub fn with_features(actor: Actor, features: &FeatureSet) -> Self {
         Self {
             actor,
             timing: Timing::default(),

@@ -119,6 +119,7 @@ pub mod diff;
 mod document;
 pub mod engine;
 pub mod failure;
+mod global_features;
 mod history;
 pub mod list;
 mod maintenance;

@@ -15,7 +15,7 @@ mod version;
 mod workspace;
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use opm_core::rendered::Module;
 use thiserror::Error;
@@ -35,6 +35,7 @@ pub use workspace::WorkspaceError;
 
 use crate::context::RenderContext;
 use crate::module_dir::ModuleDir;
+use crate::program;
 use crate::{Inputs, Loaded};
 
 pub(crate) use registry::resolve;
@@ -70,15 +71,7 @@ impl CueError {
     pub fn hints(&self) -> Vec<String> {
         let one = |hint: &str| vec![hint.to_owned()];
         match self {
-            Self::Command(CommandError::NotFound(_)) => vec![
-                format!(
-                    "CUE modules need the `cue` command, {} or later: \
-                     https://cuelang.org/docs/introduction/installation/",
-                    version::MINIMUM
-                ),
-                "opm looks for it in PATH, unless OPM_CUE names it; YAML modules do not need it"
-                    .to_owned(),
-            ],
+            Self::Command(CommandError::Program(_)) => how_to_get_cue(),
             Self::Version(_) => one(
                 "install a current version: https://cuelang.org/docs/introduction/installation/",
             ),
@@ -88,11 +81,31 @@ impl CueError {
             Self::Command(CommandError::OutOfMemory { .. }) => {
                 one("if the module is just large, raise OPM_CUE_MEMORY (MiB)")
             }
+            Self::Registry(RegistryError::Missing(_)) => one(
+                "CUE_REGISTRY names the registries; a YAML module is in none, and is named by its directory",
+            ),
             Self::Evaluation(diagnostics) => diagnostics.hints(),
             Self::Output(OutputError::Version(error)) => error.hint().into_iter().collect(),
             _ => Vec::new(),
         }
     }
+}
+
+/// Looks for `cue`, without starting it.
+pub fn find_cue(settings: &CueSettings) -> Result<PathBuf, CueError> {
+    let found = program::find(&settings.program, settings.search_path.as_deref());
+    Ok(found.map_err(CommandError::from)?)
+}
+
+fn how_to_get_cue() -> Vec<String> {
+    vec![
+        format!(
+            "CUE modules need the `cue` command, {} or later: \
+             https://cuelang.org/docs/introduction/installation/",
+            version::MINIMUM
+        ),
+        "opm looks for it in PATH, unless OPM_CUE names it; YAML modules do not need it".to_owned(),
+    ]
 }
 
 /// Renders the CUE module in a directory.
@@ -187,6 +200,7 @@ impl Cue<'_> {
     ) -> Result<ProgramOutput, CommandError> {
         let invocation = Invocation {
             program: &self.context.settings.program,
+            search_path: self.context.settings.search_path.as_deref(),
             arguments,
             directory: self.workspace.path(),
             environment,

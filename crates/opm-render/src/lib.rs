@@ -14,11 +14,13 @@ mod cue;
 mod deep_stack;
 mod error;
 mod init;
+mod json;
 mod lint;
 mod load;
 mod manifests;
 mod module_dir;
 mod observer;
+mod program;
 mod renderer;
 mod source;
 mod values;
@@ -35,15 +37,17 @@ use opm_core::values::Value;
 pub use components::ComponentsError;
 pub use cue::{
     CommandError, CueError, CueModuleError, CueSettings, Diagnostic, Diagnostics, Limits,
-    OutputError, RegistryError, SettingsError, VersionError, WorkspaceError,
+    OutputError, RegistryError, SettingsError, VersionError, WorkspaceError, find_cue,
 };
 pub use error::RenderError;
 pub use init::{InitError, InitFormat, NewModule, init};
+pub use json::JsonError;
 pub use lint::Lint;
 pub use load::release;
 pub use manifests::FilesError;
 pub use module_dir::DirError;
 pub use observer::{NoObserver, RenderObserver};
+pub use program::ProgramError;
 pub use renderer::ModuleRenderer;
 pub use source::ModuleRef;
 pub use values::{ValueFlags, Values, ValuesError};

@@ -12,8 +12,9 @@ use opm_core::nearest::{did_you_mean, nearest};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::json::{self, JsonError};
 use crate::module_dir::{DirError, ModuleDir};
-use crate::yaml::{self, Document, YamlError};
+use crate::yaml::{self, Document, Position, YamlError};
 use crate::yaml_module;
 
 /// The most bytes of manifests that one module may hold.
@@ -45,6 +46,14 @@ pub enum FilesError {
         place: String,
         /// What is wrong.
         source: YamlError,
+    },
+    /// A file that is no JSON.
+    #[error("{place}: {source}")]
+    Json {
+        /// File, line and column.
+        place: String,
+        /// What is wrong.
+        source: JsonError,
     },
     /// A document that is no Kubernetes object.
     #[error("{place}: {source}")]
@@ -233,14 +242,7 @@ pub(crate) fn objects_in(
     text: &str,
     objects: &mut Vec<Manifest>,
 ) -> Result<(), FilesError> {
-    let documents = yaml::documents(text).map_err(|source| {
-        let place = match source.position() {
-            Some(at) => format!("{file}:{}:{}", at.line, at.column),
-            None => file.to_owned(),
-        };
-        FilesError::Yaml { place, source }
-    })?;
-    for Document { line, value } in documents {
+    for Document { line, value } in documents(file, text)? {
         let place = || format!("{file}:{line}");
         flatten(value, objects).map_err(|source| FilesError::Manifest {
             place: place(),
@@ -248,6 +250,24 @@ pub(crate) fn objects_in(
         })?;
     }
     Ok(())
+}
+
+/// The documents of one file: JSON if it says so by its ending, else YAML.
+fn documents(file: &str, text: &str) -> Result<Vec<Document>, FilesError> {
+    let place = |at: Option<Position>| match at {
+        Some(at) => format!("{file}:{}:{}", at.line, at.column),
+        None => file.to_owned(),
+    };
+    if json::is_named(Path::new(file)) {
+        return json::documents(text).map_err(|source| FilesError::Json {
+            place: place(Some(source.position)),
+            source,
+        });
+    }
+    yaml::documents(text).map_err(|source| FilesError::Yaml {
+        place: place(source.position()),
+        source,
+    })
 }
 
 /// Appends one object, or the items of a list of objects.

@@ -105,23 +105,30 @@ impl ModuleRenderer {
         deep_stack::spawn(cancel, in_context).await
     }
 
-    /// Where a recorded module is: in the given directory, else in its registry.
+    /// Where a recorded module is: in the given directory, else in its registry. A change does
+    /// not say of which format its module is, but only CUE modules with a path of their own and a
+    /// version can be in a registry.
     fn source(&self, module: &record::ModuleRef) -> Result<ModuleRef, RenderFailure> {
         if let Some(directory) = &self.directory {
             return Ok(ModuleRef::Directory(directory.clone()));
         }
         let path = module.path.split('@').next().unwrap_or_default();
+        let nowhere = |message: String| RenderFailure {
+            message,
+            hints: Vec::new(),
+        };
         match &module.version {
+            _ if module.has_local_path() => Err(nowhere(format!(
+                "the module {path} was applied from a directory and is in no registry"
+            ))),
             Some(version) => Ok(ModuleRef::Registry {
                 path: path.to_owned(),
                 version: format!("v{}", version.trim_start_matches('v')),
             }),
-            None => Err(RenderFailure {
-                message: format!("the module {path} was recorded without a version"),
-                hints: vec![
-                    "if its directory is still there, name that instead of the release".to_owned(),
-                ],
-            }),
+            None => Err(nowhere(format!(
+                "the module {path} was recorded without a version, \
+                 so no registry can be asked for it"
+            ))),
         }
     }
 }

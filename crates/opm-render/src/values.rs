@@ -16,8 +16,9 @@ use opm_core::manifest::type_name;
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::json;
 use crate::module_dir::{self, DirError};
-use crate::yaml;
+use crate::yaml::{self, Document, Position};
 
 pub(crate) use assignment::{AssignedValue, Assignment};
 pub(crate) use key::{KeyPath, Segment};
@@ -36,7 +37,7 @@ pub enum ValuesError {
     Format(String),
     /// A file is not YAML or JSON.
     #[error("{place}: {message}")]
-    Yaml {
+    Text {
         /// File, line and column.
         place: String,
         /// What is wrong.
@@ -174,7 +175,7 @@ fn read_file(given: &str) -> Result<ValuesFile, ValuesError> {
         .unwrap_or(text);
     let format = format_of(given)?;
     if format != ValuesFormat::Cue {
-        check_document(&shown, &text)?;
+        check_document(&shown, format, &text)?;
     }
     Ok(ValuesFile {
         shown,
@@ -216,16 +217,13 @@ fn open_any(path: &Path, shown: &str) -> Result<String, DirError> {
 }
 
 /// One document at most, and that a mapping: errors about it are clearer from here.
-fn check_document(shown: &str, text: &str) -> Result<(), ValuesError> {
-    let documents = yaml::documents(text).map_err(|error| {
-        let place = match error.position() {
+fn check_document(shown: &str, format: ValuesFormat, text: &str) -> Result<(), ValuesError> {
+    let documents = documents(format, text).map_err(|(message, at)| {
+        let place = match at {
             Some(at) => format!("{shown}:{}:{}", at.line, at.column),
             None => shown.to_owned(),
         };
-        ValuesError::Yaml {
-            place,
-            message: error.to_string(),
-        }
+        ValuesError::Text { place, message }
     })?;
     match documents.as_slice() {
         [] => Ok(()),
@@ -237,6 +235,21 @@ fn check_document(shown: &str, text: &str) -> Result<(), ValuesError> {
             }),
         },
         _ => Err(ValuesError::Documents(shown.to_owned())),
+    }
+}
+
+/// The documents of a values file, or what is wrong with it and where.
+fn documents(
+    format: ValuesFormat,
+    text: &str,
+) -> Result<Vec<Document>, (String, Option<Position>)> {
+    match format {
+        ValuesFormat::Json => {
+            json::documents(text).map_err(|error| (error.to_string(), Some(error.position)))
+        }
+        ValuesFormat::Yaml | ValuesFormat::Cue => {
+            yaml::documents(text).map_err(|error| (error.to_string(), error.position()))
+        }
     }
 }
 
@@ -263,6 +276,6 @@ impl ValuesFile {
     /// Whether there is nothing in it. A CUE file always says something, if only its package.
     pub(crate) fn is_blank(&self) -> bool {
         self.format != ValuesFormat::Cue
-            && yaml::documents(&self.text).is_ok_and(|documents| documents.is_empty())
+            && documents(self.format, &self.text).is_ok_and(|documents| documents.is_empty())
     }
 }

@@ -87,10 +87,12 @@ pub(super) fn words(remedy: &Remedy) -> String {
             "what was applied is tracked: `opm mod rollback`, or another apply, ends clean"
                 .to_owned()
         }
-        Remedy::NameById
-        | Remedy::NameByDirectory
-        | Remedy::NameDirectoryToRender
-        | Remedy::Text(_) => remedy.to_string(),
+        Remedy::NameDirectoryToRender => {
+            "if the module's directory is at hand, name that instead of the release, with --name \
+             if the release is not called like the module"
+                .to_owned()
+        }
+        Remedy::NameById | Remedy::NameByDirectory | Remedy::Text(_) => remedy.to_string(),
     }
 }
 

@@ -46,7 +46,7 @@ impl Prompt for TerminalPrompt {
 /// `--yes` answers prompts; it never stands in for a flag that overrides safety.
 fn answered_by_yes(question: &Question) -> bool {
     match question {
-        Question::Recreate { .. } => false,
+        Question::Recreate { .. } | Question::EmptyRender { .. } => false,
         Question::Delete { .. }
         | Question::PruneKept { .. }
         | Question::VolumeData { .. }
@@ -70,6 +70,10 @@ fn wording(question: &Question) -> String {
         Question::Recreate { identity, fields } => format!(
             "{identity}: {} cannot be changed in place. Delete it and create it anew?",
             fields.join(", ")
+        ),
+        Question::EmptyRender { release, objects } => format!(
+            "{}\nThe module renders no objects. Delete all of these, which release {release} has?",
+            list(objects)
         ),
         Question::Delete { release, objects } => {
             format!(
@@ -116,13 +120,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn yes_never_stands_in_for_recreate() {
+    fn yes_never_stands_in_for_a_flag() {
         let identity = Identity::new(GroupKind::new("apps", "Deployment"), Some("default"), "web");
         let recreate = Question::Recreate {
             identity,
             fields: vec!["spec.selector".to_owned()],
         };
         assert!(!answered_by_yes(&recreate));
+        assert!(!answered_by_yes(&Question::EmptyRender {
+            release: "web".to_owned(),
+            objects: Vec::new(),
+        }));
         assert!(answered_by_yes(&Question::Unlock {
             holder: "deployer".to_owned()
         }));

@@ -20,6 +20,9 @@ use crate::settings::Layer;
 /// The largest file that can be somebody's configuration.
 const MAX_BYTES: u64 = 1 << 20;
 
+/// The names under which a configuration file is found.
+const FILE_NAMES: [&str; 3] = ["opm-config.yaml", "opm-config.yml", "opm-config.toml"];
+
 /// The languages in which a configuration file can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ConfigLanguage {
@@ -30,7 +33,7 @@ pub(crate) enum ConfigLanguage {
 }
 
 impl ConfigLanguage {
-    /// The name under which a file of this language is found.
+    /// The name of a new file of this language.
     pub(crate) fn file_name(self) -> &'static str {
         match self {
             Self::Yaml => "opm-config.yaml",
@@ -90,22 +93,21 @@ pub(crate) fn read(
 
 /// The configuration file of a directory.
 fn in_directory(directory: &Path) -> Result<Option<PathBuf>, CliError> {
-    let [yaml, toml] =
-        [ConfigLanguage::Yaml, ConfigLanguage::Toml].map(|l| directory.join(l.file_name()));
-    match (yaml.exists(), toml.exists()) {
-        (true, true) => {
-            let message = format!(
-                "there are two configuration files: {} and {}",
-                yaml.display(),
-                toml.display()
-            );
-            Err(CliError::new(ErrorKind::Config, message)
-                .hint("keep one of them, or name the one to use with --config"))
-        }
-        (true, false) => Ok(Some(yaml)),
-        (false, true) => Ok(Some(toml)),
-        (false, false) => Ok(None),
+    let mut found = FILE_NAMES.map(|name| directory.join(name)).to_vec();
+    found.retain(|path| path.exists());
+    if found.len() > 1 {
+        let names: Vec<String> = found
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        let message = format!(
+            "there is more than one configuration file: {}",
+            names.join(" and ")
+        );
+        return Err(CliError::new(ErrorKind::Config, message)
+            .hint("keep one of them, or name the one to use with --config"));
     }
+    Ok(found.pop())
 }
 
 fn load(path: &Path) -> Result<Layer, CliError> {

@@ -77,12 +77,11 @@ fn level(
         let enabled = key == Key::FeatureEnable;
         match defaults.get(name) {
             None => unknown(defaults, origin, key, name, warnings)?,
-            Some(feature) => {
-                let before = said.insert(feature.name.clone(), enabled);
-                if before.is_some_and(|before| before != enabled) {
-                    return Err(contradiction(origin, name));
-                }
-            }
+            Some(feature) => match said.insert(feature.name.clone(), enabled) {
+                None => {}
+                Some(before) if before == enabled => return Err(repetition(origin, key, name)),
+                Some(_) => return Err(contradiction(origin, name)),
+            },
         }
     }
     Ok(said)
@@ -106,12 +105,22 @@ fn unknown(
     Ok(())
 }
 
+/// ZEP-0035: a feature that is set twice is an error.
+fn repetition(origin: &Origin, key: Key, name: &str) -> CliError {
+    let list = origin.name_of(key);
+    let message = format!("the feature `{name}` stands twice in {list}");
+    CliError::new(kind_of(origin), message).hint("name it once")
+}
+
+fn kind_of(origin: &Origin) -> ErrorKind {
+    match origin {
+        Origin::Flag => ErrorKind::Usage,
+        _ => ErrorKind::Config,
+    }
+}
+
 fn contradiction(origin: &Origin, name: &str) -> CliError {
-    let kind = if *origin == Origin::Flag {
-        ErrorKind::Usage
-    } else {
-        ErrorKind::Config
-    };
+    let kind = kind_of(origin);
     let (enable, disable) = (
         origin.name_of(Key::FeatureEnable),
         origin.name_of(Key::FeatureDisable),
@@ -216,11 +225,27 @@ mod tests {
     }
 
     #[test]
-    fn blanks_empty_names_and_repetitions_do_no_harm() {
-        let levels = [level(Origin::Environment, " settled , ,settled,", ",")];
+    fn blanks_and_empty_names_do_no_harm() {
+        let levels = [level(Origin::Environment, " settled , ,,", ",")];
         let resolved = check(&levels).unwrap();
         assert_eq!(resolved.features.all_user().len(), 1);
         assert!(resolved.warnings.is_empty());
+    }
+
+    #[test]
+    fn twice_at_one_level_is_an_error_and_at_two_is_not() {
+        for origin in [Origin::Flag, Origin::Environment, file()] {
+            for (enable, disable) in [("settled, settled", ""), ("", "settled,,settled")] {
+                let error = check(&[level(origin.clone(), enable, disable)]).unwrap_err();
+                let message = &error.message;
+                assert!(message.contains("`settled` stands twice"), "{message}");
+            }
+        }
+        let two = [
+            level(Origin::Flag, "settled", ""),
+            level(file(), "settled", ""),
+        ];
+        assert!(check(&two).is_ok());
     }
 
     #[test]

@@ -147,7 +147,7 @@ fn files_that_cannot_be_used() {
     assert_snapshot!(both.opm("config view"), @r"
     exit 2
     --- stderr
-    error: there are two configuration files: opm-config.yaml and opm-config.toml
+    error: there is more than one configuration file: opm-config.yaml and opm-config.toml
     hint: keep one of them, or name the one to use with --config
     ");
     let missing = World::new().opm("config view --config missing.yaml");
@@ -168,4 +168,29 @@ fn files_that_cannot_be_used() {
         .file("x.json", "{\"namespace\": \"a\"}");
     assert_eq!(empty.opm("config view").code, 0);
     assert_eq!(empty.opm("config view --config x.json").code, 0);
+}
+
+/// The other usual ending of YAML, in the working directory and in the user's own.
+#[test]
+fn a_file_that_ends_in_yml_counts_and_is_never_one_of_two() {
+    for (file, shown) in [
+        ("opm-config.yml", "opm-config.yml"),
+        (
+            "../home/.config/opm/opm-config.yml",
+            "TEMP/home/.config/opm/opm-config.yml",
+        ),
+    ] {
+        let world = World::new().file(file, "namespace: games\n");
+        let words = world.opm("config view").words();
+        let expected = format!("namespace games {shown}\n");
+        assert!(words.contains(&expected), "{words}");
+    }
+    for other in ["opm-config.yaml", "opm-config.toml"] {
+        let world = World::new().file("opm-config.yml", "").file(other, "");
+        let ran = world.opm("version");
+        assert_eq!(ran.code, 2, "{ran}");
+        for name in [other, "opm-config.yml"] {
+            assert!(ran.stderr.contains(name), "{ran}");
+        }
+    }
 }

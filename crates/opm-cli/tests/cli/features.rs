@@ -139,7 +139,7 @@ fn lists_can_be_written_in_many_ways() {
         format!("version -o json --feature-disable {ON},sandbox"),
         format!("version -o json --feature-disable {ON} --feature-disable sandbox"),
         format!("--feature-disable={ON} version -o json --feature-disable=sandbox"),
-        format!("version -o json --feature-disable ,{ON},,sandbox,{ON}"),
+        format!("version -o json --feature-disable ,{ON},,sandbox,"),
     ] {
         let features = world.opm(&line).json()["features"].clone();
         assert_eq!(
@@ -189,6 +189,42 @@ fn both_at_one_level_is_an_error() {
         (json.code, &json.json()["error"]["kind"]),
         (2, &Value::from("config"))
     );
+}
+
+/// ZEP-0035: a feature that is set twice is an error, wherever it is set.
+#[test]
+fn twice_at_one_level_is_an_error() {
+    let line = "version --feature-enable change-records,change-records";
+    assert_snapshot!(World::new().opm(line), @r"
+    exit 2
+    --- stderr
+    error: the feature `change-records` stands twice in --feature-enable
+    hint: name it once
+    ");
+    let twice = format!("{ON},{ON}");
+    let elsewhere = World::new().with("OPM_FEATURE_DISABLE", &twice);
+    assert_snapshot!(elsewhere.opm("version"), @r"
+    exit 2
+    --- stderr
+    error: the feature `change-records` stands twice in the environment variable OPM_FEATURE_DISABLE
+    hint: name it once
+    ");
+    for line in [
+        format!("--feature-enable {ON} version --feature-enable={ON}"),
+        format!("version --feature-disable {ON} --feature-disable {ON}"),
+    ] {
+        assert_eq!(World::new().opm(&line).code, 2, "{line}");
+    }
+    let text = format!("features: {{enable: [{ON}, {ON}]}}\n");
+    assert_eq!(
+        World::new()
+            .file("opm-config.yaml", &text)
+            .opm("version")
+            .code,
+        2
+    );
+    let two = World::new().with("OPM_FEATURE_ENABLE", ON);
+    assert_eq!(two.opm(&format!("version --feature-enable {ON}")).code, 0);
 }
 
 #[test]
@@ -255,7 +291,7 @@ fn list_shows_what_holds() {
     NAME                   STAGE   ENABLED   DEFAULT   USER   SINCE   UNTIL   OWNER             PROPOSAL                           SUMMARY
     change-records         beta    true      true      -      0.1.0   -       opm maintainers   package and component state        Keeps the rendered manifests of each change, compressed, in Secrets beside the inventory, so that a rollback needs neither the module's source nor a registry.
     label-orphan-pruning   alpha   false     false     -      0.1.0   -       opm maintainers   RFC-0001, Deferred Work, Layer 2   After an apply, looks for objects that carry the release's labels but are in no record of it, and prunes them.
-    sandbox                beta    true      true      -      0.1.0   -       opm maintainers   -                                  Offers a Kubernetes API inside the binary, behind `--sandbox` and `opm sandbox`, to try a module with no cluster at hand.
+    sandbox                beta    true      true      -      0.1.0   -       opm maintainers   -                                  Offers a Kubernetes API inside the binary, to try a module with no cluster at hand.
     ");
 }
 
@@ -307,7 +343,7 @@ fn docs_are_the_page_in_the_repository() {
 }
 
 #[test]
-fn the_long_help_ends_with_the_features_as_they_hold() {
+fn help_ends_with_the_features_as_they_hold() {
     let tail = |said: &[Said<'_>], line: &str| {
         let help = run(said, line).stdout;
         help.split("\nFeatures:\n")
@@ -329,7 +365,12 @@ fn the_long_help_ends_with_the_features_as_they_hold() {
     label-orphan-pruning     alpha        on
     sandbox                  beta         off
     ");
-    assert_eq!(tail(&[], "-h"), None);
+    for command in ["", "mod ", "mod apply ", "mod rollback ", "sandbox serve "] {
+        for help in ["-h", "--help"] {
+            let line = format!("{command}{help}");
+            assert_eq!(tail(&said, &line), tail(&said, "--help"), "{line}");
+        }
+    }
     // Help is given whatever else is wrong.
     assert!(tail(&[(Place::Flag, "no-such", "")], "--help").is_some());
     assert!(tail(&[(Place::Yaml, ON, ON)], "--help").is_some());

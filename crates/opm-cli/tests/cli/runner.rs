@@ -74,7 +74,7 @@ impl World {
         self.run(&line.split_whitespace().collect::<Vec<_>>())
     }
 
-    fn ran(&self, output: &Output) -> Ran {
+    pub(crate) fn ran(&self, output: &Output) -> Ran {
         let root = self.root.path().to_str().unwrap();
         let text = |bytes: &[u8]| {
             String::from_utf8(bytes.to_vec())

@@ -60,6 +60,14 @@ pub struct Refusal {
 pub struct Refusals(pub Vec<Refusal>);
 
 impl Refusals {
+    /// Whether the only reason is that nothing is rendered: a person may say that this is meant.
+    pub fn only_empty_render(&self) -> bool {
+        let empty = |refusal: &Refusal| matches!(refusal.why, RefusalReason::EmptyRender(_));
+        self.0.iter().all(empty)
+    }
+}
+
+impl Refusals {
     /// Which kind of failure they amount to: what all of them are.
     pub fn kind(&self) -> FailureKind {
         let kinds = self.0.iter().map(|refusal| match &refusal.why {

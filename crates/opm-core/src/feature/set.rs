@@ -16,6 +16,8 @@ pub struct FeatureSet {
 pub struct FeatureState {
     /// Which feature.
     pub name: FeatureName,
+    /// Who says whether it is on.
+    pub mode: Mode,
     /// Whether it is on.
     pub enabled: bool,
     /// What the user chose, if anything.
@@ -54,15 +56,20 @@ impl FeatureSet {
     /// All that is known about a feature that is declared or chosen.
     pub fn get(&self, name: impl AsRef<str>) -> Result<FeatureState, FeatureError> {
         let name = name.as_ref();
-        let (declared, user) = (self.defaults.get(name), self.choices.get(name));
-        if declared.is_none() && user.is_none() {
-            return Err(FeatureError::NotFound(name.to_owned()));
-        }
-        Ok(FeatureState {
-            name: FeatureName::new(name)?,
-            enabled: self.is_enabled(name),
-            user,
-            declared: declared.cloned(),
+        let declared = || self.defaults.get(name).map(default_state);
+        let found = self.get_user(name).ok().or_else(declared);
+        found.ok_or_else(|| FeatureError::NotFound(name.to_owned()))
+    }
+
+    /// A feature as the user set it: on or off by the choice, with what is declared about it.
+    fn chosen(&self, name: &FeatureName) -> Option<FeatureState> {
+        let enabled = self.choices.get(name.as_str())?;
+        Some(FeatureState {
+            name: name.clone(),
+            mode: Mode::User,
+            enabled,
+            user: Some(enabled),
+            declared: self.defaults.get(name.as_str()).cloned(),
         })
     }
 
@@ -72,15 +79,17 @@ impl FeatureSet {
         found.ok_or_else(|| not_found(name.as_ref(), Mode::Default))
     }
 
-    /// What the user chose for a feature.
-    pub fn get_user(&self, name: impl AsRef<str>) -> Result<bool, FeatureError> {
-        let found = self.choices.get(name.as_ref());
-        found.ok_or_else(|| not_found(name.as_ref(), Mode::User))
+    /// A feature as the user set it, if the user set it.
+    pub fn get_user(&self, name: impl AsRef<str>) -> Result<FeatureState, FeatureError> {
+        let name = name.as_ref();
+        let found = FeatureName::new(name).ok().and_then(|n| self.chosen(&n));
+        found.ok_or_else(|| not_found(name, Mode::User))
     }
 
-    /// The states by who said so. Both modes are always there, also when nothing was said.
-    pub fn all(&self) -> BTreeMap<Mode, BTreeMap<FeatureName, bool>> {
-        let default = self.defaults.iter().map(|f| (f.name.clone(), f.enabled));
+    /// All features by who said so. Both modes are always there, also when nothing was said.
+    pub fn all(&self) -> BTreeMap<Mode, BTreeMap<FeatureName, FeatureState>> {
+        let default = self.defaults.iter();
+        let default = default.map(|f| (f.name.clone(), default_state(f)));
         BTreeMap::from([
             (Mode::Default, default.collect()),
             (Mode::User, self.all_user()),
@@ -92,10 +101,12 @@ impl FeatureSet {
         self.defaults.to_map()
     }
 
-    /// All choices.
-    pub fn all_user(&self) -> BTreeMap<FeatureName, bool> {
-        let choices = self.choices.iter();
-        choices.map(|(name, on)| (name.clone(), on)).collect()
+    /// All features that the user set, as the user set them.
+    pub fn all_user(&self) -> BTreeMap<FeatureName, FeatureState> {
+        let names = self.choices.iter().map(|(name, _)| name);
+        names
+            .filter_map(|name| Some((name.clone(), self.chosen(name)?)))
+            .collect()
     }
 
     /// The declarations, in the order of their names.
@@ -112,6 +123,17 @@ impl FeatureSet {
         names
             .map(|name| (name.to_string(), self.is_enabled(name)))
             .collect()
+    }
+}
+
+/// A feature as it is declared, whatever the user chose.
+fn default_state(declared: &Feature) -> FeatureState {
+    FeatureState {
+        name: declared.name.clone(),
+        mode: Mode::Default,
+        enabled: declared.enabled,
+        user: None,
+        declared: Some(declared.clone()),
     }
 }
 

@@ -11,6 +11,7 @@ use super::field::{FieldReader, FieldWriter, StoredObject, StoredValue, missing,
 use super::{Finding, RecordPart, RecordRef};
 use crate::entry::Entry;
 use crate::identity::{GroupKind, Identity};
+use crate::name::LOCAL;
 
 /// JSON fields that this version does not know, carried along unread.
 #[derive(Clone, PartialEq, Default)]
@@ -114,6 +115,13 @@ impl Serialize for ModuleRef {
         }
         fields.serialize_field("name", &self.name)?;
         fields.end()
+    }
+}
+
+impl ModuleRef {
+    /// Whether its path is one that no registry has, because the module declares none.
+    pub fn has_local_path(&self) -> bool {
+        self.path.starts_with(LOCAL)
     }
 }
 

@@ -76,6 +76,7 @@ fn sample() -> FeatureSet {
 fn get_tells_all_and_a_choice_hides_no_metadata() {
     let both = FeatureState {
         name: name("b"),
+        mode: Mode::User,
         enabled: true,
         user: Some(true),
         declared: Some(feature("b", false)),
@@ -83,6 +84,7 @@ fn get_tells_all_and_a_choice_hides_no_metadata() {
     assert_eq!(sample().get("b"), Ok(both));
     let default_only = FeatureState {
         name: name("a"),
+        mode: Mode::Default,
         enabled: true,
         user: None,
         declared: Some(feature("a", true)),
@@ -90,6 +92,7 @@ fn get_tells_all_and_a_choice_hides_no_metadata() {
     assert_eq!(sample().get(name("a")), Ok(default_only));
     let user_only = FeatureState {
         name: name("own"),
+        mode: Mode::User,
         enabled: false,
         user: Some(false),
         declared: None,
@@ -113,19 +116,32 @@ fn get_default_and_get_user_look_at_one_side_only() {
     let set = sample();
     assert_eq!(set.get_default("b"), Ok(feature("b", false)));
     assert_eq!(set.get_default("own"), Err(absent("own", Mode::Default)));
-    assert_eq!(set.get_user("b"), Ok(true));
-    assert_eq!(set.get_user("own"), Ok(false));
+    assert_eq!(set.get_user("b"), set.get("b"), "with what is declared");
+    assert!(!set.get_user("own").unwrap().enabled);
     assert_eq!(set.get_user("a"), Err(absent("a", Mode::User)));
 }
 
 #[test]
 fn all_of_them() {
-    let states = |pairs: &[(&str, bool)]| -> BTreeMap<_, _> {
-        pairs.iter().map(|(text, on)| (name(text), *on)).collect()
-    };
     let set = sample();
-    let default = states(&[("a", true), ("b", false)]);
-    let user = states(&[("b", true), ("own", false)]);
+    let default = [feature("a", true), feature("b", false)].map(|declared| FeatureState {
+        name: declared.name.clone(),
+        mode: Mode::Default,
+        enabled: declared.enabled,
+        user: None,
+        declared: Some(declared),
+    });
+    let user = [("b", true), ("own", false)].map(|(text, enabled)| FeatureState {
+        name: name(text),
+        mode: Mode::User,
+        enabled,
+        user: Some(enabled),
+        declared: set.get_default(text).ok(),
+    });
+    let by_name = |states: [FeatureState; 2]| -> BTreeMap<_, _> {
+        states.into_iter().map(|s| (s.name.clone(), s)).collect()
+    };
+    let (default, user) = (by_name(default), by_name(user));
     assert_eq!(
         set.all(),
         BTreeMap::from([(Mode::Default, default), (Mode::User, user.clone())])

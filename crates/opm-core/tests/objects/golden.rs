@@ -34,6 +34,31 @@ fn release_ids() {
     }
 }
 
+/// The examples of docs/release-ids.md are the vectors, all of them, in their order.
+#[test]
+fn the_documented_release_ids_are_the_vectors() {
+    let page = include_str!("../../../../docs/release-ids.md");
+    let rows = page.lines().filter_map(|line| {
+        let cells = line.strip_prefix("| `")?.strip_suffix("` |")?;
+        Some(cells.split("` | `").collect::<Vec<_>>())
+    });
+    let golden = golden();
+    let vectors = golden["releaseIds"].as_array().unwrap().iter();
+    let expected = vectors.map(|vector| {
+        let [path, name, namespace, id] =
+            ["modulePath", "releaseName", "namespace", "releaseId"].map(|f| text(vector, f));
+        let hashed = format!("{}:{name}:{namespace}", path.split('@').next().unwrap());
+        let computed = uuid::Uuid::new_v5(
+            &text(&golden, "releaseIdNamespace").parse().unwrap(),
+            hashed.as_bytes(),
+        );
+        assert_eq!(computed.to_string(), id, "the formula of the page");
+        [path, name, namespace, &hashed, id].map(str::to_owned)
+    });
+    assert_eq!(rows.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    assert!(page.contains(text(&golden, "releaseIdNamespace")));
+}
+
 #[test]
 fn the_namespace_of_release_ids_is_that_of_opmodel_dev() {
     let namespace = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_DNS, b"opmodel.dev");

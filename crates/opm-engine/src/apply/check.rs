@@ -14,7 +14,7 @@ use super::Apply;
 use super::observe::ObservedApply;
 use super::send::AppliedObject;
 use crate::failure::{Failure, Remedy};
-use crate::ports::{Backend, Observation, StoredSecret};
+use crate::ports::{Answer, Backend, Observation, Question, StoredSecret};
 use crate::rollback::data::VolumeData;
 
 /// A plan that passed all checks, and what carrying it out needs.
@@ -57,8 +57,7 @@ impl<B: Backend> Apply<'_, B> {
         &self,
         observed: ObservedApply,
     ) -> Result<Option<CheckedApply>, Failure> {
-        let plan = observed.planned.plan.clone();
-        let checked = check(plan, &observed.observed, &self.check_context(&observed));
+        let checked = self.check_or_ask(&observed).await?;
         let (own_namespace, checked) = match (&observed.reached, checked) {
             (Ok(own_namespace), Ok(checked)) => (*own_namespace, checked),
             (Err(failure), Ok(_)) => return Err(self.refusal(failure.clone())),
@@ -88,6 +87,33 @@ impl<B: Backend> Apply<'_, B> {
             record,
             stored,
         }))
+    }
+
+    /// Checks the plan. That nothing is rendered is asked about, if it is all that stands in the
+    /// way; unless somebody says that it is meant, it stays a refusal.
+    async fn check_or_ask(
+        &self,
+        observed: &ObservedApply,
+    ) -> Result<Result<CheckedPlan, Refusals>, Failure> {
+        let mut plan = observed.planned.plan.clone();
+        let checking = self.check_context(observed);
+        let refusals = match check(plan.clone(), &observed.observed, &checking) {
+            Err(refusals) if refusals.only_empty_render() && observed.reached.is_ok() => refusals,
+            checked => return Ok(checked),
+        };
+        plan.options.allow_empty = true;
+        let Ok(emptied) = check(plan, &observed.observed, &checking) else {
+            return Ok(Err(refusals));
+        };
+        let going = emptied.stale.prune.iter();
+        let question = Question::EmptyRender {
+            release: self.release().name.to_string(),
+            objects: going.map(|step| step.entry.identity.clone()).collect(),
+        };
+        Ok(match self.run.confirm(&question).await? {
+            Answer::Yes => Ok(emptied),
+            Answer::No | Answer::CannotAsk => Err(refusals),
+        })
     }
 
     /// What the steps after the check have to know.

@@ -26,6 +26,14 @@ pub enum Question {
         /// The fields, as the server names them.
         fields: Vec<String>,
     },
+    /// Nothing is rendered, so everything that the release has will be deleted. Is that meant?
+    /// Only the option to allow it says yes beforehand.
+    EmptyRender {
+        /// The release's name.
+        release: String,
+        /// What will be deleted.
+        objects: Vec<Identity>,
+    },
     /// These objects will be deleted, and the release with them.
     Delete {
         /// The release's name.

@@ -123,6 +123,8 @@ impl<B: Backend> Run<'_, B> {
                     "{}; and its module cannot be rendered again: {why}",
                     failure.message
                 );
+                let hints = why.hints.into_iter().map(Remedy::Text);
+                failure.remedies.extend(hints);
                 Err(failure.remedy(Remedy::NameDirectoryToRender))
             }
         }

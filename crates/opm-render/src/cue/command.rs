@@ -3,7 +3,7 @@
 //! Never a shell. The program gets a process group of its own, which is ended when the time is
 //! up, the output too long, or the caller gives up. What it prints is the caller's to read.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use crate::context::RenderContext;
+use crate::program::{self, ProgramError};
 
 /// How much a program may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,9 +49,9 @@ const SLOW: Duration = Duration::from_secs(1);
 /// Why a program does not run to its end.
 #[derive(Debug, Error)]
 pub enum CommandError {
-    /// There is no such program.
-    #[error("the program `{}` was not found", .0.display())]
-    NotFound(PathBuf),
+    /// There is no such program, or it is none.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
     /// It cannot be started.
     #[error("failed to start `{}`: {source}", program.display())]
     Start {
@@ -125,6 +126,8 @@ pub(crate) enum Environment {
 #[derive(Debug)]
 pub(crate) struct Invocation<'a> {
     pub(crate) program: &'a Path,
+    /// Where a program that is named without a path is looked for.
+    pub(crate) search_path: Option<&'a OsStr>,
     pub(crate) arguments: &'a [&'a str],
     pub(crate) directory: &'a Path,
     pub(crate) environment: Environment,
@@ -174,7 +177,8 @@ impl Invocation<'_> {
     }
 
     fn spawn(&self, context: &RenderContext<'_>) -> Result<Child, CommandError> {
-        let mut command = Command::new(self.program);
+        let program = program::find(self.program, self.search_path)?;
+        let mut command = Command::new(&program);
         command.args(self.arguments).current_dir(self.directory);
         command
             .stdin(Stdio::null())
@@ -185,13 +189,7 @@ impl Invocation<'_> {
             Environment::Users(changed) => command.envs(changed.iter().cloned()),
         };
         let spawned = context.cancellation.spawn(&mut command);
-        let spawned = spawned.map_err(|source| match source.kind() {
-            std::io::ErrorKind::NotFound => CommandError::NotFound(self.program.to_owned()),
-            _ => CommandError::Start {
-                program: self.program.to_owned(),
-                source,
-            },
-        })?;
+        let spawned = spawned.map_err(|source| CommandError::Start { program, source })?;
         let mut child = spawned.ok_or_else(|| CommandError::Interrupted(self.what()))?;
         if let Err(source) = limit_resources(&child, &self.limits) {
             context.cancellation.end(&mut child);

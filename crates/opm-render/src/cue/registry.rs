@@ -16,7 +16,10 @@ use crate::context::RenderContext;
 /// Why a module cannot be had from its registry.
 #[derive(Debug, Error)]
 pub enum RegistryError {
-    /// There is no such version, or the registry did not answer.
+    /// No registry has such a module, or such a version of it.
+    #[error("no registry has {0}")]
+    Missing(String),
+    /// The version cannot be told, or the registry did not answer.
     #[error("failed to resolve {reference}: {said}")]
     Resolve {
         /// The reference as given.
@@ -66,6 +69,7 @@ pub(crate) fn resolve(
         let (program, limits) = (settings.program.as_path(), settings.limits);
         Invocation {
             program,
+            search_path: settings.search_path.as_deref(),
             arguments,
             directory: dir.path(),
             environment,
@@ -73,9 +77,12 @@ pub(crate) fn resolve(
         }
         .finish(context)
     };
-    let failed = |said: &str| RegistryError::Resolve {
-        reference: reference.clone(),
-        said: said.trim().to_owned(),
+    let failed = |said: &str| match is_missing(&reference, said) {
+        true => RegistryError::Missing(reference.clone()),
+        false => RegistryError::Resolve {
+            reference: reference.clone(),
+            said: said.trim().to_owned(),
+        },
     };
     for arguments in [
         &["mod", "init", "opm.internal/main@v0"][..],
@@ -95,6 +102,13 @@ pub(crate) fn resolve(
         true => Ok(resolved(extracted(&exact), &exact)),
         false => Err(failed(&loaded.stderr).into()),
     }
+}
+
+/// Whether `cue` says that this very module, or version, is not there: it says the same of a
+/// dependency.
+fn is_missing(reference: &str, said: &str) -> bool {
+    said.contains(&format!("{reference}: module not found"))
+        || said.contains(&format!("no versions found for module {reference}"))
 }
 
 fn resolved(directory: PathBuf, version: &str) -> CachedModule {
@@ -161,6 +175,24 @@ mod tests {
             exact_version(line.trim_start_matches("deps: "), "a.b/c").as_deref(),
             Some("v0.1.0")
         );
+    }
+
+    #[test]
+    fn a_missing_module_is_told_from_a_missing_dependency() {
+        for (said, missing) in [
+            (
+                "graph: a.b/c@v1.0.0: module a.b/c@v1.0.0: module not found",
+                true,
+            ),
+            ("no versions found for module a.b/c@v1.0.0", true),
+            (
+                "graph: a.b/c@v1.0.0: a.b/lib@v0.1.0: module not found",
+                false,
+            ),
+            ("module a.b/c@v1.0.0: cannot do HTTP request", false),
+        ] {
+            assert_eq!(is_missing("a.b/c@v1.0.0", said), missing, "{said}");
+        }
     }
 
     #[test]

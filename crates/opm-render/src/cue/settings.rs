@@ -11,8 +11,10 @@ use super::command::Limits;
 /// How CUE modules are evaluated. YAML modules need none of it.
 #[derive(Debug, Clone)]
 pub struct CueSettings {
-    /// The `cue` program: a path, or a name that is looked up in PATH.
+    /// The `cue` program: an absolute path, or a name that is looked for in the search path.
     pub program: PathBuf,
+    /// Directories as in PATH. Those that are not absolute are passed over.
+    pub search_path: Option<OsString>,
     /// Where `cue` keeps downloaded modules; none when there is no home directory.
     pub cache: Option<PathBuf>,
     /// How much an evaluation may use.
@@ -20,9 +22,11 @@ pub struct CueSettings {
 }
 
 impl Default for CueSettings {
+    /// The `cue` in this process's PATH.
     fn default() -> Self {
         Self {
             program: PathBuf::from("cue"),
+            search_path: std::env::var_os("PATH"),
             cache: None,
             limits: Limits::default(),
         }
@@ -40,7 +44,7 @@ pub struct SettingsError {
 }
 
 impl CueSettings {
-    /// Reads OPM_CUE, OPM_CUE_TIMEOUT (seconds), OPM_CUE_MEMORY (MiB) and, as `cue` does,
+    /// Reads PATH, OPM_CUE, OPM_CUE_TIMEOUT (seconds), OPM_CUE_MEMORY (MiB) and, as `cue` does,
     /// CUE_CACHE_DIR, from variables that are looked up by name.
     pub fn from_variables(
         variable: impl Fn(&str) -> Option<OsString>,
@@ -67,6 +71,7 @@ impl CueSettings {
             variable("CUE_CACHE_DIR").map_or_else(|| user_cache(&variable), |p| Some(p.into()));
         Ok(Self {
             program,
+            search_path: variable("PATH"),
             cache,
             limits,
         })

@@ -146,7 +146,7 @@ fn a_cue_that_is_missing_old_or_killed() {
         let settings = CueSettings {
             program,
             limits,
-            cache: None,
+            ..CueSettings::default()
         };
         let error = module.load_by(&Inputs::default(), &settings).unwrap_err();
         let error = explain(&error, module.dir.path());
@@ -210,7 +210,7 @@ fn a_cue_that_is_missing_old_or_killed() {
     }
     let (dir, program) = impostor("echo");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o644)).unwrap();
-    check(program, "failed to start");
+    check(program, "is not an executable file");
     drop(dir);
 }
 
@@ -226,7 +226,7 @@ fn what_a_stopped_program_started_is_stopped_too() {
     let settings = CueSettings {
         program,
         limits,
-        cache: None,
+        ..CueSettings::default()
     };
     let error = cue_module(WEB)
         .load_by(&Inputs::default(), &settings)

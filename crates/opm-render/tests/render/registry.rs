@@ -210,11 +210,11 @@ fn references_are_resolved_to_exact_versions() {
     for (reference, expected) in [
         (
             "example.com/app@v0.7",
-            "failed to resolve example.com/app@v0.7: no versions found",
+            "no registry has example.com/app@v0.7",
         ),
         (
             "example.com/nope@latest",
-            "failed to resolve example.com/nope@latest: no versions found",
+            "no registry has example.com/nope@latest",
         ),
         (
             "example.com/app@main",

@@ -216,12 +216,28 @@ async fn a_recorded_module_comes_from_its_directory_else_from_its_registry() {
     let rendered = directory.render(&request, &never).await.unwrap();
     assert_eq!(rendered.components[0].manifests.len(), 1);
 
-    let failure = registry.render(&request, &never).await.unwrap_err();
-    assert_eq!(
-        failure.message,
-        "the module local/web was recorded without a version"
-    );
-    assert_eq!(failure.hints.len(), 1);
+    for (path, version, expected) in [
+        (
+            "local/web",
+            None,
+            "the module local/web was applied from a directory and is in no registry",
+        ),
+        (
+            "local/web",
+            Some("1.2.3"),
+            "the module local/web was applied from a directory and is in no registry",
+        ),
+        (
+            "example.com/web@v1",
+            None,
+            "the module example.com/web was recorded without a version, \
+             so no registry can be asked for it",
+        ),
+    ] {
+        let request = recorded(path, version);
+        let failure = registry.render(&request, &never).await.unwrap_err();
+        assert_eq!(failure.message, expected);
+    }
 
     let request = recorded("example.com/web@v1", Some("1.2.3"));
     let failure = registry.render(&request, &never).await.unwrap_err();

@@ -57,7 +57,7 @@ fn row<'a>(feature: &'a Feature, features: &FeatureSet) -> FeatureRow<'a> {
         owner: &feature.owner,
         proposal: feature.proposal.as_deref(),
         default: feature.enabled,
-        user: features.get_user(&feature.name).ok(),
+        user: features.get_user(&feature.name).ok().map(|set| set.enabled),
         enabled: features.is_enabled(&feature.name),
         summary: feature.summary(),
     }

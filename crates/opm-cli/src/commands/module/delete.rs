@@ -6,7 +6,7 @@ use opm_core::name::ComponentName;
 use opm_engine::request::DeleteRequest;
 
 use super::guard_args::GuardArgs;
-use super::release_arg::ReleaseArg;
+use super::release_arg::ReleaseArgs;
 use crate::answers;
 use crate::cluster::Session;
 use crate::duration;
@@ -23,8 +23,8 @@ use crate::ui::Ui;
 /// later apply of the same release takes them up again.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The release: its name, its id, or the directory of its module
-    release: ReleaseArg,
+    #[command(flatten)]
+    release: ReleaseArgs,
 
     /// Remove only this component, and record that as a change
     #[arg(long, value_name = "NAME")]

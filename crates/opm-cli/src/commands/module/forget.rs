@@ -5,7 +5,7 @@ use std::time::Duration;
 use opm_core::identity::ObjectSelector;
 use opm_engine::request::ForgetRequest;
 
-use super::release_arg::ReleaseArg;
+use super::release_arg::ReleaseArgs;
 use crate::answers;
 use crate::cluster::Session;
 use crate::duration;
@@ -21,8 +21,8 @@ use crate::ui::Ui;
 /// afterwards. An apply that renders one of them again needs --adopt.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The release: its name, its id, or the directory of its module
-    release: ReleaseArg,
+    #[command(flatten)]
+    release: ReleaseArgs,
 
     /// The objects to forget, such as ConfigMap/settings
     #[arg(value_name = "KIND/NAME", required = true)]

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use opm_engine::request::{CompareRequest, ComparedChanges, HistoryRequest};
 
-use super::release_arg::ReleaseArg;
+use super::release_arg::ReleaseArgs;
 use crate::answers;
 use crate::cluster::Session;
 use crate::error::{CliError, Exit};
@@ -20,8 +20,8 @@ use crate::ui::Ui;
 /// deployments are told as well.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The release: its name, its id, or the directory of its module
-    release: ReleaseArg,
+    #[command(flatten)]
+    release: ReleaseArgs,
 
     /// Show what this change changed, or with A..B how two changes differ
     ///

@@ -7,6 +7,7 @@ use opm_render::{InitError, InitFormat};
 use serde_json::json;
 
 use crate::error::{CliError, ErrorKind, Exit};
+use crate::settings::Settings;
 use crate::ui::{Format, Ui};
 use opm_engine::FailureKind;
 
@@ -33,7 +34,7 @@ enum ModuleFormat {
     Yaml,
 }
 
-pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, CliError> {
+pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
     let format = match args.format {
         ModuleFormat::Cue => InitFormat::Cue,
         ModuleFormat::Yaml => InitFormat::Yaml,
@@ -53,7 +54,20 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, CliError> {
         Format::Json => ui.json(&document)?,
         Format::Yaml => ui.yaml(&document)?,
     }
+    if args.format == Language::Cue {
+        warn_without_cue(settings, ui);
+    }
     Ok(Exit::DONE)
+}
+
+/// The module is fine without `cue`, but no other command can do anything with it.
+fn warn_without_cue(settings: &Settings, ui: &Ui) {
+    if let Err(error) = opm_render::find_cue(&settings.cue) {
+        ui.warn(&format!("the module cannot be rendered yet: {error}"));
+        for hint in error.hints() {
+            ui.hint(&hint);
+        }
+    }
 }
 
 fn failure(error: &InitError) -> CliError {

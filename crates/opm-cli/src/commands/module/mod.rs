@@ -50,7 +50,7 @@ pub(crate) enum Command {
 
 pub(super) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
     match command {
-        Command::Init(args) => init::run(args, ui),
+        Command::Init(args) => init::run(args, settings, ui),
         Command::Vet(args) => vet::run(args, settings, ui),
         Command::Build(args) => build::run(args, settings, ui),
         Command::Apply(args) => apply::run(args, settings, ui),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use opm_core::identity::ObjectSelector;
 use opm_engine::request::{DEFAULT_CONCURRENCY, ObjectSelection, PruneRequest};
 
-use super::release_arg::ReleaseArg;
+use super::release_arg::ReleaseArgs;
 use crate::answers;
 use crate::cluster::Session;
 use crate::duration;
@@ -21,8 +21,8 @@ use crate::ui::Ui;
 /// deletes it, by name. Objects that have become somebody else's are spared.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The release: its name, its id, or the directory of its module
-    release: ReleaseArg,
+    #[command(flatten)]
+    release: ReleaseArgs,
 
     /// The kept objects to delete, such as PersistentVolumeClaim/data
     #[arg(

@@ -9,14 +9,26 @@ use opm_engine::request::ReleaseRef;
 use opm_render::ModuleRef;
 
 use super::rendering;
-use crate::error::CliError;
+use crate::error::{CliError, ErrorKind};
 use crate::interrupt::Interrupt;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
+/// Which release a command is about.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ReleaseArgs {
+    /// The release: its name, its id, or the directory of its module
+    #[arg(value_name = "RELEASE")]
+    given: ReleaseArg,
+
+    /// With a module's directory: the name of the release; by default the module's name
+    #[arg(long, value_name = "RELEASE")]
+    name: Option<ReleaseName>,
+}
+
 /// What was typed for `RELEASE`.
 #[derive(Debug, Clone)]
-pub(crate) enum ReleaseArg {
+enum ReleaseArg {
     Name(ReleaseName),
     Id(ReleaseId),
     Directory(String),
@@ -38,12 +50,12 @@ impl FromStr for ReleaseArg {
     }
 }
 
-impl ReleaseArg {
+impl ReleaseArgs {
     /// The directory that was given, if one was.
     pub(crate) fn directory(&self) -> Option<PathBuf> {
-        match self {
-            Self::Directory(path) => Some(PathBuf::from(path)),
-            Self::Name(_) | Self::Id(_) => None,
+        match &self.given {
+            ReleaseArg::Directory(path) => Some(PathBuf::from(path)),
+            ReleaseArg::Name(_) | ReleaseArg::Id(_) => None,
         }
     }
 
@@ -55,24 +67,33 @@ impl ReleaseArg {
         ui: &Ui,
         interrupt: &Interrupt,
     ) -> Result<ReleaseRef, CliError> {
-        let path = match self {
-            Self::Name(name) => return Ok(ReleaseRef::Name(name.clone())),
-            Self::Id(id) => return Ok(ReleaseRef::Id(*id)),
-            Self::Directory(path) => path,
+        let path = match (&self.given, &self.name) {
+            (ReleaseArg::Directory(path), _) => path,
+            (ReleaseArg::Name(name), None) => return Ok(ReleaseRef::Name(name.clone())),
+            (ReleaseArg::Id(id), None) => return Ok(ReleaseRef::Id(*id)),
+            (ReleaseArg::Name(_) | ReleaseArg::Id(_), Some(name)) => return Err(named_twice(name)),
         };
         let namespace = rendering::namespace(settings)?;
         let renderer = rendering::renderer(settings, ui);
         let directory = ModuleRef::Directory(path.into());
         let module = renderer.describe(&directory, &interrupt.token()).await;
         let module = module.map_err(|error| rendering::failure(&error))?;
-        let (name, namespace) = opm_render::release(&module, None, namespace.as_ref())
-            .map_err(|error| rendering::failure(&error))?;
+        let (name, namespace) =
+            opm_render::release(&module, self.name.as_ref(), namespace.as_ref())
+                .map_err(|error| rendering::failure(&error))?;
         Ok(ReleaseRef::Module {
             path: module.path,
             name,
             namespace,
         })
     }
+}
+
+fn named_twice(name: &ReleaseName) -> CliError {
+    let message = "--name goes with the directory of a module, and RELEASE is none";
+    CliError::new(ErrorKind::Usage, message).hint(format!(
+        "`{name}` alone names a release; a directory has a slash or is `.`"
+    ))
 }
 
 #[cfg(test)]

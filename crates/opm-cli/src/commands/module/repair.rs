@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use opm_engine::request::RepairRequest;
 
-use super::release_arg::ReleaseArg;
+use super::release_arg::ReleaseArgs;
 use crate::answers;
 use crate::cluster::Session;
 use crate::duration;
@@ -21,8 +21,8 @@ use crate::ui::Ui;
 /// Nothing is taken in that the release did not apply. Run again, it changes nothing.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The release: its name, its id, or the directory of its module
-    release: ReleaseArg,
+    #[command(flatten)]
+    release: ReleaseArgs,
 
     /// Only show what was found and what would be written
     #[arg(long)]

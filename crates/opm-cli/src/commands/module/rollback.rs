@@ -3,7 +3,7 @@
 use opm_engine::request::RollbackRequest;
 
 use super::deploy_args::DeployArgs;
-use super::release_arg::ReleaseArg;
+use super::release_arg::ReleaseArgs;
 use super::rendering;
 use crate::answers;
 use crate::cluster::Session;
@@ -22,8 +22,8 @@ use crate::ui::Ui;
 /// The content of volumes does not come back.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The release: its name, its id, or the directory of its module
-    release: ReleaseArg,
+    #[command(flatten)]
+    release: ReleaseArgs,
 
     /// Which change: its id or the beginning of its digits
     #[arg(long, value_name = "CHANGE")]

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use opm_engine::request::ShowRequest;
 
-use super::release_arg::ReleaseArg;
+use super::release_arg::ReleaseArgs;
 use crate::answers;
 use crate::cluster::Session;
 use crate::error::{CliError, Exit};
@@ -18,8 +18,8 @@ use crate::ui::Ui;
 /// given. In manifests the values of Secrets are masked unless --reveal is given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The release: its name, its id, or the directory of its module
-    release: ReleaseArg,
+    #[command(flatten)]
+    release: ReleaseArgs,
 
     /// What to show
     what: ShowTarget,

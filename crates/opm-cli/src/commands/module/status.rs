@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use opm_engine::request::StatusRequest;
 
-use super::release_arg::ReleaseArg;
+use super::release_arg::ReleaseArgs;
 use crate::answers;
 use crate::cluster::Session;
 use crate::duration;
@@ -23,8 +23,8 @@ use crate::ui::Ui;
 /// that can be read, objects are found by their labels.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The release: its name, its id, or the directory of its module
-    release: ReleaseArg,
+    #[command(flatten)]
+    release: ReleaseArgs,
 
     /// Look for objects with the release's labels in all kinds and namespaces, not only where
     /// its recorded changes have put any

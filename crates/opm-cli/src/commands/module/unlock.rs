@@ -2,7 +2,7 @@
 
 use opm_engine::request::UnlockRequest;
 
-use super::release_arg::ReleaseArg;
+use super::release_arg::ReleaseArgs;
 use crate::answers;
 use crate::cluster::Session;
 use crate::error::{CliError, Exit};
@@ -16,8 +16,8 @@ use crate::ui::Ui;
 /// Rarely needed: a lock that is not renewed expires by itself within half a minute.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The release: its name, its id, or the directory of its module
-    release: ReleaseArg,
+    #[command(flatten)]
+    release: ReleaseArgs,
 
     /// Answer prompts with yes
     #[arg(long, short)]
