@@ -3,7 +3,7 @@
 //! [`Sandbox`] is a tower service that `kube::Client` calls in-process; [`serve`] puts the same
 //! service on a loopback port and writes a kubeconfig. State is one SQLite file that several
 //! processes may share. It answers what `opm` sends exactly as the real server does; what it does
-//! not do is listed in [`gaps`]. It knows nothing of the other crates.
+//! not do is listed in [`GAPS`]. It knows nothing of the other crates.
 
 mod apply;
 mod discovery;

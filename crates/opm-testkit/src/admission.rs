@@ -86,7 +86,7 @@ impl Writes {
     }
 }
 
-/// A rule in force. It is gone with the test's namespace, or when [`Rule::lift`] is called.
+/// A rule in force. It is gone with the test's namespace, or when it is lifted.
 #[derive(Debug)]
 #[must_use = "a rule can be lifted"]
 pub struct Rule {

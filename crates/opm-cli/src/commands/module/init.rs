@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
         Format::Json => ui.json(&document)?,
         Format::Yaml => ui.yaml(&document)?,
     }
-    if args.format == Language::Cue {
+    if args.format == ModuleFormat::Cue {
         warn_without_cue(settings, ui);
     }
     Ok(Exit::DONE)
