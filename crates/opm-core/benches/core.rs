@@ -21,7 +21,8 @@ use opm_core::name::{ComponentName, ModuleName, ModulePath, NamespaceName, Relea
 use opm_core::observation::Observation;
 use opm_core::plan::{Plan, PlanOptions, plan};
 use opm_core::record::{
-    Body, Change, Content, Extra, HistorySlot, Inventory, Metadata, ModuleRef, Record, Values,
+    Body, Change, Content, Extra, HistorySlot, Inventory, Metadata, ModuleRef, Record,
+    ReleaseState, Values,
 };
 use opm_core::rendered::{Component, Module, Rendered};
 use opm_core::scope::Scopes;
@@ -265,6 +266,7 @@ fn record(candidate: &Candidate) -> Record {
         namespace: candidate.owner.namespace.to_string(),
         release_id: candidate.owner.id.to_string(),
         last_transition_time: Some(change.timestamp.clone()),
+        state: ReleaseState::Live,
         extra: Extra::default(),
     };
     let mut record = Record::new(metadata, BTreeMap::new());

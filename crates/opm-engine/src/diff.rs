@@ -6,6 +6,7 @@
 use opm_core::check::TransferredObject;
 use opm_core::diff::FieldChange;
 use opm_core::ids::ChangeId;
+use opm_core::record::ReleaseState;
 
 use crate::failure::{Failure, Remedy};
 use crate::report::{Action, ObjectOutcome, Release, Report, TrackedObject};
@@ -71,6 +72,7 @@ impl DiffReport {
             resources: self.objects.into_iter().map(|one| one.outcome).collect(),
             pending: self.pending,
             kept: self.kept,
+            state: ReleaseState::Live,
             warnings: self.warnings,
             remedies: self.remedies,
         };

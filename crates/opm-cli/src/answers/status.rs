@@ -150,12 +150,14 @@ pub(super) fn summary(status: &Status) -> String {
         true => "no objects".to_owned(),
         false => counts.join(", "),
     };
-    format!(
-        "{} in namespace {}{change}: {} ({what})",
-        release.name,
-        release.namespace,
-        status.health.word()
-    )
+    let (name, namespace) = (&release.name, &release.namespace);
+    match status.told_state() {
+        Some(state) => format!("{name} in namespace {namespace}: {state}"),
+        None => format!(
+            "{name} in namespace {namespace}{change}: {} ({what})",
+            status.health.word()
+        ),
+    }
 }
 
 /// Who is at work, in a line.

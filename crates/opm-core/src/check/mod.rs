@@ -165,6 +165,9 @@ pub struct KeepDecision {
     pub why: KeptWhy,
     /// More about it, in words.
     pub reason: String,
+    /// Whether it carries this release's labels: what does not is none of a deleted release's
+    /// business.
+    pub mine: bool,
 }
 
 /// A stale object about which nothing could be found out: it stays pending.

@@ -8,6 +8,7 @@
 )]
 
 mod checks;
+mod deleted;
 mod disown;
 mod edge_cases;
 mod fuzz;

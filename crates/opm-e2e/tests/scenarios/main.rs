@@ -13,6 +13,7 @@
 mod atomic;
 mod change_records;
 mod damages;
+mod deleted;
 mod diff;
 mod diff_hidden;
 mod diff_then_apply;

@@ -184,11 +184,14 @@ impl Serialize for History {
             release: &'a Release,
             changes: &'a [HistoryEntry],
             log: Vec<LogDocument<'a>>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            state: Option<&'a str>,
         }
         let document = Document {
             release: &self.release,
             changes: &self.changes,
             log: all(&self.log),
+            state: self.state.word(),
         };
         document.serialize(serializer)
     }

@@ -134,6 +134,8 @@ impl Serialize for Status {
             module: Option<ModuleDocument<'a>>,
             change_id: Option<&'a str>,
             last_transition_time: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            state: Option<&'a str>,
             health: &'static str,
             source: &'static str,
             components: Vec<ComponentDocument<'a>>,
@@ -149,6 +151,7 @@ impl Serialize for Status {
             module: self.module.as_ref().map(ModuleDocument::from),
             change_id: self.change_id.as_deref(),
             last_transition_time: self.last_transition_time.as_deref(),
+            state: self.state.word(),
             health: self.health.word(),
             source: self.source.word(),
             components: all(&self.components),
@@ -191,6 +194,8 @@ impl Serialize for ListedRelease {
             kept: Option<u64>,
             last_transition_time: Option<&'a str>,
             #[serde(skip_serializing_if = "Option::is_none")]
+            state: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             note: Option<&'static str>,
             #[serde(skip_serializing_if = "Option::is_none")]
             health: Option<&'static str>,
@@ -212,6 +217,7 @@ impl Serialize for ListedRelease {
             pending: told(summary.pending),
             kept: told(summary.kept),
             last_transition_time: summary.last_transition_time.as_deref(),
+            state: summary.state.as_deref(),
             note: self.mark,
             health: self.health.map(|health| health.word()),
         };

@@ -61,6 +61,8 @@ impl Serialize for Report {
             resources: &'a [ObjectOutcome],
             pending: &'a [TrackedObject],
             kept: &'a [TrackedObject],
+            #[serde(skip_serializing_if = "Option::is_none")]
+            state: Option<&'a str>,
             warnings: &'a [String],
         }
         let document = Document {
@@ -72,6 +74,7 @@ impl Serialize for Report {
             resources: &self.resources,
             pending: &self.pending,
             kept: &self.kept,
+            state: self.state.word(),
             warnings: &self.warnings,
         };
         document.serialize(serializer)

@@ -11,7 +11,7 @@ mod show;
 use std::collections::BTreeSet;
 
 use opm_core::name::NamespaceName;
-use opm_core::record::{Change, Content, LogEntry, Record, RecordPart, Stored};
+use opm_core::record::{Change, Content, LogEntry, Record, RecordPart, ReleaseState, Stored};
 
 use crate::failure::{Failure, FailureKind, Remedy};
 use crate::ports::Backend;
@@ -34,6 +34,10 @@ pub struct History {
     pub changes: Vec<HistoryEntry>,
     /// Its deployments, newest first.
     pub log: Vec<LogEntry>,
+    /// What became of the release as a whole.
+    pub state: ReleaseState,
+    /// How many objects were left standing.
+    pub kept: usize,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
@@ -83,6 +87,8 @@ impl<B: Backend> Run<'_, B> {
         Ok(History {
             release: past.release,
             changes,
+            state: past.record.metadata.state,
+            kept: past.record.kept.objects.len(),
             log: past.record.log,
             warnings: past.warnings,
         })

@@ -82,8 +82,8 @@ impl<B: Backend> RecordWriter for Prune<'_, B> {
                 Some("not everything was deleted".to_owned()),
             ),
         };
-        let record = reconciled.release(&run.ended(result, reason, &report.resources));
-        let report = run.end_maintenance(&guard, record, report).await?;
+        let released = reconciled.release(&run.ended(result, reason, &report.resources));
+        let report = run.end_maintenance(&guard, released, report).await?;
         pruned_report(report, pruned.stopped).map(Attempt::Done)
     }
 }

@@ -15,7 +15,7 @@ mod watch;
 
 use opm_core::entry::Entry;
 use opm_core::health::HealthState;
-use opm_core::record::{Lock, ModuleRef};
+use opm_core::record::{Lock, ModuleRef, ReleaseState};
 pub use opm_core::status::{ComponentStatus, ObjectStatus, Presence};
 
 use crate::failure::{Failure, Remedy};
@@ -79,6 +79,8 @@ pub struct Status {
     pub change_id: Option<String>,
     /// When a change was last recorded.
     pub last_transition_time: Option<String>,
+    /// What became of it as a whole.
+    pub state: ReleaseState,
     /// How it is doing, all in all.
     pub health: HealthState,
     /// Its objects by component.
@@ -105,6 +107,11 @@ impl Status {
         self.components
             .iter()
             .flat_map(|component| &component.objects)
+    }
+
+    /// What became of it as a whole, for people; none for one that is there.
+    pub fn told_state(&self) -> Option<String> {
+        self.state.told(self.kept.len() as u64)
     }
 
     /// Whether something is not as it was applied, or not there at all.
