@@ -19,6 +19,7 @@ mod diff_hidden;
 mod diff_then_apply;
 mod disturbed;
 mod edges;
+mod exit_codes;
 mod faults;
 mod features;
 mod flows;

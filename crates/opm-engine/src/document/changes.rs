@@ -89,6 +89,7 @@ impl Serialize for DiffReport {
             transferred: Vec<TransferredDocument<'a>>,
             pending: &'a [TrackedObject],
             kept: &'a [TrackedObject],
+            orphans: Vec<EntryDocument<'a>>,
             warnings: &'a [String],
         }
         let document = Document {
@@ -101,6 +102,7 @@ impl Serialize for DiffReport {
             transferred: all(&self.transferred),
             pending: &self.pending,
             kept: &self.kept,
+            orphans: all(&self.orphans),
             warnings: &self.warnings,
         };
         document.serialize(serializer)

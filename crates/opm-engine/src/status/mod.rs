@@ -16,7 +16,7 @@ mod watch;
 use opm_core::entry::Entry;
 use opm_core::health::HealthState;
 use opm_core::record::{Lock, ModuleRef, ReleaseState};
-pub use opm_core::status::{ComponentStatus, ObjectStatus, Presence};
+pub use opm_core::status::{ComponentStatus, ObjectStatus, Presence, Verdict};
 
 use crate::failure::{Failure, Remedy};
 use crate::ports::Backend;
@@ -114,9 +114,9 @@ impl Status {
         self.state.told(self.kept.len() as u64)
     }
 
-    /// Whether something is not as it was applied, or not there at all.
-    pub fn has_strayed(&self) -> bool {
-        self.objects().any(ObjectStatus::has_strayed)
+    /// What it comes to, in one word.
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(self.objects(), self.orphans.len(), self.pending.len())
     }
 }
 

@@ -113,6 +113,7 @@ async fn a_difference() {
             "transferred",
             "pending",
             "kept",
+            "orphans",
             "warnings",
         ],
     );
