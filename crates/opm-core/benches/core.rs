@@ -136,6 +136,7 @@ fn rendered() -> Outcome<Rendered> {
         path: ModulePath::new("example.com/bench@v0")?,
         name: ModuleName::new("bench")?,
         version: Some("1.0.0".to_owned()),
+        origin: None,
         default_namespace: None,
         description: None,
     };
@@ -241,6 +242,7 @@ fn record(candidate: &Candidate) -> Record {
     let module = ModuleRef {
         path: candidate.module.path.to_string(),
         version: candidate.module.version.clone(),
+        origin: None,
         name: candidate.module.name.to_string(),
         extra: Extra::default(),
     };

@@ -121,6 +121,8 @@ pub enum Remedy {
     WaitForDeletion,
     /// Let a module that renders nothing remove everything, or delete the release.
     AllowEmpty,
+    /// Let another module take the place of everything, or tell the two apart by path or name.
+    ReplaceAll,
     /// Delete and recreate objects whose immutable fields changed.
     Recreate,
     /// Create the release's namespace.
@@ -206,6 +208,10 @@ impl fmt::Display for Remedy {
             Self::ForceConflicts => "force conflicts: that makes these objects what is rendered",
             Self::WaitForDeletion => "wait until it is deleted",
             Self::AllowEmpty => "allow an empty render if that is meant, or delete the release",
+            Self::ReplaceAll => {
+                "replace everything if that is meant, or give the module a path or the release a name \
+                 of its own"
+            }
             Self::Recreate => "let it be deleted and recreated",
             Self::CreateNamespace(namespace) => return write!(f, "create namespace {namespace}"),
             Self::LiftGuard(_) => "lift the guard of its kind as well",

@@ -19,6 +19,7 @@ mod load;
 mod manifests;
 mod module_dir;
 mod observer;
+mod origin;
 mod renderer;
 mod source;
 mod values;

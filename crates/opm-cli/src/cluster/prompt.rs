@@ -46,7 +46,7 @@ impl Prompt for TerminalPrompt {
 /// `--yes` answers prompts; it never stands in for a flag that overrides safety.
 fn answered_by_yes(question: &Question) -> bool {
     match question {
-        Question::Recreate { .. } => false,
+        Question::Recreate { .. } | Question::ReplaceAll { .. } => false,
         Question::Delete { .. }
         | Question::PruneKept { .. }
         | Question::VolumeData { .. }
@@ -70,6 +70,11 @@ fn wording(question: &Question) -> String {
         Question::Recreate { identity, fields } => format!(
             "{identity}: {} cannot be changed in place. Delete it and create it anew?",
             fields.join(", ")
+        ),
+        Question::ReplaceAll { release, objects } => format!(
+            "{}\nThis looks like another module of the same name. Remove these objects, which are all \
+             that the release {release} has?",
+            list(objects)
         ),
         Question::Delete { release, objects } => {
             format!(

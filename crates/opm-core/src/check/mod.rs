@@ -315,6 +315,12 @@ fn judge(plan: &Plan, observed: &Observed, checking: &CheckContext<'_>) -> (Prev
             why: RefusalReason::EmptyRender(plan.stale.len()),
         });
     }
+    if plan.replaces_all() {
+        refusals.push(Refusal {
+            object: None,
+            why: RefusalReason::AnotherModule(plan.replaced.clone()),
+        });
+    }
     let (phases, intents) = apply::phases(plan, observed, checking, &mut refusals);
     let stale = stale::decide(plan, observed, checking, &mut refusals);
     let (carried, let_go) = stale::carried(plan, observed, checking);

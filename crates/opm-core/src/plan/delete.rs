@@ -70,6 +70,7 @@ fn removal(
         stale,
         carried,
         remaining,
+        replaced: Vec::new(),
     })
 }
 
@@ -93,6 +94,7 @@ pub fn plan_prune_kept(
         stale,
         carried,
         remaining: stored.inventory().to_vec(),
+        replaced: Vec::new(),
     })
 }
 

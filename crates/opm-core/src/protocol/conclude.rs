@@ -50,6 +50,7 @@ impl NewChange {
                 path: candidate.module.path.as_str().to_owned(),
                 version: candidate.module.version.clone(),
                 name: candidate.module.name.as_str().to_owned(),
+                origin: candidate.module.origin.clone(),
                 extra: Extra::default(),
             },
             values: Values(candidate.values.clone()),

@@ -40,6 +40,7 @@ pub(crate) fn change(task: Task) -> NewChange {
         module: ModuleRef {
             path: String::new(),
             version: None,
+            origin: None,
             name: String::new(),
             extra: Extra::default(),
         },

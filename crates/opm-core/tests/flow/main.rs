@@ -18,6 +18,7 @@ mod late;
 mod lock;
 mod plans;
 mod properties;
+mod replaced;
 mod run;
 mod scenarios;
 mod sizes;

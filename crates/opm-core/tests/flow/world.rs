@@ -287,6 +287,7 @@ pub(crate) fn change(made_of: &str) -> NewChange {
         module: ModuleRef {
             path: "opmodel.dev/modules/minecraft@v0".into(),
             version: Some("0.1.0".into()),
+            origin: None,
             name: "minecraft".into(),
             extra: Extra::default(),
         },

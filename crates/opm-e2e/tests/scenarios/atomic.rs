@@ -326,9 +326,8 @@ async fn somebody_elses_deployment_is_left_alone(w: World) {
         w.record("web").await.results()[0] == "failed"
     })
     .await;
-    w.opm(&["mod", "apply", &other.display().to_string()])
-        .await
-        .ok();
+    let other = other.display().to_string();
+    w.opm(&["mod", "apply", &other, "--replace-all"]).await.ok();
     run.release();
     let ran = run.end().await;
     ran.ends(1).says("somebody else has deployed");

@@ -10,6 +10,7 @@
     reason = "scenarios fail loudly"
 )]
 
+mod another_module;
 mod atomic;
 mod change_records;
 mod damages;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use opm_core::check::{CheckedPlan, Observed, PruneStep, RefusalReason, Refusals, check};
+use opm_core::check::{CheckedPlan, Observed, PruneStep, Refusal, RefusalReason, Refusals, check};
 use opm_core::event::Wait;
 use opm_core::identity::Identity;
 use opm_core::reach::OwnNamespace;
@@ -14,7 +14,7 @@ use super::Apply;
 use super::observe::ObservedApply;
 use super::send::AppliedObject;
 use crate::failure::{Failure, Remedy};
-use crate::ports::{Backend, Observation, StoredSecret};
+use crate::ports::{Answer, Backend, Observation, Question, StoredSecret};
 use crate::rollback::data::VolumeData;
 
 /// A plan that passed all checks, and what carrying it out needs.
@@ -57,8 +57,19 @@ impl<B: Backend> Apply<'_, B> {
         &self,
         observed: ObservedApply,
     ) -> Result<Option<CheckedApply>, Failure> {
-        let plan = observed.planned.plan.clone();
-        let checked = check(plan, &observed.observed, &self.check_context(&observed));
+        let mut plan = observed.planned.plan.clone();
+        let mut checked = check(
+            plan.clone(),
+            &observed.observed,
+            &self.check_context(&observed),
+        );
+        if let Err(refusals) = &checked
+            && observed.reached.is_ok()
+            && self.agrees_to_replace(refusals).await?
+        {
+            plan.options.replace_all = true;
+            checked = check(plan, &observed.observed, &self.check_context(&observed));
+        }
         let (own_namespace, checked) = match (&observed.reached, checked) {
             (Ok(own_namespace), Ok(checked)) => (*own_namespace, checked),
             (Err(failure), Ok(_)) => return Err(self.refusal(failure.clone())),
@@ -122,6 +133,28 @@ impl<B: Backend> Apply<'_, B> {
             already: HashMap::new(),
             warnings,
             remedies: planned.remedies,
+        }
+    }
+
+    /// Whether that it looks like another module is all that stands in the way, and somebody says
+    /// that it is meant.
+    async fn agrees_to_replace(&self, refusals: &Refusals) -> Result<bool, Failure> {
+        let [
+            Refusal {
+                why: RefusalReason::AnotherModule(objects),
+                ..
+            },
+        ] = refusals.0.as_slice()
+        else {
+            return Ok(false);
+        };
+        let question = Question::ReplaceAll {
+            release: self.candidate.owner.release.to_string(),
+            objects: objects.clone(),
+        };
+        match self.run.confirm(&question).await {
+            Ok(answer) => Ok(answer == Answer::Yes),
+            Err(stopped) => Err(self.refusal(stopped)),
         }
     }
 

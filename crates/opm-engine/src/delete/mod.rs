@@ -156,6 +156,7 @@ impl<B: Backend> Delete<'_, B> {
         let options = PlanOptions {
             no_prune: false,
             allow_empty: true,
+            replace_all: true,
             guards: self.request.guards,
         };
         let plan = match &self.request.component {

@@ -26,6 +26,14 @@ pub enum Question {
         /// The fields, as the server names them.
         fields: Vec<String>,
     },
+    /// This looks like another module: everything that the release has will be removed for it.
+    /// Only the option to replace everything says yes beforehand.
+    ReplaceAll {
+        /// The release's name.
+        release: String,
+        /// What will be removed.
+        objects: Vec<Identity>,
+    },
     /// These objects will be deleted, and the release with them.
     Delete {
         /// The release's name.

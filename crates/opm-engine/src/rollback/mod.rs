@@ -191,6 +191,7 @@ mod tests {
             module: opm_core::record::ModuleRef {
                 path: String::new(),
                 version: None,
+                origin: None,
                 name: String::new(),
                 extra: Default::default(),
             },
