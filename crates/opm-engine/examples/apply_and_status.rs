@@ -17,7 +17,9 @@ pub(crate) async fn apply_and_status(cluster: ClusterClient, module: String) -> 
     let caller = Caller::default();
     let renderer = ModuleRenderer::new(CueSettings::default());
     let module = ModuleRef::parse(&module);
-    let loaded = renderer.load(&module, Inputs::default(), &caller.cancel).await?;
+    let loaded = renderer
+        .load(&module, Inputs::default(), &caller.cancel)
+        .await?;
 
     let engine = Engine::new(cluster, Settings::of(Actor::named("example")));
     let mut request = ApplyRequest::new(loaded.rendered, loaded.name, loaded.namespace);

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use opm_core::check::TransferredObject;
+use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::record::ModuleRef;
 use opm_core::repair::{FoundObject, RecoveredChange};
@@ -30,6 +31,7 @@ impl Serialize for DiffReport {
             transferred: &'a [TransferredObject],
             pending: &'a [TrackedObject],
             kept: &'a [TrackedObject],
+            orphans: &'a [Entry],
             warnings: &'a [String],
         }
         let document = DiffDocument {
@@ -42,6 +44,7 @@ impl Serialize for DiffReport {
             transferred: &self.transferred,
             pending: &self.pending,
             kept: &self.kept,
+            orphans: &self.orphans,
             warnings: &self.warnings,
         };
         document.serialize(serializer)
@@ -111,6 +114,8 @@ impl Serialize for ListedRelease {
             kept: Option<u64>,
             last_transition_time: Option<&'a str>,
             #[serde(skip_serializing_if = "Option::is_none")]
+            state: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             note: Option<&'static str>,
             #[serde(skip_serializing_if = "Option::is_none")]
             health: Option<&'static str>,
@@ -132,6 +137,7 @@ impl Serialize for ListedRelease {
             pending: told(summary.pending),
             kept: told(summary.kept),
             last_transition_time: summary.last_transition_time.as_deref(),
+            state: summary.state.as_deref(),
             note: self.mark,
             health: self.health.map(|health| health.word()),
         };

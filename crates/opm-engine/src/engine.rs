@@ -13,6 +13,7 @@ pub use opm_core::protocol::Timing;
 use opm_core::record::size::MAX_RECORD_BYTES;
 use tracing::Instrument as _;
 
+use crate::apply::Orphans;
 use crate::diff::DiffReport;
 use crate::failure::Failure;
 use crate::history::{Comparison, History, ShownManifests, ShownValues};
@@ -179,7 +180,7 @@ impl<B: Backend> Engine<B> {
         caller: &Caller<'_>,
     ) -> Result<DiffReport, Failure> {
         run!(self, caller, "diff", |run| run
-            .unless_cancelled(run.diff(request)))
+            .unless_cancelled(run.diff(request, Orphans::Shown)))
     }
 
     /// Applies a change of the history again. `renderer` renders its module once more where the

@@ -51,6 +51,7 @@
 //!         path: ModulePath::local(&name),
 //!         name,
 //!         version: None,
+//!         origin: None,
 //!         default_namespace: None,
 //!         description: None,
 //!     },

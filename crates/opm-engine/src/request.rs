@@ -76,6 +76,8 @@ pub struct ApplyOptions {
     pub recreate: bool,
     /// What renders nothing may prune everything.
     pub allow_empty: bool,
+    /// What looks like another module may take the place of everything.
+    pub replace_all: bool,
     /// Take over fields that other managers own, also on objects that are new to the inventory.
     pub force_conflicts: bool,
     /// Which guarded kinds may go.
@@ -106,6 +108,7 @@ impl Default for ApplyOptions {
             take_ownership: false,
             recreate: false,
             allow_empty: false,
+            replace_all: false,
             force_conflicts: false,
             guards: GuardFlags::default(),
             wait: false,

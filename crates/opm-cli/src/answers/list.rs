@@ -78,7 +78,11 @@ fn table(listing: &Listing, format: Format, health: bool) -> Table {
             &shown.age,
         ];
         if health {
-            cells.push(listed.health.map_or("Unknown", |health| health.word()));
+            cells.push(match (listed.health, &summary.state) {
+                (Some(health), _) => health.word(),
+                (None, Some(_)) => "",
+                (None, None) => "Unknown",
+            });
         }
         cells.push(&shown.note);
         if format == Format::Wide {
@@ -130,11 +134,14 @@ fn note(listed: &ListedRelease) -> String {
     if let Some(mark) = listed.mark {
         return mark.to_owned();
     }
-    if summary.change_id.is_none() {
+    let state = summary.told_state();
+    if summary.change_id.is_none() && state.is_none() {
         return "nothing recorded yet".to_owned();
     }
-    match summary.pending {
-        0 => String::new(),
-        pending => format!("{pending} pending"),
-    }
+    let pending = match summary.pending {
+        0 => None,
+        pending => Some(format!("{pending} pending")),
+    };
+    let notes: Vec<String> = [state, pending].into_iter().flatten().collect();
+    notes.join(", ")
 }

@@ -6,11 +6,13 @@ use super::begin::shorten;
 use super::{Locked, Partial, Reconciled, Timing};
 use crate::candidate::Candidate;
 use crate::check::CheckedPlan;
+use crate::entry::Entry;
+use crate::identity::Identity;
 use crate::plan::Purpose;
 use crate::record::history::DroppedChanges;
 use crate::record::{
     Body, Change, Counts, Extra, Inventory, LogResult, ModuleRef, Record, RecordRef, RecordedEntry,
-    Values,
+    ReleaseState, Values,
 };
 use crate::time::Timestamp;
 
@@ -48,6 +50,7 @@ impl NewChange {
                 path: candidate.module.path.as_str().to_owned(),
                 version: candidate.module.version.clone(),
                 name: candidate.module.name.as_str().to_owned(),
+                origin: candidate.module.origin.clone(),
                 extra: Extra::default(),
             },
             values: Values(candidate.values.clone()),
@@ -113,6 +116,9 @@ pub struct Recorded {
 pub enum Conclusion {
     /// Nothing is left that the release could be needed for: remove its Secrets, records first.
     Remove,
+    /// Something is kept: the record stays, says that the release is deleted, and has to be
+    /// written. The changes are no longer in it.
+    Deleted(Box<Record>),
     /// Something of an earlier run may still land: look once more at this time, then conclude.
     Rest {
         /// What to go on with then.
@@ -122,6 +128,25 @@ pub enum Conclusion {
     },
     /// Something could not be deleted: the record stays and has to be written.
     Stays(Box<Record>),
+}
+
+/// How a run ends that makes no change.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Released {
+    /// The record stays and has to be written.
+    Stays(Box<Record>),
+    /// The last object that a deleted release kept is gone: remove its Secret, by the version
+    /// that this run holds the lock in. This is what would have been written.
+    Remove(Box<Record>),
+}
+
+impl Released {
+    /// The record as it is, or would be.
+    pub fn into_record(self) -> Record {
+        match self {
+            Self::Stays(record) | Self::Remove(record) => *record,
+        }
+    }
 }
 
 /// A delete that still holds the lock and waits for the last requests of others to land.
@@ -200,6 +225,7 @@ impl Reconciled {
         };
         let dropped = record.push_change(change, max_history);
         record.metadata.last_transition_time = Some(time);
+        record.metadata.state = ReleaseState::Live;
         close(&mut record, &lock_id, started, ended);
         if let Some(entry) = record.log.iter_mut().find(|entry| entry.id == lock_id) {
             entry.change = Some(id);
@@ -239,20 +265,50 @@ impl Reconciled {
                 });
                 Conclusion::Rest { resume, until }
             }
-            None => Conclusion::Remove,
+            None if self.left.kept.is_empty() => Conclusion::Remove,
+            None => Conclusion::Deleted(Box::new(self.deleted(ended))),
         }
     }
 
-    /// Lets go of the lock and records no change: what is pending and kept is all that is new.
-    pub fn release(self, ended: &RunEnd) -> Record {
+    /// The record of a deleted release that keeps something.
+    fn deleted(self, ended: &RunEnd) -> Record {
         let Self {
             mut record,
             lock_id,
             started,
+            left,
+            ..
+        } = self;
+        record.metadata.state = ReleaseState::Deleted;
+        record.history.clear();
+        record.pending.objects = Body::Here(left.pending);
+        record.pending.until = None;
+        record.kept.objects = left.kept;
+        close(&mut record, &lock_id, started, ended);
+        record
+    }
+
+    /// Stops tracking objects. Returns what was tracked.
+    pub fn forget(&mut self, forgotten: impl Fn(&Identity) -> bool) -> Vec<Entry> {
+        self.record.forget(forgotten)
+    }
+
+    /// Lets go of the lock and records no change: what is pending and kept is all that is new.
+    /// A run that took over a lock leaves the record in any case: a request of the old holder
+    /// may still land.
+    pub fn release(self, ended: &RunEnd) -> Released {
+        let Self {
+            mut record,
+            lock_id,
+            started,
+            took_over,
             ..
         } = self;
         close(&mut record, &lock_id, started, ended);
-        record
+        match record.is_spent() && !took_over {
+            true => Released::Remove(Box::new(record)),
+            false => Released::Stays(Box::new(record)),
+        }
     }
 
     /// The record as it will be, without the change: what is pending and kept from now on.

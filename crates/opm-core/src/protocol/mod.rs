@@ -17,7 +17,7 @@ mod lock;
 mod reconcile;
 
 pub use begin::{BeginError, Locked, RunStart, begin};
-pub use conclude::{Conclusion, NewChange, Recorded, Resume, RunEnd};
+pub use conclude::{Conclusion, NewChange, Recorded, Released, Resume, RunEnd};
 pub use lock::{
     Deadline, ExpiredLock, LockAcquisition, LockObservation, LockState, Timing, renewed, still_held,
 };

@@ -232,6 +232,12 @@ fn metadata(evidence: &RepairEvidence, history: &History) -> Metadata {
             .as_ref()
             .and_then(|before| before.last_transition_time.clone())
             .or(newest),
+        // A history that had to be rebuilt is that of a release that is there.
+        state: before
+            .as_ref()
+            .filter(|_| history.intact)
+            .map(|before| before.state.clone())
+            .unwrap_or_default(),
         extra: before.map(|before| before.extra).unwrap_or_default(),
     }
 }

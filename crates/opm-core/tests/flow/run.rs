@@ -114,6 +114,13 @@ impl World {
                     unpruned: false,
                 }
             }
+            Conclusion::Deleted(record) => {
+                self.write(&record);
+                Ran::Done {
+                    pruned,
+                    unpruned: false,
+                }
+            }
             Conclusion::Stays(record) => {
                 self.write(&record);
                 Ran::Stays

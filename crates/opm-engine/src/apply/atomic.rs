@@ -162,6 +162,7 @@ impl FallbackRun<'_> {
             adopt: Adopt::None,
             take_ownership: false,
             allow_empty: true,
+            replace_all: true,
             guards: GuardFlags::default(),
             wait: true,
             prune_after_ready: false,

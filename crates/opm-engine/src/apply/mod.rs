@@ -38,6 +38,7 @@ use crate::report::{Release, Report};
 use crate::request::ApplyRequest;
 use crate::run::Run;
 
+pub(crate) use dry_run::Orphans;
 pub(crate) use source::{ApplyMode, ApplySource, ApplyTask, Reapply};
 
 /// One apply: what every step of it needs.
@@ -61,7 +62,7 @@ impl<B: Backend> Run<'_, B> {
     /// Applies a rendered module.
     pub(crate) async fn apply(&self, request: &ApplyRequest) -> Result<Report, Failure> {
         if request.options.dry_run {
-            return self.diff(request).await?.into_report();
+            return self.diff(request, Orphans::LeftOut).await?.into_report();
         }
         if request.atomic {
             return self.apply_atomic(request).await;

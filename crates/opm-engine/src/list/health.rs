@@ -56,6 +56,9 @@ impl<B: Backend> Run<'_, B> {
         let RecordLookup::Seen(read) = found else {
             return None;
         };
+        if read.stored.shown().is_deleted() {
+            return None;
+        }
         let change = (*read.changes().first()?).clone();
         Some(CurrentChange { release, change })
     }

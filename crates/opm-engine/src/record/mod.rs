@@ -11,6 +11,7 @@ mod manifests;
 mod payload;
 mod read_back;
 mod read_record;
+mod remove;
 mod ring;
 mod secret;
 mod spill;

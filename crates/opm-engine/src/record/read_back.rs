@@ -141,6 +141,7 @@ mod tests {
             module: ModuleRef {
                 path: "local/web".to_owned(),
                 version: None,
+                origin: None,
                 name: "web".to_owned(),
                 extra: Extra::default(),
             },

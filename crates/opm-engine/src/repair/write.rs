@@ -72,7 +72,8 @@ impl<B: Backend> Run<'_, B> {
             return Ok(None);
         };
         let reconciled = applied.reconcile(&HashMap::new(), self.server_now());
-        let record = reconciled.release(&self.ended(LogResult::Succeeded, None, &[]));
+        let released = reconciled.release(&self.ended(LogResult::Succeeded, None, &[]));
+        let record = released.into_record();
         let written = self.write(&guard, record.clone()).await;
         written.map_err(|error| {
             let what = "the repaired record is written, but its lock could not be released";

@@ -15,7 +15,7 @@ use opm_core::history::{TargetReason, default_target};
 use opm_core::record::{Change, Record};
 
 use self::data::VolumeData;
-use crate::apply::{ApplyMode, ApplySource, ApplyTask, Reapply};
+use crate::apply::{ApplyMode, ApplySource, ApplyTask, Orphans, Reapply};
 use crate::failure::{Failure, Remedy};
 use crate::history::{RestoredChange, RestoredChangeError, find_change, readable, values_of};
 use crate::ports::{Backend, RenderRequest, Renderer};
@@ -41,7 +41,7 @@ impl<B: Backend> Run<'_, B> {
         let rollback = Rollback { request, renderer };
         let source = ApplySource::History(&rollback);
         if request.options.dry_run {
-            let rehearsed = self.rehearse(&release, &source).await?;
+            let rehearsed = self.rehearse(&release, &source, Orphans::LeftOut).await?;
             let mut report = rehearsed.into_report()?;
             report
                 .warnings
@@ -193,6 +193,7 @@ mod tests {
             module: opm_core::record::ModuleRef {
                 path: String::new(),
                 version: None,
+                origin: None,
                 name: String::new(),
                 extra: Default::default(),
             },

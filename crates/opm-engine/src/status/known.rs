@@ -6,7 +6,7 @@ use std::time::Duration;
 use opm_core::entry::Entry;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::protocol::{LockObservation, LockState};
-use opm_core::record::{Change, LogEntry, LogResult, ModuleRef, Stored};
+use opm_core::record::{Change, LogEntry, LogResult, ModuleRef, ReleaseState, Stored};
 
 use super::{InventorySource, LockStatus};
 use crate::delete::LabelLookup;
@@ -25,6 +25,7 @@ pub(super) struct KnownRelease {
     pub(super) module: Option<ModuleRef>,
     pub(super) change: Option<Change>,
     pub(super) last_transition_time: Option<String>,
+    pub(super) state: ReleaseState,
     pub(super) entries: Vec<Entry>,
     pub(super) pending: Vec<TrackedObject>,
     pub(super) kept: Vec<TrackedObject>,
@@ -84,11 +85,9 @@ impl<B: Backend> Run<'_, B> {
     ) -> KnownRelease {
         let changes = read.changes();
         let change = changes.first().map(|change| (*change).clone());
-        let entries: Vec<Entry> = change
-            .iter()
-            .flat_map(Change::entries)
-            .map(|recorded| recorded.entry.clone())
-            .collect();
+        let entries = read.inventory().iter();
+        let entries: Vec<Entry> = entries.map(|recorded| recorded.entry.clone()).collect();
+        let state = read.metadata().state.clone();
         let (pending, kept) = (read.pending(), &read.kept().objects);
         let pending_entries = pending.objects().iter().map(|object| &object.entry);
         let kept_entries = kept.iter().map(|object| &object.entry);
@@ -104,7 +103,7 @@ impl<B: Backend> Run<'_, B> {
             .chain(&tracked)
             .map(|identity| (identity.group_kind.clone(), identity.namespace.clone()))
             .collect();
-        if change.is_none() {
+        if change.is_none() && state != ReleaseState::Deleted {
             warnings.push("the release has no recorded change yet".to_owned());
         }
         warnings.extend(read.log().first().and_then(bad_end));
@@ -118,6 +117,7 @@ impl<B: Backend> Run<'_, B> {
             source: InventorySource::Inventory,
             release,
             change,
+            state,
             entries,
             tracked,
             places,
@@ -162,6 +162,7 @@ impl<B: Backend> Run<'_, B> {
             module: None,
             change: None,
             last_transition_time: None,
+            state: ReleaseState::Live,
             entries,
             pending: Vec::new(),
             kept: Vec::new(),

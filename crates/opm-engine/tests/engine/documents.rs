@@ -112,6 +112,7 @@ async fn a_difference() {
             "transferred",
             "pending",
             "kept",
+            "orphans",
             "warnings",
         ],
     );
