@@ -23,7 +23,7 @@ pub enum ChangeNameError {
 
 /// The id of the change that `given` names: its full id, or the beginning of its digits.
 pub fn named<'a>(record: &'a Record, given: &str) -> Result<&'a str, ChangeNameError> {
-    let ids = || record.history.iter().map(|slot| slot.id.as_str());
+    let ids = || record.slots().map(|slot| slot.id.as_str());
     if let Some(id) = ids().find(|id| *id == given) {
         return Ok(id);
     }

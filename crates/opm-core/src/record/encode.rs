@@ -24,7 +24,11 @@ pub fn encode(record: &Record) -> SecretParts {
     put("metadata", write_key(&metadata));
     let index: Value = record.history.iter().map(|slot| slot.id.as_str()).collect();
     put("index", index.to_string().into_bytes());
-    for slot in &record.history {
+    if !record.past.is_empty() {
+        let past: Value = record.past.iter().map(|slot| slot.id.as_str()).collect();
+        put("past", past.to_string().into_bytes());
+    }
+    for slot in record.slots() {
         match &slot.content {
             Content::Read(change) => put(&slot.id, write_key(&**change)),
             Content::Damaged(bytes) => put(&slot.id, bytes.clone()),

@@ -76,6 +76,9 @@ pub struct Record {
     pub metadata: Metadata,
     /// The changes in the order of the index, newest first; the first is the current one.
     pub history: Vec<HistorySlot>,
+    /// Changes that were found again after the record was lost, newest first, while nobody can
+    /// tell which one is current. They can be shown and gone back to.
+    pub past: Vec<HistorySlot>,
     /// Objects that may exist and are in no recorded change.
     pub pending: Pending,
     /// Objects that were left in the cluster on purpose.
@@ -98,6 +101,7 @@ impl Record {
         Self {
             metadata,
             history: Vec::new(),
+            past: Vec::new(),
             pending: Pending::default(),
             kept: Kept::default(),
             lock: None,
@@ -128,9 +132,14 @@ impl Record {
         Some(&mut inventory.entries)
     }
 
+    /// Every place of the history, newest first: those of the index, then those of the past.
+    pub fn slots(&self) -> impl Iterator<Item = &HistorySlot> {
+        self.history.iter().chain(&self.past)
+    }
+
     /// The changes that can be read, newest first.
     pub fn changes(&self) -> impl Iterator<Item = &Change> {
-        self.history.iter().filter_map(HistorySlot::change)
+        self.slots().filter_map(HistorySlot::change)
     }
 
     /// The change with this id, if it is in the history and can be read.
@@ -139,7 +148,8 @@ impl Record {
     }
 
     fn change_mut(&mut self, id: &str) -> Option<&mut Change> {
-        let mut changes = self.history.iter_mut().filter_map(HistorySlot::change_mut);
+        let slots = self.history.iter_mut().chain(&mut self.past);
+        let mut changes = slots.filter_map(HistorySlot::change_mut);
         changes.find(|change| change.id == id)
     }
 

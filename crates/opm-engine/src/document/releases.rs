@@ -298,6 +298,8 @@ impl Serialize for RepairReport {
             findings: Vec<String>,
             changes: Vec<RecoveredDocument<'a>>,
             lost: &'a [String],
+            current: Option<&'a str>,
+            undetermined: bool,
             objects: Vec<FoundDocument<'a>>,
             foreign: Vec<IdentityDocument<'a>>,
             pending: &'a [TrackedObject],
@@ -305,6 +307,7 @@ impl Serialize for RepairReport {
             warnings: &'a [String],
         }
         let findings = self.findings.iter().map(ToString::to_string);
+        let current = self.changes.iter().find(|change| change.current);
         let document = Document {
             release: &self.release,
             dry_run: self.dry_run,
@@ -317,6 +320,8 @@ impl Serialize for RepairReport {
             findings: findings.chain(self.faults.iter().cloned()).collect(),
             changes: all(&self.changes),
             lost: &self.lost,
+            current: current.map(|change| change.id.as_str()),
+            undetermined: self.undetermined,
             objects: all(&self.objects),
             foreign: all(&self.foreign),
             pending: &self.pending,

@@ -96,6 +96,10 @@ fn asked_for<'a>(record: &'a Record, revision: Option<&str>) -> Result<&'a Chang
     match (revision, record.history.first()) {
         (Some(given), _) => find_change(record, given),
         (None, Some(current)) => readable(record, &current.id),
+        (None, None) if !record.past.is_empty() => Err(Failure::refused(
+            "which change is current is not known, so the one to show has to be named",
+        )
+        .remedy(Remedy::NameRevision)),
         (None, None) => Err(Failure::new(
             FailureKind::NotFound,
             "the release has no recorded change yet",
