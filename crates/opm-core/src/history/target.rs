@@ -65,7 +65,7 @@ pub enum TargetReason {
 pub fn default_target(record: &Record) -> Option<(&str, TargetReason)> {
     let current = record.history.first()?;
     match last_deployment(record) {
-        Some(last) if last.result != LogResult::Succeeded => {
+        Some(last) if !last.result.is_recorded() => {
             let reason = TargetReason::LastFailed {
                 command: last.command.clone(),
                 result: last.result.clone(),
@@ -76,8 +76,9 @@ pub fn default_target(record: &Record) -> Option<(&str, TargetReason)> {
     }
 }
 
-/// The last run that was to change what the release consists of.
+/// The last run that was to change what the release consists of, and was let.
 fn last_deployment(record: &Record) -> Option<&LogEntry> {
     let deploys = |entry: &&LogEntry| ["apply", "rollback", "delete"].contains(&&*entry.command);
-    record.log.iter().find(deploys)
+    let mut deployments = record.log.iter().filter(deploys);
+    deployments.find(|entry| entry.result != LogResult::Refused)
 }

@@ -44,12 +44,7 @@ impl NewChange {
     ) -> Self {
         Self {
             id: candidate.change.to_string(),
-            module: ModuleRef {
-                path: candidate.module.path.as_str().to_owned(),
-                version: candidate.module.version.clone(),
-                name: candidate.module.name.as_str().to_owned(),
-                extra: Extra::default(),
-            },
+            module: candidate.module_ref(),
             values: Values(candidate.values.clone()),
             manifest_digest: candidate.digest.to_string(),
             components: candidate.selected.iter().map(ToString::to_string).collect(),

@@ -14,7 +14,7 @@ mod finding;
 pub mod history;
 mod location;
 mod lock;
-mod log;
+pub(crate) mod log;
 pub mod moved;
 mod pending;
 pub mod ring;
@@ -41,7 +41,7 @@ pub use finding::{Finding, FindingKind};
 pub use history::{Content, HistorySlot};
 pub use location::{PartLocation, RecordPart, RecordRef};
 pub use lock::Lock;
-pub use log::{Counts, LogEntry, LogResult, MAX_LOG};
+pub use log::{Counts, DEFAULT_LOG_ENTRIES, LogEntry, LogResult, is_repeated_refusal};
 pub use pending::{Kept, KeptObject, KeptWhy, Pending, PendingObject, PendingWhy};
 pub use salvage::{SalvagedRecord, salvage};
 pub use secret::{RECORD_TYPE, RELEASE_TYPE, SecretParts, labels_beside, release_labels};
@@ -156,7 +156,9 @@ impl Record {
     /// Where each part is that lives in record Secrets.
     fn locations(&self) -> impl Iterator<Item = &PartLocation> {
         let changes = self.changes().filter_map(|change| change.record.as_ref());
+        let failed = self.log.iter().filter_map(|entry| entry.record.as_ref());
         changes
+            .chain(failed)
             .flat_map(|record| record.parts.values())
             .chain(&self.pending.held)
             .chain(&self.kept.held)

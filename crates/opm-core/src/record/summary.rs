@@ -37,6 +37,9 @@ pub struct Summary {
     pub kept: u64,
     /// When a change was last recorded.
     pub last_transition_time: Option<String>,
+    /// How the last deployment ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_result: Option<String>,
 }
 
 impl Summary {
@@ -44,6 +47,10 @@ impl Summary {
     pub fn of(record: &Record) -> Self {
         let current = record.current();
         let module = current.map(|change| &change.module);
+        // After a failed first apply, the log says what was to be deployed.
+        let logged = record.log.iter().find_map(|entry| entry.module.as_ref());
+        let module = module.or(logged);
+        let last = record.log.first();
         Self {
             name: record.metadata.name.clone(),
             namespace: record.metadata.namespace.clone(),
@@ -62,6 +69,7 @@ impl Summary {
                 .count
                 .unwrap_or(record.kept.objects.len() as u64),
             last_transition_time: record.metadata.last_transition_time.clone(),
+            last_result: last.map(|entry| entry.result.word().to_owned()),
         }
     }
 

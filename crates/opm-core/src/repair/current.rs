@@ -14,7 +14,7 @@ use crate::identity::Identity;
 use crate::ids::ReleaseId;
 use crate::manifest::Manifest;
 use crate::observation::Observation;
-use crate::record::{Change, LogEntry, LogResult};
+use crate::record::{Change, LogEntry};
 
 /// What the stored objects of a change are beside the live ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub(super) fn current(
     let live = live.filter(|(_, (change, _))| matches.get(&change.id) == Some(&ChangeMatch::Live));
     let deployed = |change: &Change| {
         let recorded = |entry: &&LogEntry| {
-            entry.result == LogResult::Succeeded && entry.change.as_ref() == Some(&change.id)
+            entry.result.is_recorded() && entry.change.as_ref() == Some(&change.id)
         };
         log.iter().position(|entry| recorded(&entry))
     };

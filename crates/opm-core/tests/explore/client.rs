@@ -229,6 +229,8 @@ impl State {
             opm: String::new(),
             message: None,
             change: None,
+            deployed: None,
+            log_entries: 50,
             now: self.time(),
         };
         let version = client.version;

@@ -148,6 +148,8 @@ impl World {
             opm: "0.1.0".into(),
             message: None,
             change: change.map(str::to_owned),
+            deployed: None,
+            log_entries: 50,
             now: self.now,
         };
         let record = stored.unwrap_or_else(new_record);

@@ -153,6 +153,12 @@ struct LogDocument<'a> {
     opm: &'a str,
     message: Option<&'a str>,
     change: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    module: Option<ModuleDocument<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    components: Option<&'a [String]>,
     result: &'a str,
     reason: Option<&'a str>,
     counts: &'a opm_core::record::Counts,
@@ -170,6 +176,9 @@ impl<'a> From<&'a LogEntry> for LogDocument<'a> {
             opm: &entry.opm,
             message: entry.message.as_deref(),
             change: entry.change.as_deref(),
+            module: entry.module.as_ref().map(ModuleDocument::from),
+            values: entry.values.as_deref(),
+            components: entry.components.as_deref(),
             result: entry.result.word(),
             reason: entry.reason.as_deref(),
             counts: &entry.counts,

@@ -191,6 +191,8 @@ impl Serialize for ListedRelease {
             kept: Option<u64>,
             last_transition_time: Option<&'a str>,
             #[serde(skip_serializing_if = "Option::is_none")]
+            last_result: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             note: Option<&'static str>,
             #[serde(skip_serializing_if = "Option::is_none")]
             health: Option<&'static str>,
@@ -205,13 +207,14 @@ impl Serialize for ListedRelease {
                 name: &summary.module,
                 path: &summary.path,
                 version: summary.version.as_deref(),
-                local: summary.version.is_none() && summary.change_id.is_some(),
+                local: summary.version.is_none() && !summary.path.is_empty(),
             },
             change_id: summary.change_id.as_deref(),
             objects: told(summary.objects),
             pending: told(summary.pending),
             kept: told(summary.kept),
             last_transition_time: summary.last_transition_time.as_deref(),
+            last_result: summary.last_result.as_deref(),
             note: self.mark,
             health: self.health.map(|health| health.word()),
         };

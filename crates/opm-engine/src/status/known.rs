@@ -107,7 +107,9 @@ impl<B: Backend> Run<'_, B> {
         if change.is_none() {
             warnings.push("the release has no recorded change yet".to_owned());
         }
-        warnings.extend(read.log().first().and_then(bad_end));
+        let mut log = read.log().iter();
+        let last = log.find(|entry| entry.result != LogResult::Refused);
+        warnings.extend(last.and_then(bad_end));
         KnownRelease {
             module: change.as_ref().map(|change| change.module.clone()),
             last_transition_time: read.metadata().last_transition_time.clone(),
@@ -181,7 +183,10 @@ fn bad_end(last: &LogEntry) -> Option<String> {
         LogResult::Interrupted => "was interrupted",
         LogResult::Lost => "was cut short",
         LogResult::RolledBack => "was rolled back",
-        LogResult::Started | LogResult::Succeeded | LogResult::Other(_) => return None,
+        LogResult::NotReady => "did not become ready in time",
+        LogResult::Started | LogResult::Succeeded | LogResult::Refused | LogResult::Other(_) => {
+            return None;
+        }
     };
     let reason = last.reason.as_ref().map(|reason| format!(": {reason}"));
     Some(format!(
