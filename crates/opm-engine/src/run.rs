@@ -233,6 +233,7 @@ impl<'a, B: Backend> Run<'a, B> {
             result,
             reason,
             counts: Report::counts(outcomes),
+            record: None,
             now: self.server_now(),
         }
     }

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::ids::ChangeId;
-use crate::record::{LogEntry, LogResult, Record};
+use crate::record::{LogEntry, LogResult, Record, RecordRef};
 
 /// A text that does not name one change.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -45,6 +45,20 @@ pub fn named<'a>(record: &'a Record, given: &str) -> Result<&'a str, ChangeNameE
             changes: ids().filter(begins).map(str::to_owned).collect(),
         }),
     }
+}
+
+/// The change of a failed run that `given` names, and where its manifests are, as long as they
+/// are kept.
+pub fn failed_run<'a>(record: &'a Record, given: &str) -> Option<(&'a str, &'a RecordRef)> {
+    let digits = given.strip_prefix(ChangeId::PREFIX).unwrap_or(given);
+    let mut failed = record
+        .log
+        .iter()
+        .filter_map(|entry| Some((entry.change.as_deref()?, entry.record.as_ref()?)));
+    failed.find(|(id, _)| {
+        let all = id.strip_prefix(ChangeId::PREFIX);
+        !digits.is_empty() && all.is_some_and(|all| all.starts_with(digits))
+    })
 }
 
 /// Why a change is the default target of a rollback.

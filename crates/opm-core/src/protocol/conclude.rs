@@ -88,6 +88,8 @@ pub struct RunEnd {
     pub reason: Option<String>,
     /// What it did.
     pub counts: Counts,
+    /// Where its manifests are, if it failed and they are kept.
+    pub record: Option<RecordRef>,
     /// The server's time.
     pub now: Timestamp,
 }
@@ -287,10 +289,15 @@ impl Partial {
 
 fn close(record: &mut Record, lock_id: &str, started: Timestamp, ended: &RunEnd) {
     record.lock = None;
+    // Only the newest failed run keeps its manifests.
+    if ended.record.is_some() {
+        record.log.iter_mut().for_each(|entry| entry.record = None);
+    }
     if let Some(entry) = record.log.iter_mut().find(|entry| entry.id == lock_id) {
         entry.result = ended.result.clone();
         entry.reason = ended.reason.as_deref().map(shorten);
         entry.counts = ended.counts.clone();
+        entry.record.clone_from(&ended.record);
         entry.seconds = ended.now.since(started).as_secs();
     }
 }

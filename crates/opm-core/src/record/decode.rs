@@ -13,8 +13,8 @@ use thiserror::Error;
 use super::field::{StoredValue, read_key, stored_fields};
 use super::{
     API_VERSION, API_VERSION_MOVED, Change, Content, Finding, FindingKind, HistorySlot, Inventory,
-    KIND, Kept, KeptObject, Metadata, Pending, PendingObject, ReadOnlyRecord, Record, RecordPart,
-    SUMMARY_ANNOTATION, SecretParts, Stored,
+    KIND, Kept, KeptObject, LogEntry, Metadata, Pending, PendingObject, ReadOnlyRecord, Record,
+    RecordPart, SUMMARY_ANNOTATION, SecretParts, Stored,
 };
 
 /// A record, with the damage that did not matter.
@@ -281,6 +281,11 @@ pub(super) fn read_change(id: &str, bytes: &[u8], current: bool) -> Result<Chang
 /// Reads a change that was kept beside its manifests.
 pub fn decode_change(id: &str, bytes: &[u8]) -> Result<Change, Finding> {
     read_change(id, bytes, false)
+}
+
+/// Reads the copy of a log.
+pub fn decode_log(bytes: &[u8]) -> Result<Vec<LogEntry>, Finding> {
+    read_key("log", bytes)
 }
 
 /// Reads a change's inventory that had moved into record Secrets.

@@ -31,11 +31,11 @@ use crate::identity::Identity;
 
 pub use change::{Body, Change, Extra, Inventory, ModuleRef, RecordedEntry, Values};
 pub use decode::{
-    DecodedRecord, RecordError, decode, decode_change, decode_inventory, decode_kept,
+    DecodedRecord, RecordError, decode, decode_change, decode_inventory, decode_kept, decode_log,
     decode_pending,
 };
 pub use encode::{
-    encode, encode_change, encode_inventory, encode_kept, encode_lock, encode_pending,
+    encode, encode_change, encode_inventory, encode_kept, encode_lock, encode_log, encode_pending,
 };
 pub use finding::{Finding, FindingKind};
 pub use history::{Content, HistorySlot};

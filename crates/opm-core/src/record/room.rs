@@ -29,6 +29,11 @@ pub fn give_way(record: &mut Record) -> bool {
 }
 
 fn drop_oldest_manifests(record: &mut Record) -> bool {
+    let mut failed = record.log.iter_mut();
+    if let Some(entry) = failed.find(|entry| entry.record.is_some()) {
+        entry.record = None;
+        return true;
+    }
     let older = record.history.iter_mut().skip(1);
     let mut older = older.chain(&mut record.past).rev();
     let oldest = older.find_map(|slot| {

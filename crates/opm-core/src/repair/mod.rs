@@ -7,6 +7,7 @@
 
 mod current;
 mod history;
+mod log;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -21,6 +22,7 @@ use crate::time::Timestamp;
 
 pub use current::{ChangeMatch, compare};
 use history::History;
+pub use log::recovered_log;
 
 /// Everything that is known of a release whose record may be damaged.
 #[derive(Debug, Clone)]
@@ -144,6 +146,9 @@ pub fn needs_records(salvaged: Option<&SalvagedRecord>) -> bool {
     let Some(salvaged) = salvaged else {
         return true;
     };
+    if salvaged.findings.iter().any(|finding| finding.key == "log") {
+        return true;
+    }
     match &salvaged.index {
         None => true,
         Some(ids) => ids.iter().any(|id| !salvaged.changes.contains_key(id)),

@@ -429,6 +429,7 @@ impl State {
             result,
             reason: None,
             counts: BTreeMap::new(),
+            record: None,
             now: self.time(),
         }
     }

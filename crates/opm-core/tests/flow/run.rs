@@ -252,6 +252,7 @@ impl World {
             result,
             reason: None,
             counts: BTreeMap::new(),
+            record: None,
             now: self.now,
         }
     }

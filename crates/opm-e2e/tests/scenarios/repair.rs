@@ -12,6 +12,7 @@ scenarios! {
     a_lost_record_comes_back_from_its_records,
     the_change_that_is_live_is_current_after_loss,
     where_no_change_is_live_none_is_current,
+    the_log_comes_back_with_the_changes,
     without_records_everything_is_pending,
     a_lost_release_is_found_by_name_id_and_directory,
     repair_shows_asks_and_writes_nothing_by_itself,
@@ -252,6 +253,25 @@ async fn the_change_that_is_live_is_current_after_loss(w: World) {
         assert_eq!(again.json()["needed"], false, "{again}");
     }
     w.has_no_stray_records("web").await;
+}
+
+async fn the_log_comes_back_with_the_changes(w: World) {
+    w.apply(&valued("1", ""), &["-m", "the first"]).await.ok();
+    w.apply(&valued("2", ""), &["-m", "the second"]).await.ok();
+    w.delete_record("web").await;
+    repair(&w, "web", &["--yes"]).await.ok();
+    let history = w.opm(&["mod", "history", "web", "-o", "json"]).await.ok();
+    let log = history.json()["log"].as_array().unwrap().clone();
+    let short = |e: &Value| json!([e["command"], e["result"], e["message"], e["module"]["name"]]);
+    assert_eq!(
+        log.iter().map(short).collect::<Vec<_>>(),
+        [
+            json!(["repair", "succeeded", null, null]),
+            json!(["apply", "succeeded", "the second", "web"]),
+            json!(["apply", "succeeded", "the first", "web"]),
+        ],
+        "{history}"
+    );
 }
 
 async fn where_no_change_is_live_none_is_current(w: World) {

@@ -56,7 +56,7 @@ impl<B: Backend> Run<'_, B> {
         let RecordLookup::Seen(read) = found else {
             return None;
         };
-        let change = (*read.changes().first()?).clone();
+        let change = read.stored.shown().current()?.clone();
         Some(CurrentChange { release, change })
     }
 

@@ -10,10 +10,11 @@ use opm_core::name::ModuleName;
 use opm_core::record::{SalvagedRecord, salvage};
 use opm_core::repair::{
     ChangeMatch, RepairEvidence, Repaired, UnlabelledState, compare, draft, needs_records,
-    undetermined,
+    recovered_log, undetermined,
 };
 
 use super::find::nothing_left;
+use super::kept_changes::KeptChanges;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::LabelledObjects;
 use crate::ports::{Backend, Detail, Observation, ServedKinds, StoredSecret};
@@ -36,10 +37,12 @@ impl<B: Backend> Run<'_, B> {
         if let Some(salvaged) = &mut salvaged {
             self.bring_back(release, salvaged, &mut warnings).await;
         }
-        let kept_changes = match needs_records(salvaged.as_ref()) {
+        let kept = match needs_records(salvaged.as_ref()) {
             true => self.kept_changes(release, &mut warnings).await?,
-            false => Vec::new(),
+            false => KeptChanges::default(),
         };
+        let kept_changes = kept.changes;
+        let log = recovered_log(salvaged.as_ref(), &kept.logs, &kept_changes);
         if stored.is_none() && found.objects.is_empty() && kept_changes.is_empty() {
             return Err(nothing_left(
                 release.name.as_str(),
@@ -57,13 +60,12 @@ impl<B: Backend> Run<'_, B> {
             .filter_map(|object| OwnerLabels::read(object).module)
             .collect();
         let recorded = kept_changes.first().map(|change| &change.module.name);
-        let log = salvaged.as_ref().map(|salvaged| salvaged.log.clone());
         let mut evidence = RepairEvidence {
             owner: owner(release, &modules, stored, recorded),
             salvaged,
             kept_changes,
             matches: BTreeMap::new(),
-            log: log.unwrap_or_default(),
+            log,
             labelled,
             now: self.server_now(),
         };

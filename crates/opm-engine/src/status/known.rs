@@ -83,7 +83,7 @@ impl<B: Backend> Run<'_, B> {
         mut warnings: Vec<String>,
     ) -> KnownRelease {
         let changes = read.changes();
-        let change = changes.first().map(|change| (*change).clone());
+        let change = read.stored.shown().current().cloned();
         let entries: Vec<Entry> = change
             .iter()
             .flat_map(Change::entries)
@@ -104,8 +104,13 @@ impl<B: Backend> Run<'_, B> {
             .chain(&tracked)
             .map(|identity| (identity.group_kind.clone(), identity.namespace.clone()))
             .collect();
-        if change.is_none() {
-            warnings.push("the release has no recorded change yet".to_owned());
+        match (&change, changes.is_empty()) {
+            (Some(_), _) => {}
+            (None, true) => warnings.push("the release has no recorded change yet".to_owned()),
+            (None, false) => {
+                let warning = "which change is current is not known since the record was repaired";
+                warnings.push(warning.to_owned());
+            }
         }
         let mut log = read.log().iter();
         let last = log.find(|entry| entry.result != LogResult::Refused);
