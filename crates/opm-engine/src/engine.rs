@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use opm_core::feature::FeatureSet;
 pub use opm_core::protocol::Timing;
+use opm_core::record::DEFAULT_LOG_ENTRIES;
 use opm_core::record::size::MAX_RECORD_BYTES;
 use tracing::Instrument as _;
 
@@ -76,6 +77,8 @@ pub struct Settings {
     pub timing: Timing,
     /// How large the release's Secret may become before parts of it move into record Secrets.
     pub record_limit: usize,
+    /// How many deployments a release's log remembers.
+    pub log_entries: usize,
     /// The feature flags in force, by name. Recorded with each change.
     pub features: BTreeMap<String, bool>,
 }
@@ -92,6 +95,7 @@ impl Settings {
             actor,
             timing: Timing::default(),
             record_limit: MAX_RECORD_BYTES,
+            log_entries: DEFAULT_LOG_ENTRIES,
             features: features.states(),
         }
     }

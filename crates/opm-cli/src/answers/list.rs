@@ -56,6 +56,7 @@ fn table(listing: &Listing, format: Format, health: bool) -> Table {
         "CHANGE",
         "OBJECTS",
         "AGE",
+        "LAST",
     ];
     if health {
         columns.push("HEALTH");
@@ -76,6 +77,7 @@ fn table(listing: &Listing, format: Format, health: bool) -> Table {
             &shown.change,
             &shown.objects,
             &shown.age,
+            summary.last_result.as_deref().unwrap_or_default(),
         ];
         if health {
             cells.push(match (listed.health, &summary.state) {
@@ -110,10 +112,10 @@ impl ListCells {
             .last_transition_time
             .as_ref()
             .and_then(|time| time.parse().ok());
-        let version = match (&summary.version, &summary.change_id) {
+        let version = match (&summary.version, summary.path.is_empty()) {
             (Some(version), _) => version.clone(),
-            (None, Some(_)) => "local".to_owned(),
-            (None, None) => String::new(),
+            (None, false) => "local".to_owned(),
+            (None, true) => String::new(),
         };
         Self {
             version,

@@ -46,13 +46,7 @@ impl NewChange {
     ) -> Self {
         Self {
             id: candidate.change.to_string(),
-            module: ModuleRef {
-                path: candidate.module.path.as_str().to_owned(),
-                version: candidate.module.version.clone(),
-                name: candidate.module.name.as_str().to_owned(),
-                origin: candidate.module.origin.clone(),
-                extra: Extra::default(),
-            },
+            module: candidate.module_ref(),
             values: Values(candidate.values.clone()),
             manifest_digest: candidate.digest.to_string(),
             components: candidate.selected.iter().map(ToString::to_string).collect(),
@@ -96,6 +90,8 @@ pub struct RunEnd {
     pub reason: Option<String>,
     /// What it did.
     pub counts: Counts,
+    /// Where its manifests are, if it failed and they are kept.
+    pub record: Option<RecordRef>,
     /// The server's time.
     pub now: Timestamp,
 }
@@ -348,10 +344,15 @@ impl Partial {
 
 fn close(record: &mut Record, lock_id: &str, started: Timestamp, ended: &RunEnd) {
     record.lock = None;
+    // Only the newest failed run keeps its manifests.
+    if ended.record.is_some() {
+        record.log.iter_mut().for_each(|entry| entry.record = None);
+    }
     if let Some(entry) = record.log.iter_mut().find(|entry| entry.id == lock_id) {
         entry.result = ended.result.clone();
         entry.reason = ended.reason.as_deref().map(shorten);
         entry.counts = ended.counts.clone();
+        entry.record.clone_from(&ended.record);
         entry.seconds = ended.now.since(started).as_secs();
     }
 }

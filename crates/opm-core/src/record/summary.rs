@@ -40,6 +40,9 @@ pub struct Summary {
     /// What became of the release as a whole; none for one that is there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
+    /// How the last deployment ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_result: Option<String>,
 }
 
 impl Summary {
@@ -47,6 +50,10 @@ impl Summary {
     pub fn of(record: &Record) -> Self {
         let current = record.current();
         let module = current.map(|change| &change.module);
+        // After a failed first apply, the log says what was to be deployed.
+        let logged = record.log.iter().find_map(|entry| entry.module.as_ref());
+        let module = module.or(logged);
+        let last = record.log.first();
         Self {
             name: record.metadata.name.clone(),
             namespace: record.metadata.namespace.clone(),
@@ -72,6 +79,7 @@ impl Summary {
                 .unwrap_or(record.kept.objects.len() as u64),
             last_transition_time: record.metadata.last_transition_time.clone(),
             state: record.metadata.state.word().map(str::to_owned),
+            last_result: last.map(|entry| entry.result.word().to_owned()),
         }
     }
 

@@ -238,6 +238,8 @@ impl State {
             opm: String::new(),
             message: None,
             change: None,
+            deployed: None,
+            log_entries: 50,
             now: self.time(),
         };
         let version = client.version;
@@ -439,6 +441,7 @@ impl State {
             result,
             reason: None,
             counts: BTreeMap::new(),
+            record: None,
             now: self.time(),
         }
     }

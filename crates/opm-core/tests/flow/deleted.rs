@@ -153,6 +153,8 @@ fn prunes_away(world: &mut World, record: Record) -> bool {
         opm: String::new(),
         message: None,
         change: None,
+        deployed: None,
+        log_entries: 50,
         now: world.now,
     };
     let locked = begin(record, acquisition, checked, run).unwrap();

@@ -50,6 +50,8 @@ impl World {
             opm: String::new(),
             message: None,
             change: None,
+            deployed: None,
+            log_entries: 50,
             now: self.now,
         };
         let locked = begin(stored.unwrap_or_else(new_record), acquisition, checked, run).unwrap();
@@ -133,6 +135,8 @@ fn found_by_exploration_a_look_before_the_end_of_the_rest_proves_nothing() {
         opm: String::new(),
         message: None,
         change: None,
+        deployed: None,
+        log_entries: 50,
         now: world.now,
     };
     let locked = begin(stored, acquisition, checked, run).unwrap();
@@ -227,6 +231,8 @@ fn a_lock_that_changed_hands_meanwhile_cannot_be_begun() {
         opm: String::new(),
         message: None,
         change: None,
+        deployed: None,
+        log_entries: 50,
         now: world.now,
     };
     let free = LockAcquisition::Free { loaded: world.now };

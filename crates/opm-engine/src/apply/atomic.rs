@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use opm_core::failure::Remedy;
-use opm_core::record::Record;
+use opm_core::record::{LogResult, Record};
 
 use super::source::{ApplyMode, ApplySource, ApplyTask, Reapply};
 use super::{ApplyEnd, release_of};
@@ -152,7 +152,8 @@ impl FallbackRun<'_> {
     /// The change that was current, applied again. If somebody else came in between, the release
     /// is theirs.
     pub(super) fn task(&self, record: Option<&Record>) -> Result<ApplyTask<'_>, Failure> {
-        let last = record.and_then(|record| record.log.first());
+        let mut log = record.into_iter().flat_map(|record| &record.log);
+        let last = log.find(|entry| entry.result != LogResult::Refused);
         if last.is_none_or(|entry| entry.id != self.failed) {
             let message = "somebody else has deployed the release meanwhile, and was left alone";
             return Err(Failure::refused(message));

@@ -80,7 +80,6 @@ impl<B: Backend> Apply<'_, B> {
         self.announce(checked.applies(), &checked.stale);
         let stale = self.mode.check_stale(&checked.stale);
         stale.map_err(|failure| self.refusal(failure))?;
-        self.ask_about_data(&checked).await?;
         Ok(Some(CheckedApply {
             checked,
             context,
@@ -229,7 +228,7 @@ impl<B: Backend> Apply<'_, B> {
     }
 
     /// Whoever goes back has to know what does not come back with it.
-    async fn ask_about_data(&self, checked: &CheckedPlan) -> Result<(), Failure> {
+    pub(super) async fn ask_about_data(&self, checked: &CheckedPlan) -> Result<(), Failure> {
         if !self.mode.asks_about_data {
             return Ok(());
         }

@@ -18,7 +18,7 @@ use super::{Delete, DeleteSource};
 use crate::failure::{Failure, FailureKind};
 use crate::observe::scopes;
 use crate::ports::Backend;
-use crate::record::{LockGuard, RecordSecretScope};
+use crate::record::{CHANGE_ANNOTATION, LockGuard, RecordSecretScope};
 use crate::report::{Release, Report};
 
 impl<B: Backend> Delete<'_, B> {
@@ -109,6 +109,7 @@ impl<B: Backend> Delete<'_, B> {
             &stored,
             &existing,
             features,
+            CHANGE_ANNOTATION,
             self.run.permit_under(guard),
         );
         Some(kept.await)

@@ -16,6 +16,7 @@ use opm_core::event::{AnnouncedObject, Event, PlannedAction};
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
 use opm_core::plan::{Plan, PlanError, PlanOptions, plan_delete, plan_delete_component};
+use opm_core::protocol::Deployed;
 use opm_core::record::Record;
 use opm_core::record::size::Records;
 
@@ -101,13 +102,15 @@ impl<B: Backend> RecordWriter for Delete<'_, B> {
             return deleted.map(Attempt::Done);
         }
         let message = self.request.message.clone();
-        let current = source.record.current().map(|change| change.id.clone());
+        let current = source.record.current();
+        let deployed = current.and_then(Deployed::of_change);
+        let current = current.map(|change| change.id.clone());
         let beginning = Beginning {
             record: source.record.clone(),
             stored: source.stored.clone(),
             acquisition,
             checked,
-            start: self.run.start("delete", message, current).await,
+            start: self.run.start("delete", message, current, deployed).await,
             records: Records::Used,
         };
         let Some(LockedRun { locked, guard }) = self.run.begin(&self.release, beginning).await?

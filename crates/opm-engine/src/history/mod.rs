@@ -160,9 +160,10 @@ fn changes(
 ) -> Vec<HistoryEntry> {
     let there: Option<BTreeSet<&str>> =
         secrets.map(|all| all.iter().map(RecordSecret::name).collect());
-    let slots = record.history.iter().enumerate();
+    let current = record.history.first().map(|slot| &slot.id);
+    let slots = record.slots();
     slots
-        .map(|(at, slot)| {
+        .map(|slot| {
             let change = match &slot.content {
                 Content::Read(change) => Some((**change).clone()),
                 Content::Damaged(_) | Content::Absent => None,
@@ -174,7 +175,7 @@ fn changes(
                     None => Some("it cannot be read".to_owned()),
                 },
                 change,
-                current: at == 0,
+                current: Some(&slot.id) == current,
             }
         })
         .collect()

@@ -59,7 +59,7 @@ impl<B: Backend> Run<'_, B> {
         if read.stored.shown().is_deleted() {
             return None;
         }
-        let change = (*read.changes().first()?).clone();
+        let change = read.stored.shown().current()?.clone();
         Some(CurrentChange { release, change })
     }
 

@@ -59,7 +59,7 @@ impl<B: Backend> Run<'_, B> {
             stored: Some(loaded.stored),
             acquisition,
             checked,
-            start: self.start(command, None, None).await,
+            start: self.start(command, None, None, None).await,
             records: Records::Used,
         };
         let Some(LockedRun { locked, guard }) = self.begin(release, beginning).await? else {

@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use opm_core::candidate::Candidate;
 use opm_core::protocol::NewChange;
 use opm_core::record::ring::named;
-use opm_core::record::{PartLocation, Record, RecordPart, RecordRef, encode_change, labels_beside};
+use opm_core::record::{
+    PartLocation, Record, RecordPart, RecordRef, encode_change, encode_log, labels_beside,
+};
 
 use super::RecordSecret;
 use super::payload::{PayloadChange, PayloadTarget, secret_name};
@@ -32,6 +34,7 @@ impl<B: Backend> Run<'_, B> {
         stored: &Record,
         existing: &[RecordSecret],
         features: BTreeMap<String, bool>,
+        annotation: &'static str,
         permit: Permit<'_>,
     ) -> RecordRef {
         let mut reference = RecordRef::default();
@@ -51,7 +54,9 @@ impl<B: Backend> Run<'_, B> {
             labels: labels_beside(stored),
             of: Some(PayloadChange {
                 id: change.id.clone(),
+                annotation,
                 encoded: encode_change(&change),
+                log: encode_log(&stored.log),
             }),
             permit,
         };

@@ -6,6 +6,7 @@
 mod attempts;
 mod begin;
 mod lock_guard;
+mod log;
 mod lookup;
 mod manifests;
 mod payload;
@@ -20,8 +21,9 @@ mod wait_for_lock;
 pub(crate) use attempts::{Attempt, RecordWriter, not_let_go};
 pub(crate) use begin::{Beginning, LockedRun};
 pub(crate) use lock_guard::{LockGuard, WriteError};
+pub(crate) use log::FreeRecord;
 pub(crate) use lookup::{LoadedRecord, named_by_secret};
-pub(crate) use payload::{CHANGE_ANNOTATION, CHANGE_KEY, unpacked};
+pub(crate) use payload::{CHANGE_ANNOTATION, CHANGE_KEY, FAILED_ANNOTATION, LOG_KEY, unpacked};
 pub use read_back::ManifestsError;
 pub(crate) use read_back::held;
 pub(crate) use read_record::{ReadRecord, RecordLookup};

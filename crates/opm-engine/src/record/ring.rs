@@ -233,8 +233,8 @@ fn may_have_left_some(record: &Record) -> bool {
     let before = record
         .log
         .iter()
-        .find(|entry| entry.result != LogResult::Started);
-    before.is_some_and(|entry| entry.result != LogResult::Succeeded)
+        .find(|entry| ![LogResult::Started, LogResult::Refused].contains(&entry.result));
+    before.is_some_and(|entry| !entry.result.is_recorded())
 }
 
 fn record_secret(object: &Map<String, Value>) -> Option<RecordSecret> {

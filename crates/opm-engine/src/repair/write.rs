@@ -49,7 +49,7 @@ impl<B: Backend> Run<'_, B> {
             .and_then(|loaded| loaded.record.lock.clone());
         let nothing = |_: &Identity| false;
         let checked = self.plan_maintenance(release, &record, nothing).await?;
-        let start = self.start("repair", None, None).await;
+        let start = self.start("repair", None, None, None).await;
         let stored = match loaded.map(|loaded| loaded.stored) {
             Some(stored) if !faults(&stored).is_empty() => match self.make_way(&stored).await? {
                 RemoveOutcome::Gone => None,

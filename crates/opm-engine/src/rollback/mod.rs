@@ -138,6 +138,9 @@ fn target<'a>(record: &'a Record, revision: Option<&str>) -> Result<(&'a Change,
     }
     let Some((id, reason)) = default_target(record) else {
         let message = match record.history.is_empty() {
+            true if !record.past.is_empty() => {
+                "which change is current is not known, so the one to go back to has to be named"
+            }
             true => "the release has no recorded change that one could go back to",
             false => {
                 "the current change is the only one in the history, and the last deployment succeeded"

@@ -84,7 +84,7 @@ impl<B: Backend> Run<'_, B> {
         mut warnings: Vec<String>,
     ) -> KnownRelease {
         let changes = read.changes();
-        let change = changes.first().map(|change| (*change).clone());
+        let change = read.stored.shown().current().cloned();
         let entries = read.inventory().iter();
         let entries: Vec<Entry> = entries.map(|recorded| recorded.entry.clone()).collect();
         let state = read.metadata().state.clone();
@@ -103,10 +103,18 @@ impl<B: Backend> Run<'_, B> {
             .chain(&tracked)
             .map(|identity| (identity.group_kind.clone(), identity.namespace.clone()))
             .collect();
-        if change.is_none() && state != ReleaseState::Deleted {
-            warnings.push("the release has no recorded change yet".to_owned());
+        match (&change, changes.is_empty()) {
+            _ if state == ReleaseState::Deleted => {}
+            (Some(_), _) => {}
+            (None, true) => warnings.push("the release has no recorded change yet".to_owned()),
+            (None, false) => {
+                let warning = "which change is current is not known since the record was repaired";
+                warnings.push(warning.to_owned());
+            }
         }
-        warnings.extend(read.log().first().and_then(bad_end));
+        let mut log = read.log().iter();
+        let last = log.find(|entry| entry.result != LogResult::Refused);
+        warnings.extend(last.and_then(bad_end));
         KnownRelease {
             module: change.as_ref().map(|change| change.module.clone()),
             last_transition_time: read.metadata().last_transition_time.clone(),
@@ -182,7 +190,10 @@ fn bad_end(last: &LogEntry) -> Option<String> {
         LogResult::Interrupted => "was interrupted",
         LogResult::Lost => "was cut short",
         LogResult::RolledBack => "was rolled back",
-        LogResult::Started | LogResult::Succeeded | LogResult::Other(_) => return None,
+        LogResult::NotReady => "did not become ready in time",
+        LogResult::Started | LogResult::Succeeded | LogResult::Refused | LogResult::Other(_) => {
+            return None;
+        }
     };
     let reason = last.reason.as_ref().map(|reason| format!(": {reason}"));
     Some(format!(
