@@ -265,6 +265,7 @@ fn record(candidate: &Candidate) -> Record {
         namespace: candidate.owner.namespace.to_string(),
         release_id: candidate.owner.id.to_string(),
         last_transition_time: Some(change.timestamp.clone()),
+        state: None,
         extra: Extra::default(),
     };
     let mut record = Record::new(metadata, BTreeMap::new());

@@ -14,7 +14,7 @@ use opm_core::failure::Remedy;
 use opm_core::health::HealthState;
 use opm_core::identity::GroupKind;
 use opm_core::labels;
-use opm_core::record::{SUMMARY_ANNOTATION, Summary};
+use opm_core::record::{ReleaseState, SUMMARY_ANNOTATION, Summary};
 use serde_json::{Map, Value};
 
 use crate::concurrently::concurrently;
@@ -36,6 +36,13 @@ pub struct ListedRelease {
     pub mark: Option<&'static str>,
     /// How its objects are doing, if that was asked for and could be found out.
     pub health: Option<HealthState>,
+}
+
+impl ListedRelease {
+    /// Whether it was deleted, and only its record is left.
+    fn is_deleted(&self) -> bool {
+        self.summary.state.as_deref() == Some(ReleaseState::Deleted.word())
+    }
 }
 
 /// A release's Secret, as far as it was read.
@@ -87,6 +94,7 @@ impl<B: Backend> Run<'_, B> {
         let mut releases: Vec<ListedRelease> = pairs
             .filter_map(|(secret, health)| listed(secret, health))
             .collect();
+        releases.retain(|listed| listed.is_deleted() == request.deleted);
         releases.sort_by(|a, b| key(a).cmp(&key(b)));
         let now = self.server_now();
         Ok(Listing {

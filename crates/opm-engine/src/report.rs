@@ -46,6 +46,7 @@ impl Release {
             namespace: self.namespace.to_string(),
             release_id: self.id.to_string(),
             last_transition_time: None,
+            state: None,
             extra: Extra::default(),
         };
         Record::new(metadata, BTreeMap::new())

@@ -9,8 +9,8 @@ use crate::check::CheckedPlan;
 use crate::plan::Purpose;
 use crate::record::history::DroppedChanges;
 use crate::record::{
-    Body, Change, Counts, Extra, Inventory, LogResult, ModuleRef, Record, RecordRef, RecordedEntry,
-    Values,
+    Body, Change, Counts, Extra, Inventory, Kept, LogResult, ModuleRef, Pending, Record, RecordRef,
+    RecordedEntry, ReleaseState, Values,
 };
 use crate::time::Timestamp;
 
@@ -119,6 +119,8 @@ pub enum Conclusion {
     },
     /// Something could not be deleted: the record stays and has to be written.
     Stays(Box<Record>),
+    /// Everything is deleted, and the record stays as history: it has to be written.
+    History(Box<Record>),
 }
 
 /// A delete that still holds the lock and waits for the last requests of others to land.
@@ -197,6 +199,7 @@ impl Reconciled {
         };
         let dropped = record.push_change(change, max_history);
         record.metadata.last_transition_time = Some(time);
+        record.metadata.state = None;
         close(&mut record, &lock_id, started, ended);
         if let Some(entry) = record.log.iter_mut().find(|entry| entry.id == lock_id) {
             entry.change = Some(id);
@@ -238,6 +241,22 @@ impl Reconciled {
             }
             None => Conclusion::Remove,
         }
+    }
+
+    /// Concludes a delete that keeps changes and log.
+    pub fn conclude_keeping_history(self, ended: &RunEnd) -> Conclusion {
+        if self.unpruned || self.rest_until.is_some() {
+            return self.conclude(ended);
+        }
+        let mut record = self.record;
+        record.metadata.state = Some(ReleaseState::Deleted);
+        record.pending = Pending::default();
+        record.kept = Kept {
+            objects: self.kept,
+            ..Kept::default()
+        };
+        close(&mut record, &self.lock_id, self.started, ended);
+        Conclusion::History(Box::new(record))
     }
 
     /// Lets go of the lock and records no change: what is pending and kept is all that is new.

@@ -10,7 +10,7 @@ use crate::check::{ApplyMethod, CheckedPlan, PruneStep};
 use crate::entry::Entry;
 use crate::identity::Identity;
 use crate::plan::Purpose;
-use crate::record::{Body, Record, RecordedEntry};
+use crate::record::{Body, KeptObject, Record, RecordedEntry};
 use crate::time::Timestamp;
 
 /// What became of sending one object.
@@ -67,6 +67,8 @@ pub struct Reconciled {
     pub(super) change: String,
     pub(super) started: Timestamp,
     pub(super) inventory: Vec<RecordedEntry>,
+    /// What is left standing on purpose.
+    pub(super) kept: Vec<KeptObject>,
     /// Whether something stale could not be removed.
     pub(super) unpruned: bool,
     /// Until when something may still land that this run has not seen.
@@ -175,7 +177,7 @@ impl Applied {
         if checked.purpose != Purpose::Delete {
             record.pending.objects = Body::Here(pending);
             record.pending.until = rest_until.map(|until| until.to_string());
-            record.kept.objects = kept;
+            record.kept.objects.clone_from(&kept);
         }
         // What belongs to others now is let go of, also where no new inventory is recorded.
         if matches!(checked.purpose, Purpose::Delete | Purpose::PruneKept) {
@@ -192,6 +194,7 @@ impl Applied {
             change,
             started,
             inventory,
+            kept,
             unpruned,
             rest_until,
         }

@@ -86,6 +86,7 @@ stored_fields!(Metadata {
     namespace: nonempty("namespace"),
     release_id: nonempty("releaseId"),
     last_transition_time: field("lastTransitionTime"),
+    state: field("state"),
     extra: rest(),
 });
 

@@ -22,6 +22,7 @@ pub mod room;
 mod salvage;
 mod secret;
 pub mod size;
+mod state;
 mod summary;
 
 use std::collections::BTreeMap;
@@ -45,6 +46,7 @@ pub use log::{Counts, DEFAULT_LOG_ENTRIES, LogEntry, LogResult, is_repeated_refu
 pub use pending::{Kept, KeptObject, KeptWhy, Pending, PendingObject, PendingWhy};
 pub use salvage::{SalvagedRecord, salvage};
 pub use secret::{RECORD_TYPE, RELEASE_TYPE, SecretParts, labels_beside, release_labels};
+pub use state::ReleaseState;
 pub use summary::{SUMMARY_ANNOTATION, Summary};
 
 /// The kind that RFC-0001 writes.
@@ -65,6 +67,8 @@ pub struct Metadata {
     pub release_id: String,
     /// When a change was last recorded; none while there is only an intent.
     pub last_transition_time: Option<String>,
+    /// What has become of the release; none while it is there.
+    pub state: Option<ReleaseState>,
     /// Fields that this version does not know.
     pub extra: Extra,
 }
@@ -121,13 +125,24 @@ impl Record {
         self.history.first_mut()?.change_mut()
     }
 
-    /// The entries of the current change, empty before the first one.
+    /// Whether the release was deleted, and only its history or what was kept is recorded.
+    pub fn is_deleted(&self) -> bool {
+        self.metadata.state == Some(ReleaseState::Deleted)
+    }
+
+    /// The entries of the current change, empty before the first one and after a delete.
     pub fn inventory(&self) -> &[RecordedEntry] {
-        self.current().map_or(&[], Change::entries)
+        match self.is_deleted() {
+            true => &[],
+            false => self.current().map_or(&[], Change::entries),
+        }
     }
 
     /// The same, to be changed.
     pub(crate) fn current_inventory_mut(&mut self) -> Option<&mut Vec<RecordedEntry>> {
+        if self.is_deleted() {
+            return None;
+        }
         let inventory = self.current_mut()?.inventory.here_mut()?;
         Some(&mut inventory.entries)
     }

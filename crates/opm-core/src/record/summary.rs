@@ -37,6 +37,9 @@ pub struct Summary {
     pub kept: u64,
     /// When a change was last recorded.
     pub last_transition_time: Option<String>,
+    /// What has become of the release; none while it is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
     /// How the last deployment ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_result: Option<String>,
@@ -59,7 +62,10 @@ impl Summary {
             path: module.map(|module| module.path.clone()).unwrap_or_default(),
             version: module.and_then(|module| module.version.clone()),
             change_id: current.map(|change| change.id.clone()),
-            objects: current.map(objects).unwrap_or_default(),
+            objects: match record.is_deleted() {
+                true => 0,
+                false => current.map(objects).unwrap_or_default(),
+            },
             pending: record
                 .pending
                 .count
@@ -69,6 +75,11 @@ impl Summary {
                 .count
                 .unwrap_or(record.kept.objects.len() as u64),
             last_transition_time: record.metadata.last_transition_time.clone(),
+            state: record
+                .metadata
+                .state
+                .as_ref()
+                .map(|state| state.word().to_owned()),
             last_result: last.map(|entry| entry.result.word().to_owned()),
         }
     }

@@ -255,6 +255,7 @@ fn metadata(evidence: &RepairEvidence, history: &History) -> Metadata {
             .as_ref()
             .and_then(|before| before.last_transition_time.clone())
             .or_else(|| history.newest()),
+        state: before.as_ref().and_then(|before| before.state.clone()),
         extra: before.map(|before| before.extra).unwrap_or_default(),
     }
 }

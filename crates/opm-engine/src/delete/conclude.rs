@@ -70,6 +70,11 @@ impl<B: Backend> Delete<'_, B> {
                     self.remove_record(guard, &deleted.report).await?;
                     break;
                 }
+                Conclusion::History(record) => {
+                    self.keep_history(*record, guard, &mut deleted.report)
+                        .await?;
+                    break;
+                }
                 Conclusion::Stays(record) => {
                     return Err(self.stays(*record, guard, deleted.report).await);
                 }
@@ -124,7 +129,29 @@ impl<B: Backend> Delete<'_, B> {
                 Some(format!("{n} objects could not be deleted")),
             ),
         };
-        reconciled.conclude(&self.run.ended(result, reason, &report.resources))
+        let ended = self.run.ended(result, reason, &report.resources);
+        match self.request.keep_history {
+            true => reconciled.conclude_keeping_history(&ended),
+            false => reconciled.conclude(&ended),
+        }
+    }
+
+    /// Everything is deleted; changes and log stay.
+    async fn keep_history(
+        &self,
+        record: Record,
+        guard: &LockGuard,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
+        report.take_tracked(&record);
+        if let Err(error) = self.run.write_and_sweep(guard, record).await {
+            let message = "all objects are deleted, but the release's record does not say so";
+            let failure = Failure::new(FailureKind::Failed, message);
+            return Err(not_let_go(error, failure.after(report.clone())));
+        }
+        report.warnings.extend(guard.take_notes().await);
+        self.run.emit(Event::Recorded { change: None });
+        Ok(())
     }
 
     /// A request of a holder whose lock was taken over may still land: waits until none can,

@@ -56,7 +56,8 @@ impl<B: Backend> Run<'_, B> {
         let RecordLookup::Seen(read) = found else {
             return None;
         };
-        let change = read.stored.shown().current()?.clone();
+        let record = read.stored.shown();
+        let change = record.current().filter(|_| !record.is_deleted())?.clone();
         Some(CurrentChange { release, change })
     }
 

@@ -278,6 +278,7 @@ fn record(lock: Option<Lock>) -> Record {
         namespace: "games".to_owned(),
         release_id: release().id.to_string(),
         last_transition_time: None,
+        state: None,
         extra: Extra::default(),
     };
     let mut record = Record::new(metadata, BTreeMap::new());

@@ -84,9 +84,9 @@ impl<B: Backend> Run<'_, B> {
     ) -> KnownRelease {
         let changes = read.changes();
         let change = read.stored.shown().current().cloned();
-        let entries: Vec<Entry> = change
+        let inventory = read.stored.shown().inventory();
+        let entries: Vec<Entry> = inventory
             .iter()
-            .flat_map(Change::entries)
             .map(|recorded| recorded.entry.clone())
             .collect();
         let (pending, kept) = (read.pending(), &read.kept().objects);
@@ -104,6 +104,9 @@ impl<B: Backend> Run<'_, B> {
             .chain(&tracked)
             .map(|identity| (identity.group_kind.clone(), identity.namespace.clone()))
             .collect();
+        if read.stored.shown().is_deleted() {
+            warnings.push("the release was deleted; its history is kept".to_owned());
+        }
         match (&change, changes.is_empty()) {
             (Some(_), _) => {}
             (None, true) => warnings.push("the release has no recorded change yet".to_owned()),
