@@ -26,6 +26,7 @@ impl State {
                 self.write_as(at, &record)?;
                 self.clients[at] = Client::idle();
             }
+            Conclusion::History(_) => panic!("no history was to be kept"),
             Conclusion::Rest { resume, until } => {
                 self.clients[at].phase = Rc::new(Phase::Resting {
                     resume: *resume,

@@ -28,6 +28,7 @@ pub(crate) fn new_record() -> Record {
         namespace: "default".into(),
         release_id: release().to_string(),
         last_transition_time: None,
+        state: None,
         extra: Extra::default(),
     };
     Record::new(metadata, BTreeMap::new())

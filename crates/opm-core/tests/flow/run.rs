@@ -119,6 +119,7 @@ impl World {
                 Ran::Stays
             }
             Conclusion::Rest { .. } => panic!("nothing was taken over"),
+            Conclusion::History(_) => panic!("no history was to be kept"),
         }
     }
 
