@@ -220,7 +220,8 @@ fn each_key_damaged() {
         (OLD, [&["a", "b"], &["ghost"], &["kept"]], true),
         ("pending", [&["a", "b"], &["ghost"], &["kept"]], false),
         ("kept", [&["a", "b"], &["ghost"], &["kept"]], false),
-        ("log", [&["a", "b"], &["ghost"], &["kept"]], false),
+        // A copy of the log is kept beside the changes.
+        ("log", [&["a", "b"], &["ghost"], &["kept"]], true),
     ];
     for (key, expected, records) in table {
         let stored = damaged(key);

@@ -105,6 +105,7 @@
 //!     namespace: None,
 //!     home: NamespaceName::new("default")?,
 //!     health: false,
+//!     deleted: false,
 //! };
 //! assert_eq!(count(&engine, &everywhere).await?, 0);
 //! # Ok(())

@@ -71,6 +71,8 @@ pub enum TargetReason {
         /// How it ended.
         result: LogResult,
     },
+    /// The release was deleted, so it is the change that was current then.
+    Deleted,
     /// The last deployment succeeded, so it is the change before the current one.
     Before,
 }
@@ -78,6 +80,9 @@ pub enum TargetReason {
 /// The default target of a rollback; none in a history that has no such change.
 pub fn default_target(record: &Record) -> Option<(&str, TargetReason)> {
     let current = record.history.first()?;
+    if record.is_deleted() {
+        return Some((&current.id, TargetReason::Deleted));
+    }
     match last_deployment(record) {
         Some(last) if !last.result.is_recorded() => {
             let reason = TargetReason::LastFailed {

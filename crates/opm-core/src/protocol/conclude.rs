@@ -233,8 +233,8 @@ impl Reconciled {
         }
     }
 
-    /// Concludes a delete.
-    pub fn conclude(self, ended: &RunEnd) -> Conclusion {
+    /// Concludes a delete. With `keep_history` changes and log stay.
+    pub fn conclude(self, ended: &RunEnd, keep_history: bool) -> Conclusion {
         debug_assert!(
             self.purpose == Purpose::Delete,
             "only a delete has no change to record"
@@ -261,13 +261,13 @@ impl Reconciled {
                 });
                 Conclusion::Rest { resume, until }
             }
-            None if self.left.kept.is_empty() => Conclusion::Remove,
-            None => Conclusion::Deleted(Box::new(self.deleted(ended))),
+            None if self.left.kept.is_empty() && !keep_history => Conclusion::Remove,
+            None => Conclusion::Deleted(Box::new(self.deleted(ended, keep_history))),
         }
     }
 
     /// The record of a deleted release that keeps something.
-    fn deleted(self, ended: &RunEnd) -> Record {
+    fn deleted(self, ended: &RunEnd, keep_history: bool) -> Record {
         let Self {
             mut record,
             lock_id,
@@ -276,7 +276,9 @@ impl Reconciled {
             ..
         } = self;
         record.metadata.state = ReleaseState::Deleted;
-        record.history.clear();
+        if !keep_history {
+            record.history.clear();
+        }
         record.pending.objects = Body::Here(left.pending);
         record.pending.until = None;
         record.kept.objects = left.kept;

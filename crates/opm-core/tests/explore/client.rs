@@ -362,7 +362,7 @@ impl State {
         let ended = self.ended(LogResult::Succeeded);
         let client = self.clients[at].clone();
         match client.task {
-            Task::Delete => return self.conclude(at, reconciled.conclude(&ended)),
+            Task::Delete => return self.conclude(at, reconciled.conclude(&ended, false)),
             Task::Prune => return self.release(at, reconciled.release(&ended)),
             Task::Wide | Task::Narrow => {}
         }

@@ -143,7 +143,7 @@ fn found_by_exploration_a_look_before_the_end_of_the_rest_proves_nothing() {
     let applied = locked.finish(&HashMap::new()).expect("nothing to apply");
     let reconciled = applied.reconcile(&HashMap::new(), world.now);
     let ended = world.ended(LogResult::Succeeded);
-    let Conclusion::Rest { resume, .. } = reconciled.conclude(&ended) else {
+    let Conclusion::Rest { resume, .. } = reconciled.conclude(&ended, false) else {
         panic!("it must look once more")
     };
     let plan = plan_delete(resume.record(), PlanOptions::default()).unwrap();
@@ -155,7 +155,7 @@ fn found_by_exploration_a_look_before_the_end_of_the_rest_proves_nothing() {
     assert_eq!(applied.prune().len(), 1, "the ghost");
     let (outcomes, _) = world.prune(applied.plan());
     let reconciled = applied.reconcile(&outcomes, world.now);
-    assert_eq!(reconciled.conclude(&ended), Conclusion::Remove);
+    assert_eq!(reconciled.conclude(&ended, false), Conclusion::Remove);
 }
 
 /// An object of the inventory that was gone, and that a lost holder was about to recreate, is

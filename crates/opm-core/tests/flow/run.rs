@@ -106,7 +106,7 @@ impl World {
                 unpruned: recorded.unpruned,
             };
         }
-        match reconciled.conclude(&ended) {
+        match reconciled.conclude(&ended, false) {
             Conclusion::Remove => {
                 self.secret = None;
                 Ran::Done {

@@ -193,7 +193,7 @@ async fn the_log_tells_what_was_deployed(w: World) {
         .await
         .ok()
         .says("MODULE")
-        .says("1.1.0")
+        .says("1.0.1")
         .never_says(CANARY);
 }
 
@@ -211,7 +211,7 @@ async fn a_failed_run_can_be_shown_while_its_manifests_are_kept(w: World) {
     };
     let first = failing("2").await;
     let shown = show("manifests", &first).await.ok().json();
-    assert_eq!(shown["change"], json!(first));
+    assert_eq!(shown["changeId"], json!(first));
     let text = shown.to_string();
     assert!(text.contains("noSuchField"), "{text}");
     show("values", &first).await.ok();

@@ -10,7 +10,8 @@ use super::Apply;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::Backend;
 use crate::record::{
-    CHANGE_ANNOTATION, FAILED_ANNOTATION, LockGuard, RecordSecret, RecordSecretScope, unswept,
+    CHANGE_ANNOTATION, FAILED_ANNOTATION, KeptChange, LockGuard, RecordSecret, RecordSecretScope,
+    unswept,
 };
 use crate::report::Report;
 
@@ -45,16 +46,14 @@ impl<B: Backend> Apply<'_, B> {
             Err(error) => report.warnings.push(unswept(&error)),
         }
         if wanted {
-            let candidate = &self.candidate;
+            let change = self.kept_change(CHANGE_ANNOTATION);
             let reference = self
                 .run
                 .keep_manifests(
                     release,
-                    candidate,
+                    change,
                     stored,
                     &kept.existing,
-                    self.features(),
-                    CHANGE_ANNOTATION,
                     self.run.permit_under(guard),
                 )
                 .await;
@@ -65,6 +64,14 @@ impl<B: Backend> Apply<'_, B> {
             kept.reference = Some(reference);
         }
         kept
+    }
+
+    fn kept_change(&self, annotation: &'static str) -> KeptChange<'_> {
+        KeptChange {
+            candidate: &self.candidate,
+            features: self.features(),
+            annotation,
+        }
     }
 
     /// Lets go of the lock after a failure, and keeps what was to be applied for a look at it.
@@ -94,11 +101,9 @@ impl<B: Backend> Apply<'_, B> {
         let permit = self.run.permit_under(guard);
         let kept = self.run.keep_manifests(
             &guard.release,
-            &self.candidate,
+            self.kept_change(FAILED_ANNOTATION),
             stored,
             &[],
-            self.features(),
-            FAILED_ANNOTATION,
             permit,
         );
         let kept = kept.await;

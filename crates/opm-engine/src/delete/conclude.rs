@@ -137,7 +137,8 @@ impl<B: Backend> Delete<'_, B> {
                 Some(format!("{n} objects could not be deleted")),
             ),
         };
-        reconciled.conclude(&self.run.ended(result, reason, &report.resources))
+        let ended = self.run.ended(result, reason, &report.resources);
+        reconciled.conclude(&ended, self.request.keep_history)
     }
 
     /// A request of a holder whose lock was taken over may still land: waits until none can,

@@ -160,7 +160,8 @@ fn changes(
 ) -> Vec<HistoryEntry> {
     let there: Option<BTreeSet<&str>> =
         secrets.map(|all| all.iter().map(RecordSecret::name).collect());
-    let current = record.history.first().map(|slot| &slot.id);
+    let current = record.history.first().filter(|_| !record.is_deleted());
+    let current = current.map(|slot| &slot.id);
     let slots = record.slots();
     slots
         .map(|slot| {

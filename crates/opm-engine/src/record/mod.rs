@@ -23,6 +23,7 @@ pub(crate) use begin::{Beginning, LockedRun};
 pub(crate) use lock_guard::{LockGuard, WriteError};
 pub(crate) use log::FreeRecord;
 pub(crate) use lookup::{LoadedRecord, named_by_secret};
+pub(crate) use manifests::KeptChange;
 pub(crate) use payload::{CHANGE_ANNOTATION, CHANGE_KEY, FAILED_ANNOTATION, LOG_KEY, unpacked};
 pub use read_back::ManifestsError;
 pub(crate) use read_back::held;

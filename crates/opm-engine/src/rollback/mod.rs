@@ -153,6 +153,9 @@ fn target<'a>(record: &'a Record, revision: Option<&str>) -> Result<(&'a Change,
             "the current change, because the last {command} did not succeed ({})",
             result.word()
         ),
+        TargetReason::Deleted => {
+            "the change that was current when the release was deleted".to_owned()
+        }
         TargetReason::Before => "the change before the current one".to_owned(),
     };
     Ok((readable(record, id)?, why))

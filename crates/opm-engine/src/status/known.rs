@@ -103,6 +103,9 @@ impl<B: Backend> Run<'_, B> {
             .chain(&tracked)
             .map(|identity| (identity.group_kind.clone(), identity.namespace.clone()))
             .collect();
+        if read.stored.shown().is_deleted() {
+            warnings.push("the release was deleted; its history is kept".to_owned());
+        }
         match (&change, changes.is_empty()) {
             _ if state == ReleaseState::Deleted => {}
             (Some(_), _) => {}

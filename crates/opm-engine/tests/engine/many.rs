@@ -54,6 +54,7 @@ async fn fifty_releases_live_and_die_at_once() {
         namespace: None,
         home: namespace("default"),
         health: false,
+        deleted: false,
     };
     let listing = done(lab.list(listing, &Visitor::default())).await.unwrap();
     assert_eq!(listing.releases.len(), RELEASES, "each keeps its claim");
