@@ -86,6 +86,7 @@ fn release_of(manifest: Manifest) -> Result<Candidate, opm_core::candidate::Cand
         path: ModulePath::new("example.com/fuzz@v0").expect("a path"),
         name: ModuleName::new("fuzz").expect("a name"),
         version: None,
+        origin: None,
         default_namespace: None,
         description: None,
     };

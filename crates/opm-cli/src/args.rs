@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::RangedU64ValueParser;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, Args, Parser};
 
@@ -104,6 +105,10 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, value_name = "BOOL", num_args = 0..=1, require_equals = true,
           default_missing_value = "true", hide_possible_values = true)]
     pub(crate) events: Option<bool>,
+
+    /// How many deployments a release's log remembers, 50 if nobody says otherwise [env: OPM_LOG_ENTRIES]
+    #[arg(long, global = true, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    pub(crate) log_entries: Option<usize>,
 
     /// Enable these features; `opm feature list` shows them [env: OPM_FEATURE_ENABLE]
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',')]

@@ -17,6 +17,8 @@ impl Exit {
     pub const DONE: Self = Self(0);
     /// Differences were found, and `--exit-code` asked to be told.
     pub const DIFFERENCES: Self = Self(6);
+    /// Something is not ready, or has failed, and `--exit-code` asked to be told.
+    pub const NOT_READY: Self = Self(8);
 
     /// The number.
     pub fn code(self) -> u8 {

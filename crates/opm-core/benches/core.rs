@@ -21,7 +21,8 @@ use opm_core::name::{ComponentName, ModuleName, ModulePath, NamespaceName, Relea
 use opm_core::observation::Observation;
 use opm_core::plan::{Plan, PlanOptions, plan};
 use opm_core::record::{
-    Body, Change, Content, Extra, HistorySlot, Inventory, Metadata, ModuleRef, Record, Values,
+    Body, Change, Content, Extra, HistorySlot, Inventory, Metadata, ModuleRef, Record,
+    ReleaseState, Values,
 };
 use opm_core::rendered::{Component, Module, Rendered};
 use opm_core::scope::Scopes;
@@ -135,6 +136,7 @@ fn rendered() -> Outcome<Rendered> {
         path: ModulePath::new("example.com/bench@v0")?,
         name: ModuleName::new("bench")?,
         version: Some("1.0.0".to_owned()),
+        origin: None,
         default_namespace: None,
         description: None,
     };
@@ -240,6 +242,7 @@ fn record(candidate: &Candidate) -> Record {
     let module = ModuleRef {
         path: candidate.module.path.to_string(),
         version: candidate.module.version.clone(),
+        origin: None,
         name: candidate.module.name.to_string(),
         extra: Extra::default(),
     };
@@ -265,6 +268,7 @@ fn record(candidate: &Candidate) -> Record {
         namespace: candidate.owner.namespace.to_string(),
         release_id: candidate.owner.id.to_string(),
         last_transition_time: Some(change.timestamp.clone()),
+        state: ReleaseState::Live,
         extra: Extra::default(),
     };
     let mut record = Record::new(metadata, BTreeMap::new());

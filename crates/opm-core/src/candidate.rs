@@ -22,6 +22,7 @@ use crate::labels::{Owner, is_shared};
 use crate::manifest::Manifest;
 use crate::name::{ComponentName, NamespaceName, ReleaseName};
 use crate::plan::{ComponentOrder, Desired, DesiredObject};
+use crate::record::{Extra, ModuleRef};
 use crate::rendered::{Component, Module, Rendered};
 use crate::scope::{Scope, Scopes};
 use crate::weight::weight;
@@ -103,6 +104,17 @@ impl fmt::Debug for Candidate {
 }
 
 impl Candidate {
+    /// The module, as records name it.
+    pub fn module_ref(&self) -> ModuleRef {
+        ModuleRef {
+            path: self.module.path.as_str().to_owned(),
+            version: self.module.version.clone(),
+            name: self.module.name.as_str().to_owned(),
+            origin: self.module.origin.clone(),
+            extra: Extra::default(),
+        }
+    }
+
     /// The objects as the digest is computed over them: canonical bytes, a newline between.
     pub fn canonical_manifests(&self) -> Vec<u8> {
         let objects = self.objects.iter().map(|one| one.manifest.object());

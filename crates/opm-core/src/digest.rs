@@ -13,6 +13,11 @@ use crate::manifest::Manifest;
 use crate::name::text_type;
 use crate::weight::apply_order;
 
+/// The digest of values, by their canonical text: `sha256:` and 64 hexadecimal digits.
+pub fn values_digest(values: &str) -> String {
+    format!("sha256:{}", hex(&Sha256::digest(values.as_bytes())))
+}
+
 /// The digest of a set of rendered manifests: `sha256:` and 64 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ManifestDigest(String);

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::api_error::{ApiErrorKind, Stopped};
+use crate::api_error::{ApiError, ApiErrorKind, Stopped};
 use crate::identity::Identity;
 use crate::plan::Guard;
 
@@ -63,13 +63,25 @@ impl FailureKind {
         }
     }
 
-    /// A request failed before anything was written.
-    pub fn before_writing(error: ApiErrorKind) -> Self {
-        match error {
-            ApiErrorKind::Unreachable => Self::Unreachable,
+    /// A request failed before anything was written. Only an answer that is about what was sent
+    /// is a refusal of it; any other is a server that cannot be worked with for now.
+    pub fn before_writing(error: &ApiError) -> Self {
+        match error.kind {
             ApiErrorKind::Forbidden => Self::NotPermitted,
+            ApiErrorKind::NotFound
+            | ApiErrorKind::NamespaceMissing
+            | ApiErrorKind::NamespaceTerminating
+            | ApiErrorKind::KindNotServed
+            | ApiErrorKind::FieldConflict
+            | ApiErrorKind::Invalid
+            | ApiErrorKind::TooLarge
+            | ApiErrorKind::Denied => Self::Refused,
+            ApiErrorKind::Rejected if matches!(error.status, Some(400..=499)) => Self::Refused,
+            ApiErrorKind::Unreachable
+            | ApiErrorKind::AlreadyExists
+            | ApiErrorKind::Stale
+            | ApiErrorKind::Rejected => Self::Unreachable,
             ApiErrorKind::Stopped(stopped) => stopped.into(),
-            _ => Self::Refused,
         }
     }
 
@@ -109,6 +121,8 @@ pub enum Remedy {
     WaitForDeletion,
     /// Let a module that renders nothing remove everything, or delete the release.
     AllowEmpty,
+    /// Let another module take the place of everything, or tell the two apart by path or name.
+    ReplaceAll,
     /// Delete and recreate objects whose immutable fields changed.
     Recreate,
     /// Create the release's namespace.
@@ -194,6 +208,10 @@ impl fmt::Display for Remedy {
             Self::ForceConflicts => "force conflicts: that makes these objects what is rendered",
             Self::WaitForDeletion => "wait until it is deleted",
             Self::AllowEmpty => "allow an empty render if that is meant, or delete the release",
+            Self::ReplaceAll => {
+                "replace everything if that is meant, or give the module a path or the release a name \
+                 of its own"
+            }
             Self::Recreate => "let it be deleted and recreated",
             Self::CreateNamespace(namespace) => return write!(f, "create namespace {namespace}"),
             Self::LiftGuard(_) => "lift the guard of its kind as well",
@@ -279,24 +297,42 @@ mod tests {
 
     #[test]
     fn a_request_that_failed_before_anything_was_written() {
-        let stopped = |stopped| FailureKind::before_writing(ApiErrorKind::Stopped(stopped));
-        for (found, expected) in [
+        use ApiErrorKind as Error;
+        for (kind, expected) in [
+            (Error::Unreachable, FailureKind::Unreachable),
+            (Error::Forbidden, FailureKind::NotPermitted),
+            (Error::NotFound, FailureKind::Refused),
+            (Error::NamespaceMissing, FailureKind::Refused),
+            (Error::NamespaceTerminating, FailureKind::Refused),
+            (Error::KindNotServed, FailureKind::Refused),
+            // A look cannot conflict with anything: the server does not do what it is asked.
+            (Error::AlreadyExists, FailureKind::Unreachable),
+            (Error::Stale, FailureKind::Unreachable),
+            (Error::FieldConflict, FailureKind::Refused),
+            (Error::Invalid, FailureKind::Refused),
+            (Error::TooLarge, FailureKind::Refused),
+            (Error::Denied, FailureKind::Refused),
+            (Error::Rejected, FailureKind::Unreachable),
+            (Error::Stopped(Stopped::Cancelled), FailureKind::Interrupted),
             (
-                FailureKind::before_writing(ApiErrorKind::Forbidden),
-                FailureKind::NotPermitted,
+                Error::Stopped(Stopped::LockUncertain),
+                FailureKind::LockLost,
             ),
-            (
-                FailureKind::before_writing(ApiErrorKind::Unreachable),
-                FailureKind::Unreachable,
-            ),
-            (
-                FailureKind::before_writing(ApiErrorKind::Invalid),
-                FailureKind::Refused,
-            ),
-            (stopped(Stopped::Cancelled), FailureKind::Interrupted),
-            (stopped(Stopped::LockUncertain), FailureKind::LockLost),
         ] {
-            assert_eq!(found, expected);
+            let error = ApiError::local(kind, "");
+            assert_eq!(FailureKind::before_writing(&error), expected, "{kind:?}");
+        }
+        for (status, expected) in [
+            (400, FailureKind::Refused),
+            (405, FailureKind::Refused),
+            (500, FailureKind::Unreachable),
+            (302, FailureKind::Unreachable),
+        ] {
+            let error = ApiError {
+                status: Some(status),
+                ..ApiError::local(Error::Rejected, "")
+            };
+            assert_eq!(FailureKind::before_writing(&error), expected, "{status}");
         }
         let (forbidden, refused) = (FailureKind::NotPermitted, FailureKind::Refused);
         assert_eq!(forbidden.and(forbidden), forbidden);

@@ -14,6 +14,8 @@ pub struct Module {
     pub name: ModuleName,
     /// Its version; none for a module that was never published.
     pub version: Option<String>,
+    /// Where a module without a path comes from, in eight digits; none if that is not known.
+    pub origin: Option<String>,
     /// The namespace it would like to live in.
     pub default_namespace: Option<NamespaceName>,
     /// What it is, in a sentence.

@@ -9,11 +9,12 @@ use opm_core::identity::{GroupKind, Identity};
 use opm_core::labels::Owner;
 use opm_core::name::{ModuleName, NamespaceName, ReleaseName};
 use opm_core::record::{
-    Change, SecretParts, Stored, decode, decode_change, encode, encode_change, release_labels,
-    salvage,
+    Change, SalvagedRecord, SecretParts, Stored, decode, decode_change, encode, encode_change,
+    release_labels, salvage,
 };
 use opm_core::repair::{
-    ChangeSource, FoundAs, RepairEvidence, Repaired, UnlabelledState, draft, needs_records,
+    ChangeMatch, ChangeSource, FoundAs, RepairEvidence, Repaired, UnlabelledState, draft,
+    needs_records,
 };
 use opm_core::time::Timestamp;
 use serde_json::{Value, json};
@@ -125,7 +126,7 @@ const LIVE: [&str; 4] = [
 ];
 
 fn repair(stored: Option<&SecretParts>, records: &[Change], labelled: &[&str]) -> Repaired {
-    repair_with(stored, records, labelled, &[])
+    repair_with(stored, records, labelled, &[], &[])
 }
 
 fn repair_with(
@@ -133,11 +134,19 @@ fn repair_with(
     records: &[Change],
     labelled: &[&str],
     looks: &[(&str, UnlabelledState)],
+    matching: &[&str],
 ) -> Repaired {
+    let matches = matching
+        .iter()
+        .map(|id| ((*id).to_owned(), ChangeMatch::Live));
+    let log = |salvaged: Option<&SalvagedRecord>| salvaged.map_or(Vec::new(), |s| s.log.clone());
+    let salvaged = stored.map(salvage);
     let draft = draft(RepairEvidence {
         owner: owner(),
-        salvaged: stored.map(salvage),
+        log: log(salvaged.as_ref()),
+        salvaged,
         kept_changes: records.to_vec(),
+        matches: matches.collect(),
         labelled: labelled.iter().map(|spelled| live(spelled)).collect(),
         now: "2026-02-12T00:00:00Z".parse::<Timestamp>().unwrap(),
     });
@@ -147,10 +156,13 @@ fn repair_with(
     // Whatever was repaired can be read again, and needs no second repair.
     let written = encode(&repaired.record);
     assert_eq!(decode(&written).unwrap().findings, []);
+    let salvaged = Some(salvage(&written));
     let again = self::draft(RepairEvidence {
         owner: owner(),
-        salvaged: Some(salvage(&written)),
+        log: log(salvaged.as_ref()),
+        salvaged,
         kept_changes: records.to_vec(),
+        matches: BTreeMap::new(),
         labelled: labelled.iter().map(|spelled| live(spelled)).collect(),
         now: "2026-02-13T00:00:00Z".parse::<Timestamp>().unwrap(),
     });
@@ -203,19 +215,20 @@ fn each_key_damaged() {
         // key, inventory, pending, kept, whether the records are needed
         ("metadata", [&["a", "b"], &["ghost"], &["kept"]], false),
         ("index", [&["a", "b"], &["ghost"], &["kept"]], true),
-        // The change before it becomes the current one; what only the lost one knew is pending.
-        (NEW, [&["a"], &["ghost", "b"], &["kept"]], true),
+        // The change before it is not what is live, so none is current, and all is pending.
+        (NEW, [&[], &["ghost", "a", "b"], &["kept"]], true),
         (OLD, [&["a", "b"], &["ghost"], &["kept"]], true),
         ("pending", [&["a", "b"], &["ghost"], &["kept"]], false),
         ("kept", [&["a", "b"], &["ghost"], &["kept"]], false),
-        ("log", [&["a", "b"], &["ghost"], &["kept"]], false),
+        // A copy of the log is kept beside the changes.
+        ("log", [&["a", "b"], &["ghost"], &["kept"]], true),
     ];
     for (key, expected, records) in table {
         let stored = damaged(key);
         let salvaged = salvage(&stored);
         assert_eq!(needs_records(Some(&salvaged)), records, "{key}");
         let looks = [("ConfigMap/old", UnlabelledState::Absent)];
-        let repaired = repair_with(Some(&stored), &[], &LIVE, &looks);
+        let repaired = repair_with(Some(&stored), &[], &LIVE, &looks, &[]);
         let expected = expected.map(|names| {
             let spelled = names.iter().map(|name| format!("ConfigMap/{name}"));
             spelled.collect::<Vec<_>>()
@@ -286,7 +299,13 @@ fn a_change_comes_back_from_its_record_with_the_lives_that_are_found() {
         ("ConfigMap/unseen", UnlabelledState::Unknown),
         ("ConfigMap/b", UnlabelledState::Absent),
     ];
-    let repaired = repair_with(None, &records, &["ConfigMap/a", "ConfigMap/ghost"], &looks);
+    let repaired = repair_with(
+        None,
+        &records,
+        &["ConfigMap/a", "ConfigMap/ghost"],
+        &looks,
+        &[NEW],
+    );
     let ids: Vec<&str> = repaired.changes.iter().map(|c| c.id.as_str()).collect();
     assert_eq!(ids, [NEW, OLD]);
     assert!(
@@ -325,41 +344,58 @@ fn a_damaged_current_change_comes_back_from_its_record() {
     assert!(repaired.lost.is_empty());
 }
 
-/// Without an index: the one whose objects have uids was current, else the newest, and a change
-/// before the one that it followed.
+/// Without an index: the one whose objects have uids was current. Else the one that matches the
+/// live objects; of two that do, the one that was deployed last, else the newest. If none does,
+/// none is current, and all are past.
 #[test]
 fn which_change_was_current() {
+    let (none, both) = (&[][..], &[OLD, NEW][..]);
     let table = [
-        // (id, has uids, time, parent) of two changes, and which is first
-        ([(OLD, true, "13", None), (NEW, false, "14", None)], OLD),
-        ([(OLD, false, "13", None), (NEW, false, "14", None)], NEW),
-        (
-            [(OLD, false, "14", None), (NEW, false, "14", Some(OLD))],
-            NEW,
-        ),
-        (
-            [(OLD, false, "14", Some(NEW)), (NEW, false, "14", None)],
-            OLD,
-        ),
-        ([(OLD, false, "14", None), (NEW, false, "14", None)], OLD),
-        // Back and forth within a second: nobody can tell.
-        (
-            [(OLD, false, "14", Some(NEW)), (NEW, false, "14", Some(OLD))],
-            OLD,
-        ),
+        // OLD has uids; the times of OLD and NEW; what is live; the log; which is current
+        (true, ["13", "14"], none, none, Some(OLD)),
+        (true, ["13", "14"], &[NEW], none, Some(OLD)),
+        (false, ["13", "14"], &[OLD], none, Some(OLD)),
+        (false, ["13", "14"], &[NEW], none, Some(NEW)),
+        (false, ["13", "14"], both, none, Some(NEW)),
+        (false, ["14", "13"], both, none, Some(OLD)),
+        (false, ["13", "14"], both, &[OLD, NEW, OLD], Some(OLD)),
+        (false, ["14", "13"], both, &[NEW, OLD], Some(NEW)),
+        // What the log says does not outweigh what is live.
+        (false, ["13", "14"], &[OLD], &[NEW, OLD], Some(OLD)),
+        (false, ["13", "14"], none, &[NEW, OLD], None),
+        (false, ["13", "14"], none, none, None),
     ];
-    for (changes, current) in table {
+    for (at, (lives, times, live, log, current)) in table.into_iter().enumerate() {
         let mut stored = whole();
-        for (id, lives, hour, parent) in changes {
+        for ((id, hour), lives) in [OLD, NEW].iter().zip(times).zip([lives, false]) {
             let time = format!("2026-02-11T{hour}:00:00Z");
-            let value = change(&["ConfigMap/a"], lives, &time, parent);
-            stored
-                .data
-                .insert(id.to_owned(), value.to_string().into_bytes());
+            let value = change(&["ConfigMap/a"], lives, &time, None).to_string();
+            stored.data.insert((*id).to_owned(), value.into_bytes());
         }
+        let deployed = |id: &&str| json!({"id": "i", "result": "succeeded", "change": id});
+        let failed = json!({"id": "i", "result": "failed", "change": NEW});
+        let log: Vec<Value> = [failed]
+            .into_iter()
+            .chain(log.iter().map(deployed))
+            .collect();
+        stored
+            .data
+            .insert("log".to_owned(), json!(log).to_string().into_bytes());
         stored.data.remove("index");
-        let repaired = repair(Some(&stored), &[], &LIVE);
-        assert_eq!(repaired.changes[0].id, current, "{changes:?}");
+        let repaired = repair_with(Some(&stored), &[], &LIVE, &[], live);
+        let record = &repaired.record;
+        assert_eq!(record.current().map(|c| c.id.as_str()), current, "{at}");
+        let told = repaired.changes.iter().find(|change| change.current);
+        assert_eq!(told.map(|c| c.id.as_str()), current, "{at}");
+        assert_eq!(repaired.undetermined, current.is_none(), "{at}");
+        assert_eq!(repaired.changes.len(), 2, "{at}");
+        assert_eq!(record.slots().count(), 2, "{at}");
+        if current.is_none() {
+            assert_eq!(knows(&repaired)[0], [""; 0]);
+            assert_eq!(encode(record).data["index"], b"[]");
+            let past = String::from_utf8(encode(record).data["past"].clone()).unwrap();
+            assert_eq!(past, json!([NEW, OLD]).to_string());
+        }
     }
 }
 
@@ -370,7 +406,13 @@ fn what_was_left_behind_is_not_part_of_an_older_change() {
     stored
         .data
         .insert("pending".to_owned(), pending.into_bytes());
-    let repaired = repair(Some(&stored), &[], &["ConfigMap/a", "ConfigMap/old"]);
+    let repaired = repair_with(
+        Some(&stored),
+        &[],
+        &["ConfigMap/a", "ConfigMap/old"],
+        &[],
+        &[OLD],
+    );
     let [inventory, pending, _] = knows(&repaired);
     assert_eq!(inventory, ["ConfigMap/a"]);
     assert_eq!(pending, ["ConfigMap/old"]);

@@ -96,8 +96,15 @@ impl DecodedRecord {
             let record = self.data[&id]["record"].clone();
             ["manifests", "values", "inventory", "applied"].map(|part| record[part].clone())
         });
+        let past = self.key("past").as_array().cloned().unwrap_or_default();
+        let past = past.into_iter().map(|id| {
+            let id = id.as_str().unwrap().to_owned();
+            self.data[&id]["record"]["manifests"].clone()
+        });
+        let log = self.key("log").as_array().cloned().unwrap_or_default();
+        let failed = log.into_iter().map(|e| e["record"]["manifests"].clone());
         let beside = ["pending", "kept"].map(|key| self.key(key)["record"].clone());
-        let held = changes.chain(beside);
+        let held = changes.chain(past).chain(failed).chain(beside);
         held.flat_map(|held| places(&held)).collect()
     }
 

@@ -5,7 +5,9 @@
 
 use opm_core::check::TransferredObject;
 use opm_core::diff::FieldChange;
+use opm_core::entry::Entry;
 use opm_core::ids::ChangeId;
+use opm_core::record::ReleaseState;
 
 use serde::Serialize;
 
@@ -49,6 +51,9 @@ pub struct DiffReport {
     pub pending: Vec<TrackedObject>,
     /// Objects that would be left standing on purpose.
     pub kept: Vec<TrackedObject>,
+    /// Objects that carry the release's labels and that neither its record nor the render knows.
+    /// An apply leaves them as they are.
+    pub orphans: Vec<Entry>,
     /// What the user should know.
     pub warnings: Vec<String>,
     /// What to do about it.
@@ -58,9 +63,11 @@ pub struct DiffReport {
 }
 
 impl DiffReport {
-    /// Whether an apply would change anything.
+    /// Whether an apply would change anything, or something is there that nobody knows of.
     pub fn differs(&self) -> bool {
-        !self.transferred.is_empty() || self.objects.iter().any(Difference::differs)
+        !self.transferred.is_empty()
+            || !self.orphans.is_empty()
+            || self.objects.iter().any(Difference::differs)
     }
 
     /// The same without the fields: what a dry run reports.
@@ -74,6 +81,7 @@ impl DiffReport {
             resources: self.objects.into_iter().map(|one| one.outcome).collect(),
             pending: self.pending,
             kept: self.kept,
+            state: ReleaseState::Live,
             warnings: self.warnings,
             remedies: self.remedies,
         };

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use opm_core::check::TransferredObject;
+use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::record::ModuleRef;
 use opm_core::repair::{FoundObject, RecoveredChange};
@@ -30,6 +31,7 @@ impl Serialize for DiffReport {
             transferred: &'a [TransferredObject],
             pending: &'a [TrackedObject],
             kept: &'a [TrackedObject],
+            orphans: &'a [Entry],
             warnings: &'a [String],
         }
         let document = DiffDocument {
@@ -42,6 +44,7 @@ impl Serialize for DiffReport {
             transferred: &self.transferred,
             pending: &self.pending,
             kept: &self.kept,
+            orphans: &self.orphans,
             warnings: &self.warnings,
         };
         document.serialize(serializer)
@@ -111,6 +114,10 @@ impl Serialize for ListedRelease {
             kept: Option<u64>,
             last_transition_time: Option<&'a str>,
             #[serde(skip_serializing_if = "Option::is_none")]
+            state: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            last_result: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             note: Option<&'static str>,
             #[serde(skip_serializing_if = "Option::is_none")]
             health: Option<&'static str>,
@@ -125,13 +132,15 @@ impl Serialize for ListedRelease {
                 name: &summary.module,
                 path: &summary.path,
                 version: summary.version.as_deref(),
-                local: summary.version.is_none() && summary.change_id.is_some(),
+                local: summary.version.is_none() && !summary.path.is_empty(),
             },
             change_id: summary.change_id.as_deref(),
             objects: told(summary.objects),
             pending: told(summary.pending),
             kept: told(summary.kept),
             last_transition_time: summary.last_transition_time.as_deref(),
+            state: summary.state.as_deref(),
+            last_result: summary.last_result.as_deref(),
             note: self.mark,
             health: self.health.map(|health| health.word()),
         };
@@ -150,6 +159,8 @@ impl Serialize for RepairReport {
             secret: &'static str,
             findings: Vec<String>,
             changes: &'a [RecoveredChange],
+            current: Option<&'a str>,
+            undetermined: bool,
             lost: &'a [String],
             objects: &'a [FoundObject],
             foreign: &'a [Identity],
@@ -158,6 +169,7 @@ impl Serialize for RepairReport {
             warnings: &'a [String],
         }
         let findings = self.findings.iter().map(ToString::to_string);
+        let current = self.changes.iter().find(|change| change.current);
         let document = RepairDocument {
             release: &self.release,
             dry_run: self.dry_run,
@@ -169,6 +181,8 @@ impl Serialize for RepairReport {
             },
             findings: findings.chain(self.faults.iter().cloned()).collect(),
             changes: &self.changes,
+            current: current.map(|change| change.id.as_str()),
+            undetermined: self.undetermined,
             lost: &self.lost,
             objects: &self.objects,
             foreign: &self.foreign,

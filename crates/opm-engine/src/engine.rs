@@ -10,9 +10,11 @@ use std::time::Duration;
 
 use opm_core::feature::FeatureSet;
 pub use opm_core::protocol::Timing;
+use opm_core::record::DEFAULT_LOG_ENTRIES;
 use opm_core::record::size::MAX_RECORD_BYTES;
 use tracing::Instrument as _;
 
+use crate::apply::Orphans;
 use crate::diff::DiffReport;
 use crate::failure::Failure;
 use crate::history::{Comparison, History, ShownManifests, ShownValues};
@@ -75,6 +77,8 @@ pub struct Settings {
     pub timing: Timing,
     /// How large the release's Secret may become before parts of it move into record Secrets.
     pub record_limit: usize,
+    /// How many deployments a release's log remembers.
+    pub log_entries: usize,
     /// The feature flags in force, by name. Recorded with each change.
     pub features: BTreeMap<String, bool>,
 }
@@ -91,6 +95,7 @@ impl Settings {
             actor,
             timing: Timing::default(),
             record_limit: MAX_RECORD_BYTES,
+            log_entries: DEFAULT_LOG_ENTRIES,
             features: features.states(),
         }
     }
@@ -179,7 +184,7 @@ impl<B: Backend> Engine<B> {
         caller: &Caller<'_>,
     ) -> Result<DiffReport, Failure> {
         run!(self, caller, "diff", |run| run
-            .unless_cancelled(run.diff(request)))
+            .unless_cancelled(run.diff(request, Orphans::Shown)))
     }
 
     /// Applies a change of the history again. `renderer` renders its module once more where the

@@ -63,7 +63,7 @@ impl Failure {
 
     /// A request failed before anything was written.
     pub(crate) fn before_writing(what: &str, error: &ApiError) -> Self {
-        let kind = FailureKind::before_writing(error.kind);
+        let kind = FailureKind::before_writing(error);
         Self::new(kind, format!("{what}: {error}")).because(error.clone())
     }
 

@@ -51,6 +51,7 @@
 //!         path: ModulePath::local(&name),
 //!         name,
 //!         version: None,
+//!         origin: None,
 //!         default_namespace: None,
 //!         description: None,
 //!     },
@@ -104,6 +105,7 @@
 //!     namespace: None,
 //!     home: NamespaceName::new("default")?,
 //!     health: false,
+//!     deleted: false,
 //! };
 //! assert_eq!(count(&engine, &everywhere).await?, 0);
 //! # Ok(())

@@ -14,7 +14,7 @@ use opm_core::failure::Remedy;
 use opm_core::health::HealthState;
 use opm_core::identity::GroupKind;
 use opm_core::labels;
-use opm_core::record::{SUMMARY_ANNOTATION, Summary};
+use opm_core::record::{ReleaseState, SUMMARY_ANNOTATION, Summary};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -37,6 +37,13 @@ pub struct ListedRelease {
     pub mark: Option<&'static str>,
     /// How its objects are doing, if that was asked for and could be found out.
     pub health: Option<HealthState>,
+}
+
+impl ListedRelease {
+    /// Whether it was deleted, and only its record is left.
+    fn is_deleted(&self) -> bool {
+        self.summary.state.as_deref() == ReleaseState::Deleted.word()
+    }
 }
 
 /// A release's Secret, as far as it was read.
@@ -89,6 +96,11 @@ impl<B: Backend> Run<'_, B> {
         let mut releases: Vec<ListedRelease> = pairs
             .filter_map(|(secret, health)| listed(secret, health))
             .collect();
+        // A deleted release that keeps objects is still there to be dealt with.
+        releases.retain(|listed| match listed.is_deleted() {
+            true => request.deleted || listed.summary.kept > 0,
+            false => !request.deleted,
+        });
         releases.sort_by(|a, b| key(a).cmp(&key(b)));
         let now = self.server_now();
         Ok(Listing {

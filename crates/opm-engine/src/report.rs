@@ -13,7 +13,8 @@ use opm_core::ids::{ChangeId, ReleaseId};
 use opm_core::labels::Owner;
 use opm_core::name::{NamespaceName, ReleaseName};
 use opm_core::record::{
-    Counts, Extra, KeptObject, KeptWhy, Metadata, PendingObject, PendingWhy, Record, release_labels,
+    Counts, Extra, KeptObject, KeptWhy, Metadata, PendingObject, PendingWhy, Record, ReleaseState,
+    release_labels,
 };
 use serde::Serialize;
 
@@ -48,6 +49,7 @@ impl Release {
             namespace: self.namespace.to_string(),
             release_id: self.id.to_string(),
             last_transition_time: None,
+            state: ReleaseState::Live,
             extra: Extra::default(),
         };
         Record::new(metadata, BTreeMap::new())
@@ -215,6 +217,9 @@ pub struct Report {
     pub pending: Vec<TrackedObject>,
     /// Objects that were left standing on purpose.
     pub kept: Vec<TrackedObject>,
+    /// What became of the release as a whole.
+    #[serde(skip_serializing_if = "ReleaseState::is_live")]
+    pub state: ReleaseState,
     /// What the user should know.
     pub warnings: Vec<String>,
     /// What to do about it.
@@ -235,6 +240,12 @@ impl Report {
     pub(crate) fn take_tracked(&mut self, record: &Record) {
         self.pending = TrackedObject::all_pending(record);
         self.kept = TrackedObject::all_kept(record);
+        self.state = record.metadata.state.clone();
+    }
+
+    /// What became of the release as a whole, for people; none for one that is there.
+    pub fn told_state(&self) -> Option<String> {
+        self.state.told(self.kept.len() as u64)
     }
 
     /// The objects that did not work.

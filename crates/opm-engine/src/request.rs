@@ -76,6 +76,8 @@ pub struct ApplyOptions {
     pub recreate: bool,
     /// What renders nothing may prune everything.
     pub allow_empty: bool,
+    /// What looks like another module may take the place of everything.
+    pub replace_all: bool,
     /// Take over fields that other managers own, also on objects that are new to the inventory.
     pub force_conflicts: bool,
     /// Which guarded kinds may go.
@@ -106,6 +108,7 @@ impl Default for ApplyOptions {
             take_ownership: false,
             recreate: false,
             allow_empty: false,
+            replace_all: false,
             force_conflicts: false,
             guards: GuardFlags::default(),
             wait: false,
@@ -175,6 +178,8 @@ pub struct DeleteRequest {
     pub timeout: Duration,
     /// How long to wait for another holder of the lock.
     pub lock_timeout: Duration,
+    /// Keep changes and log, so that the release can be brought back.
+    pub keep_history: bool,
     /// No such release is success.
     pub ignore_not_found: bool,
     /// How many changes the record keeps, when a component goes.
@@ -197,6 +202,7 @@ impl DeleteRequest {
             wait: false,
             timeout: DEFAULT_TIMEOUT,
             lock_timeout: Duration::ZERO,
+            keep_history: false,
             ignore_not_found: false,
             max_history: DEFAULT_MAX_HISTORY,
             concurrency: DEFAULT_CONCURRENCY,
@@ -275,6 +281,8 @@ pub struct ListRequest {
     pub home: NamespaceName,
     /// Look at the releases' objects too.
     pub health: bool,
+    /// Only releases that were deleted and whose record is kept, instead of those that are there.
+    pub deleted: bool,
 }
 
 /// Show how a release stands.

@@ -8,7 +8,7 @@ use futures::future::{Either, select};
 use futures::lock::Mutex;
 use opm_core::digest::ObjectHash;
 use opm_core::event::Event;
-use opm_core::protocol::{RunEnd, RunStart};
+use opm_core::protocol::{Deployed, RunEnd, RunStart};
 use opm_core::record::{Extra, Lock, LogResult};
 use opm_core::time::Timestamp;
 use tokio_util::sync::CancellationToken;
@@ -175,6 +175,7 @@ impl<'a, B: Backend> Run<'a, B> {
         command: &str,
         message: Option<String>,
         change: Option<String>,
+        deployed: Option<Deployed>,
     ) -> RunStart {
         let actor = &self.settings.actor;
         let who = self.backend.user().await;
@@ -198,6 +199,8 @@ impl<'a, B: Backend> Run<'a, B> {
             opm: actor.version.clone(),
             message,
             change,
+            deployed,
+            log_entries: self.settings.log_entries,
             now: self.server_now(),
         }
     }
@@ -230,6 +233,7 @@ impl<'a, B: Backend> Run<'a, B> {
             result,
             reason,
             counts: Report::counts(outcomes),
+            record: None,
             now: self.server_now(),
         }
     }

@@ -20,6 +20,7 @@ mod load;
 mod manifests;
 mod module_dir;
 mod observer;
+mod origin;
 mod program;
 mod renderer;
 mod source;

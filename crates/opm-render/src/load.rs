@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use opm_core::name::{NamespaceName, ReleaseName};
+use opm_core::name::{ModulePath, NamespaceName, ReleaseName};
 use opm_core::rendered::{Component, Module, Rendered};
 use opm_core::values::Value;
 
@@ -14,7 +14,7 @@ use crate::manifests::ManifestReader;
 use crate::module_dir::ModuleDir;
 use crate::source::{Format, ModuleRef};
 use crate::yaml_module::{self, ModuleDefinition, ModuleFileError};
-use crate::{Inputs, Loaded, components, cue};
+use crate::{Inputs, Loaded, components, cue, origin};
 
 /// Renders a module.
 pub(crate) fn load(
@@ -93,7 +93,13 @@ fn load_directory(
 }
 
 fn load_yaml(dir: &ModuleDir, inputs: &Inputs) -> Result<Loaded, RenderError> {
-    let ModuleDefinition { module, components } = read_module_file(dir, yaml_module::parse)?;
+    let ModuleDefinition {
+        mut module,
+        components,
+    } = read_module_file(dir, yaml_module::parse)?;
+    if module.path == ModulePath::local(&module.name) {
+        module.origin = origin::of(dir.root());
+    }
     let mut reader = ManifestReader::new(dir);
     let mut rendered = Vec::new();
     for component in components {

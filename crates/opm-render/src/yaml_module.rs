@@ -221,6 +221,7 @@ fn module(given: Metadata) -> Result<Module, ModuleFileError> {
         path,
         name,
         version,
+        origin: None,
         default_namespace,
         description: given.description,
     })

@@ -21,6 +21,13 @@ pub(crate) fn answer(
         true => log::table(&history.log, format),
         false => table(&history, format),
     })?;
+    if let Some(state) = history.state.told(history.kept as u64) {
+        let release = &history.release;
+        let (name, namespace) = (&release.name, &release.namespace);
+        session
+            .ui
+            .info(&format!("{name} in namespace {namespace}: {state}"));
+    }
     Ok(Exit::DONE)
 }
 

@@ -56,6 +56,7 @@ fn table(listing: &Listing, format: Format, health: bool) -> Table {
         "CHANGE",
         "OBJECTS",
         "AGE",
+        "LAST",
     ];
     if health {
         columns.push("HEALTH");
@@ -76,9 +77,14 @@ fn table(listing: &Listing, format: Format, health: bool) -> Table {
             &shown.change,
             &shown.objects,
             &shown.age,
+            summary.last_result.as_deref().unwrap_or_default(),
         ];
         if health {
-            cells.push(listed.health.map_or("Unknown", |health| health.word()));
+            cells.push(match (listed.health, &summary.state) {
+                (Some(health), _) => health.word(),
+                (None, Some(_)) => "",
+                (None, None) => "Unknown",
+            });
         }
         cells.push(&shown.note);
         if format == Format::Wide {
@@ -106,10 +112,10 @@ impl ListCells {
             .last_transition_time
             .as_ref()
             .and_then(|time| time.parse().ok());
-        let version = match (&summary.version, &summary.change_id) {
+        let version = match (&summary.version, summary.path.is_empty()) {
             (Some(version), _) => version.clone(),
-            (None, Some(_)) => "local".to_owned(),
-            (None, None) => String::new(),
+            (None, false) => "local".to_owned(),
+            (None, true) => String::new(),
         };
         Self {
             version,
@@ -130,11 +136,14 @@ fn note(listed: &ListedRelease) -> String {
     if let Some(mark) = listed.mark {
         return mark.to_owned();
     }
-    if summary.change_id.is_none() {
+    let state = summary.told_state();
+    if summary.change_id.is_none() && state.is_none() {
         return "nothing recorded yet".to_owned();
     }
-    match summary.pending {
-        0 => String::new(),
-        pending => format!("{pending} pending"),
-    }
+    let pending = match summary.pending {
+        0 => None,
+        pending => Some(format!("{pending} pending")),
+    };
+    let notes: Vec<String> = [state, pending].into_iter().flatten().collect();
+    notes.join(", ")
 }

@@ -9,23 +9,42 @@ pub(super) fn table(log: &[LogEntry], format: Format) -> Table {
     let wide = format == Format::Wide;
     let mut table = match wide {
         true => Table::new([
-            "TIME", "COMMAND", "RESULT", "CHANGE", "WHO", "MESSAGE", "FROM", "OPM", "SECONDS",
-            "COUNTS", "REASON",
+            "TIME",
+            "COMMAND",
+            "RESULT",
+            "CHANGE",
+            "MODULE",
+            "VERSION",
+            "WHO",
+            "MESSAGE",
+            "COMPONENTS",
+            "VALUES",
+            "FROM",
+            "OPM",
+            "SECONDS",
+            "COUNTS",
+            "REASON",
         ]),
-        false => Table::new(["TIME", "COMMAND", "RESULT", "CHANGE", "WHO", "MESSAGE"]),
+        false => Table::new([
+            "TIME", "COMMAND", "RESULT", "CHANGE", "MODULE", "VERSION", "WHO", "MESSAGE",
+        ]),
     };
     for entry in log {
         let change = entry.change.as_deref().unwrap_or_default();
         let message = entry.message.as_deref().unwrap_or_default();
+        let module = entry.module.as_ref();
+        let version = module.map(|module| module.version.as_deref().unwrap_or("local"));
         let common = [
             &*entry.time,
             &*entry.command,
             entry.result.word(),
             change,
+            module.map_or("", |module| &module.name),
+            version.unwrap_or_default(),
             &*entry.who,
             message,
         ];
-        let [time, command, result, change, who, message] = common;
+        let [time, command, result, change, module, version, who, message] = common;
         if !wide {
             table.row(common);
             continue;
@@ -36,14 +55,20 @@ pub(super) fn table(log: &[LogEntry], format: Format) -> Table {
             .map(|(action, n)| format!("{n} {action}"));
         let counts = counts.collect::<Vec<_>>().join(", ");
         let reason = entry.reason.as_deref().unwrap_or_default();
+        let components = entry.components.as_ref();
+        let components = components.map(|names| names.join(",")).unwrap_or_default();
         let seconds = entry.seconds.to_string();
         table.row([
             time,
             command,
             result,
             change,
+            module,
+            version,
             who,
             message,
+            &components,
+            entry.values.as_deref().unwrap_or_default(),
             &entry.from,
             &entry.opm,
             &seconds,

@@ -25,6 +25,10 @@ pub(super) fn words(remedy: &Remedy) -> String {
             "Use --allow-empty if that is meant, or `opm mod delete` to remove the release"
                 .to_owned()
         }
+        Remedy::ReplaceAll => {
+            "Use --replace-all if that is meant; a path in module.yaml, or --name, tells the two apart"
+                .to_owned()
+        }
         Remedy::Recreate => "--recreate deletes and recreates it".to_owned(),
         Remedy::CreateNamespace(namespace) => {
             format!("--create-namespace creates namespace {namespace}")

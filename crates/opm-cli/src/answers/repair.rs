@@ -1,6 +1,6 @@
 //! What a repair found and wrote.
 
-use opm_core::repair::{ChangeSource, FoundAs, FoundObject};
+use opm_core::repair::{ChangeMatch, ChangeSource, FoundAs, FoundObject};
 use opm_engine::Failure;
 use opm_engine::repair::{RepairReport, SecretState};
 
@@ -51,7 +51,24 @@ pub(crate) fn findings(report: &RepairReport) -> String {
             ChangeSource::Secret => "can be read",
             ChangeSource::Records => "comes back from the records",
         };
-        lines.push(format!("{} {from} ({} objects)", change.id, change.objects));
+        let current = match (change.current, &change.matched) {
+            (true, Some(ChangeMatch::Live)) => ", and is current: it matches the live objects",
+            (true, _) => ", and is current",
+            (false, _) => "",
+        };
+        lines.push(format!(
+            "{} {from} ({} objects){current}",
+            change.id, change.objects
+        ));
+    }
+    if report.undetermined {
+        lines
+            .push("no change matches the live objects, so none is recorded as current:".to_owned());
+        for change in &report.changes {
+            let why = change.matched.as_ref().map(ToString::to_string);
+            let why = why.unwrap_or_else(|| "it was not compared".to_owned());
+            lines.push(format!("  {}: {why}", change.id));
+        }
     }
     let lost = report.lost.iter();
     lines.extend(lost.map(|id| format!("{id} is lost")));

@@ -81,12 +81,14 @@ fn summary(report: &Report) -> String {
         .change_id
         .as_ref()
         .map_or(String::new(), |id| format!(" ({id})"));
+    let state = report.told_state();
+    let state = state.map_or(String::new(), |state| format!("; {state}"));
     let dry = if report.dry_run {
         " — a dry run, nothing was changed"
     } else {
         ""
     };
-    format!("{who}{what}{change}{dry}")
+    format!("{who}{what}{change}{state}{dry}")
 }
 
 #[cfg(test)]

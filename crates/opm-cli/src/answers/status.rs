@@ -3,7 +3,7 @@
 use opm_core::drift::FieldDrift;
 use opm_core::identity::Identity;
 use opm_engine::Failure;
-use opm_engine::status::{LockStatus, ObjectStatus, Presence, Status, TrackedStatus};
+use opm_engine::status::{LockStatus, ObjectStatus, Presence, Status, TrackedStatus, Verdict};
 
 use super::{failed, told};
 use crate::cluster::Session;
@@ -13,7 +13,8 @@ use crate::ui::{Format, Table};
 /// How many drifted fields a line names.
 const SHOWN_FIELDS: usize = 3;
 
-/// Shows how a release stands. With `exit_code`, drift is told by the exit code.
+/// Shows how a release stands. With `exit_code`, what is the matter is told by the exit
+/// code.
 pub(crate) fn answer(
     result: Result<Status, Failure>,
     exit_code: bool,
@@ -32,9 +33,10 @@ pub(crate) fn answer(
 
 /// How a status ends the command.
 pub(super) fn exit(status: &Status, exit_code: bool) -> Exit {
-    match exit_code && status.has_strayed() {
-        true => Exit::DIFFERENCES,
-        false => Exit::DONE,
+    match status.verdict() {
+        Verdict::NotReady if exit_code => Exit::NOT_READY,
+        Verdict::Strayed if exit_code => Exit::DIFFERENCES,
+        Verdict::NotReady | Verdict::Strayed | Verdict::Fine => Exit::DONE,
     }
 }
 
@@ -150,12 +152,14 @@ pub(super) fn summary(status: &Status) -> String {
         true => "no objects".to_owned(),
         false => counts.join(", "),
     };
-    format!(
-        "{} in namespace {}{change}: {} ({what})",
-        release.name,
-        release.namespace,
-        status.health.word()
-    )
+    let (name, namespace) = (&release.name, &release.namespace);
+    match status.told_state() {
+        Some(state) => format!("{name} in namespace {namespace}: {state}"),
+        None => format!(
+            "{name} in namespace {namespace}{change}: {} ({what})",
+            status.health.word()
+        ),
+    }
 }
 
 /// Who is at work, in a line.

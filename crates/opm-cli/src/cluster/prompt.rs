@@ -46,7 +46,9 @@ impl Prompt for TerminalPrompt {
 /// `--yes` answers prompts; it never stands in for a flag that overrides safety.
 fn answered_by_yes(question: &Question) -> bool {
     match question {
-        Question::Recreate { .. } | Question::EmptyRender { .. } => false,
+        Question::Recreate { .. } | Question::EmptyRender { .. } | Question::ReplaceAll { .. } => {
+            false
+        }
         Question::Delete { .. }
         | Question::PruneKept { .. }
         | Question::VolumeData { .. }
@@ -73,6 +75,11 @@ fn wording(question: &Question) -> String {
         ),
         Question::EmptyRender { release, objects } => format!(
             "{}\nThe module renders no objects. Delete all of these, which release {release} has?",
+            list(objects)
+        ),
+        Question::ReplaceAll { release, objects } => format!(
+            "{}\nThis looks like another module of the same name. Remove these objects, which are all \
+             that the release {release} has?",
             list(objects)
         ),
         Question::Delete { release, objects } => {

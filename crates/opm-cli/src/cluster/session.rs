@@ -47,6 +47,7 @@ impl Session {
             actor: actor(settings.user.as_deref(), settings.pipeline.as_deref()),
             timing: for_tests.lock_ttl.map_or_else(Timing::default, timing),
             record_limit: for_tests.record_limit.unwrap_or(MAX_RECORD_BYTES),
+            log_entries: settings.log_entries,
             features: settings.features.states(),
         };
         let client = connection.client.with_clock(clock);

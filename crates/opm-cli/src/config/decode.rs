@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use serde_json::{Map, Value};
 
 use crate::error::{CliError, ErrorKind};
-use crate::settings::{Key, Layer, Origin, choice, namespace, verbosity};
+use crate::settings::{Key, Layer, Origin, choice, entries, namespace, verbosity};
 use opm_core::nearest::{did_you_mean, nearest};
 
 /// Reads a document. `path` is where it came from.
@@ -81,6 +81,9 @@ impl Reader<'_> {
             Key::Quiet => self.quiet = Some(self.switch(key, value)?),
             Key::Color => self.layer.color = Some(self.word(key, value)?),
             Key::Events => self.layer.events = Some(self.switch(key, value)?),
+            Key::LogEntries => {
+                self.layer.log_entries = Some(entries(&self.origin, value.as_u64())?);
+            }
             Key::FeatureEnable => self.layer.feature_enable = self.list(key, value)?,
             Key::FeatureDisable => self.layer.feature_disable = self.list(key, value)?,
             Key::Config => return Err(self.unknown("config")),

@@ -85,6 +85,7 @@ fn explained(key: Key) -> (&'static str, &'static str) {
             "Write every event as a line of JSON to standard error.",
             "true",
         ),
+        Key::LogEntries => ("How many deployments a release's log remembers.", "50"),
         Key::FeatureEnable => (
             "Features to enable; `opm feature list` shows them all.",
             "[\"some-feature\"]",

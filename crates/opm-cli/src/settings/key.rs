@@ -16,13 +16,14 @@ pub(crate) enum Key {
     Quiet,
     Color,
     Events,
+    LogEntries,
     FeatureEnable,
     FeatureDisable,
 }
 
 impl Key {
     /// All settings, in the order in which they are shown.
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Kubeconfig,
         Self::Context,
         Self::Namespace,
@@ -35,6 +36,7 @@ impl Key {
         Self::Quiet,
         Self::Color,
         Self::Events,
+        Self::LogEntries,
         Self::FeatureEnable,
         Self::FeatureDisable,
     ];
@@ -54,6 +56,7 @@ impl Key {
             Self::Quiet => "quiet",
             Self::Color => "color",
             Self::Events => "events",
+            Self::LogEntries => "log-entries",
             Self::FeatureEnable => "feature-enable",
             Self::FeatureDisable => "feature-disable",
         }
@@ -74,6 +77,7 @@ impl Key {
             Self::Quiet => "OPM_QUIET",
             Self::Color => "OPM_COLOR",
             Self::Events => "OPM_EVENTS",
+            Self::LogEntries => "OPM_LOG_ENTRIES",
             Self::FeatureEnable => "OPM_FEATURE_ENABLE",
             Self::FeatureDisable => "OPM_FEATURE_DISABLE",
         }

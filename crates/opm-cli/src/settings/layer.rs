@@ -66,6 +66,7 @@ pub(crate) struct Layer {
     pub(crate) verbosity: Option<Verbosity>,
     pub(crate) color: Option<Color>,
     pub(crate) events: Option<bool>,
+    pub(crate) log_entries: Option<usize>,
     pub(crate) feature_enable: Vec<String>,
     pub(crate) feature_disable: Vec<String>,
 }
@@ -92,6 +93,7 @@ impl Layer {
             )?,
             color: args.color,
             events: args.events,
+            log_entries: args.log_entries,
             feature_enable: args.feature_enable.clone(),
             feature_disable: args.feature_disable.clone(),
         })
@@ -118,10 +120,20 @@ impl Layer {
             verbosity: verbosity(&Origin::Environment, verbose, quiet)?,
             color: word(env, Key::Color)?,
             events: switch(env, Key::Events)?,
+            log_entries: text(env, Key::LogEntries)?
+                .map(|given| entries(&Origin::Environment, given.parse().ok()))
+                .transpose()?,
             feature_enable: list(env, Key::FeatureEnable)?,
             feature_disable: list(env, Key::FeatureDisable)?,
         })
     }
+}
+
+/// How many deployments to remember: at least one.
+pub(crate) fn entries(origin: &Origin, given: Option<u64>) -> Result<usize, CliError> {
+    let number = given.and_then(|number| usize::try_from(number).ok());
+    let number = number.filter(|number| *number > 0);
+    number.ok_or_else(|| origin.invalid(Key::LogEntries, "it has to be a number from 1 up"))
 }
 
 /// A namespace that follows the rules for names.

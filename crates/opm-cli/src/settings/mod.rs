@@ -15,6 +15,7 @@ use std::path::PathBuf;
 
 use opm_core::feature::{Defaults, FeatureName, FeatureSet, SANDBOX};
 use opm_core::name::NamespaceName;
+use opm_core::record::DEFAULT_LOG_ENTRIES;
 use opm_render::CueSettings;
 
 use crate::args::GlobalArgs;
@@ -27,7 +28,7 @@ use opm_engine::FailureKind;
 
 pub(crate) use for_tests::ForTests;
 pub(crate) use key::Key;
-pub(crate) use layer::{Layer, Origin, choice, namespace, verbosity};
+pub(crate) use layer::{Layer, Origin, choice, entries, namespace, verbosity};
 
 /// What is there before anything is typed.
 #[derive(Debug)]
@@ -67,6 +68,8 @@ pub(crate) struct Settings {
     pub(crate) color: Color,
     /// Whether to write the event stream.
     pub(crate) events: bool,
+    /// How many deployments a release's log remembers.
+    pub(crate) log_entries: usize,
     /// Which features are on.
     pub(crate) features: FeatureSet,
     /// Who chose the features that somebody chose.
@@ -165,6 +168,7 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
     let verbosity = from.first(Key::Verbose, |layer| layer.verbosity);
     let color = from.first(Key::Color, |layer| layer.color);
     let events = from.first(Key::Events, |layer| layer.events);
+    let log_entries = from.first(Key::LogEntries, |layer| layer.log_entries);
     Ok(Settings {
         kubeconfig: from.first(Key::Kubeconfig, |layer| layer.kubeconfig.clone()),
         context: from.first(Key::Context, |layer| layer.context.clone()),
@@ -179,6 +183,7 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
         verbosity: verbosity.unwrap_or_default(),
         color: color.unwrap_or_default(),
         events: events.unwrap_or_default(),
+        log_entries: log_entries.unwrap_or(DEFAULT_LOG_ENTRIES),
         features: chosen.features,
         feature_origins: chosen.origins,
         config_named: None,

@@ -46,6 +46,13 @@ pub(crate) fn text(report: &DiffReport, format: Format) -> String {
         );
         push(&mut text, CHANGED, "→", &printable::line(&line));
     }
+    for orphan in &report.orphans {
+        let line = format!(
+            "{} is an orphan: it carries the release's labels and is in no record of it",
+            orphan.identity
+        );
+        push(&mut text, CHANGED, "?", &printable::line(&line));
+    }
     if !text.is_empty() {
         text.push('\n');
     }
@@ -198,13 +205,18 @@ fn summary(report: &DiffReport) -> String {
         .map(|(action, count)| format!("{count} {}", action.word()))
         .collect();
     let release = &report.release;
-    let what = match (report.differs(), counts.is_empty()) {
+    let would = report.objects.iter().any(Difference::differs) || !report.transferred.is_empty();
+    let what = match (would, counts.is_empty()) {
         (_, true) => "nothing to do".to_owned(),
         (false, _) => format!("no differences ({})", counts.join(", ")),
         (true, _) => format!("if applied, {}", counts.join(", ")),
     };
+    let orphans = match report.orphans.len() {
+        0 => String::new(),
+        count => format!("; {count} orphans"),
+    };
     format!(
-        "{} in namespace {}: {what}",
+        "{} in namespace {}: {what}{orphans}",
         release.name, release.namespace
     )
 }

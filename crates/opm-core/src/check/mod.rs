@@ -167,6 +167,9 @@ pub struct KeepDecision {
     pub why: KeptWhy,
     /// More about it, in words.
     pub reason: String,
+    /// Whether it carries this release's labels: what does not is none of a deleted release's
+    /// business.
+    pub mine: bool,
 }
 
 /// A stale object about which nothing could be found out: it stays pending.
@@ -312,6 +315,12 @@ fn judge(plan: &Plan, observed: &Observed, checking: &CheckContext<'_>) -> (Prev
         refusals.push(Refusal {
             object: None,
             why: RefusalReason::EmptyRender(plan.stale.len()),
+        });
+    }
+    if plan.replaces_all() {
+        refusals.push(Refusal {
+            object: None,
+            why: RefusalReason::AnotherModule(plan.replaced.clone()),
         });
     }
     let (phases, intents) = apply::phases(plan, observed, checking, &mut refusals);

@@ -44,6 +44,8 @@ pub enum RefusalReason {
     Guarded(Guard),
     /// Nothing is rendered, and this many objects would go.
     EmptyRender(usize),
+    /// Nothing of what the release has would stay, and the module seems to be another one.
+    AnotherModule(Vec<Identity>),
 }
 
 /// One reason to refuse.
@@ -135,6 +137,11 @@ impl Refusal {
             RefusalReason::EmptyRender(count) => {
                 format!("the module renders no objects, and {count} would be removed")
             }
+            RefusalReason::AnotherModule(going) => format!(
+                "this looks like another module of the same name: nothing of what the release has \
+                 would stay, and these objects would be removed: {}",
+                list(going)
+            ),
         }
     }
 
@@ -158,6 +165,7 @@ impl Refusal {
             RefusalReason::OccupantsUnknown { guard, .. } => Remedy::ListOrKeepGuard(*guard),
             RefusalReason::Guarded(guard) => Remedy::LiftGuard(*guard),
             RefusalReason::EmptyRender(_) => Remedy::AllowEmpty,
+            RefusalReason::AnotherModule(_) => Remedy::ReplaceAll,
         }
     }
 }

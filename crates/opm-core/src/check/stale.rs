@@ -86,6 +86,7 @@ fn present(
                 entry,
                 why: KeptWhy::NotMine,
                 reason,
+                mine: false,
             });
         }
     };
@@ -93,7 +94,12 @@ fn present(
         return decisions.gone.push(GoneObject { entry, origin });
     }
     if let Some((why, reason)) = stands(stale, plan, live, !shared_with.is_empty()) {
-        return decisions.keep.push(KeepDecision { entry, why, reason });
+        return decisions.keep.push(KeepDecision {
+            entry,
+            why,
+            reason,
+            mine: true,
+        });
     }
     let alone = shared_with.is_empty();
     let was_shared = !live.owner.shared.is_empty();

@@ -72,6 +72,11 @@ impl<'a> Managers<'a> {
         managers
     }
 
+    /// What `opm` owns, one tree for each of its managers.
+    pub(super) fn own_trees(&self) -> &[&'a FieldTree] {
+        &self.own
+    }
+
     /// What `opm` owns, from the top.
     pub(super) fn own(&self) -> OwnedFields<'a> {
         OwnedFields(self.own.clone())

@@ -48,6 +48,19 @@ pub fn fields(
     walk::drifted(desired, live, &managers)
 }
 
+/// The first field in which a live object is not what applying `desired` makes of it, whoever
+/// owns it: for manifests of which nobody knows whether they were applied last. A field that
+/// `opm` applied and `desired` does not have tells that it was something else. Needs the whole
+/// object.
+pub fn first_unlike(
+    desired: &Map<String, Value>,
+    live: &Map<String, Value>,
+    release: &ReleaseId,
+) -> Option<String> {
+    let managers = Managers::read(live, release);
+    walk::first_unlike(desired, live, &managers)
+}
+
 /// The fields that others have written since the last apply, for an object whose manifest was
 /// not kept: what can be told from its managed fields alone. Metadata, status and what the
 /// cluster's own controllers fill in are left out; what somebody merely added is not.

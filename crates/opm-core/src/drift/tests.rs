@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{FieldDrift, fields, is_untouched, written_since};
+use super::{FieldDrift, fields, first_unlike, is_untouched, written_since};
 use crate::ids::ReleaseId;
 
 fn id() -> ReleaseId {
@@ -362,4 +362,70 @@ fn a_shared_object_has_a_manager_of_its_own() {
     assert!(is_untouched(&desired(), &live, &id()));
     live["metadata"]["managedFields"][0]["manager"] = json!("opm-another");
     assert!(!is_untouched(&desired(), &live, &id()));
+}
+
+/// Manifests that may not be those that were applied last.
+#[test]
+fn other_manifests_are_told_from_what_is_live() {
+    let live = |data: Value, owned: Value| {
+        let live = json!({"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "a", "managedFields": [{"manager": "opm", "operation": "Apply",
+                "apiVersion": "v1", "fieldsV1": {"f:data": owned}}]},
+            "data": data});
+        live.as_object().unwrap().clone()
+    };
+    let desired = |data: Value| {
+        let desired = json!({"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "a"}, "data": data});
+        desired.as_object().unwrap().clone()
+    };
+    let table = [
+        // applied, live, owned, where it differs
+        (
+            json!({"x": "1"}),
+            json!({"x": "1"}),
+            json!({"f:x": {}}),
+            None,
+        ),
+        // What others added beside it does not count.
+        (
+            json!({"x": "1"}),
+            json!({"x": "1", "y": "2"}),
+            json!({"f:x": {}}),
+            None,
+        ),
+        // The field is owned, and was applied with another value.
+        (
+            json!({"x": "1"}),
+            json!({"x": "2"}),
+            json!({"f:x": {}}),
+            Some("data.x"),
+        ),
+        (json!({"x": "1"}), json!({}), json!({}), Some("data.x")),
+        // Something was applied that these manifests do not have.
+        (
+            json!({"x": "1"}),
+            json!({"x": "1", "y": "2"}),
+            json!({"f:x": {}, "f:y": {}}),
+            Some("data.y"),
+        ),
+    ];
+    for (applied, data, owned, expected) in table {
+        let found = first_unlike(&desired(applied.clone()), &live(data.clone(), owned), &id());
+        assert_eq!(found.as_deref(), expected, "{applied} {data}");
+    }
+    let mut older = desired(json!({"x": "1"}));
+    older["apiVersion"] = json!("v0");
+    let live = live(json!({"x": "1"}), json!({"f:x": {}}));
+    assert_eq!(
+        first_unlike(&older, &live, &id()).as_deref(),
+        Some("apiVersion")
+    );
+}
+
+/// What the server puts in other words, or fills in, is no difference.
+#[test]
+fn what_was_applied_last_is_recognised() {
+    let live = live(|_, _| {});
+    assert_eq!(first_unlike(&desired(), &live, &id()), None);
 }

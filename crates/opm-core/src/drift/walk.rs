@@ -30,6 +30,65 @@ pub(super) fn drifted(
     walk.drift
 }
 
+/// The first field that differs, whoever owns it.
+pub(super) fn first_unlike(
+    desired: &Map<String, Value>,
+    live: &Map<String, Value>,
+    managers: &Managers<'_>,
+) -> Option<String> {
+    let version = text(desired, "apiVersion");
+    if managers.applied_in.is_some_and(|in_| in_ != version) {
+        return Some("apiVersion".to_owned());
+    }
+    let mut walk = DriftWalk::new(desired, Some(live), managers);
+    // Fields may have other names in another version, so there is nothing to compare.
+    if !walk.comparable {
+        return None;
+    }
+    walk.trusts_owner = false;
+    walk.top();
+    let differs = walk.drift.into_iter().next().map(|drift| drift.field);
+    let value = Value::Object(desired.clone());
+    let mut trees = managers.own_trees().iter();
+    differs.or_else(|| trees.find_map(|own| first_beyond(own, &value, &mut Vec::new())))
+}
+
+/// The first field that `opm` owns and that this value does not have.
+fn first_beyond<'a>(
+    own: &'a Map<String, Value>,
+    desired: &Value,
+    trail: &mut Vec<PathStep<'a>>,
+) -> Option<String> {
+    for (key, below) in own {
+        let (kind, name) = key.split_at_checked(2).unwrap_or((key, ""));
+        let (step, value) = match kind {
+            // An autoscaled object is sent with the replicas that it has.
+            "f:" if name == "replicas" && path(trail) == "spec" => continue,
+            "f:" => (PathStep::Field(name), desired.get(name)),
+            "k:" | "v:" => {
+                let mut items = desired.as_array().into_iter().flatten();
+                let same = |item: &&Value| match kind {
+                    "k:" => is_item(item, name),
+                    _ => value_bytes(item) == name.as_bytes(),
+                };
+                (PathStep::Item(item_label(name)), items.find(same))
+            }
+            _ => continue,
+        };
+        trail.push(step);
+        let beyond = match (value.filter(|value| !value.is_null()), below) {
+            (None, _) => Some(path(trail)),
+            (Some(value), Value::Object(below)) => first_beyond(below, value, trail),
+            (Some(_), _) => None,
+        };
+        if beyond.is_some() {
+            return beyond;
+        }
+        trail.pop();
+    }
+    None
+}
+
 struct DriftWalk<'a> {
     desired: &'a Map<String, Value>,
     /// None to only find out whether there is anything to compare.
@@ -41,6 +100,8 @@ struct DriftWalk<'a> {
     comparable: bool,
     /// Whether the server reads quantities where this kind has them.
     quantities: bool,
+    /// Whether what `opm` owns is as it was applied: it is, for what was applied last.
+    trusts_owner: bool,
     trail: Vec<PathStep<'a>>,
     /// The same place, as the trees of owned fields write it.
     keys: Vec<String>,
@@ -63,6 +124,7 @@ impl<'a> DriftWalk<'a> {
             version,
             comparable: live.is_some_and(|live| text(live, "apiVersion") == version),
             quantities: scope::builtin(&kind).is_some(),
+            trusts_owner: true,
             trail: Vec::new(),
             keys: Vec::new(),
             unowned: false,
@@ -120,7 +182,7 @@ impl<'a> DriftWalk<'a> {
     }
 
     fn value(&mut self, desired: &'a Value, live: Option<&'a Value>, own: &OwnedFields<'a>) {
-        if own.is_leaf() || desired.is_null() {
+        if (own.is_leaf() && self.trusts_owner) || desired.is_null() {
             return;
         }
         if is_empty(desired) && live.is_none_or(is_empty) {

@@ -11,4 +11,4 @@ mod target;
 pub use between::{ObjectChange, ObjectChangeKind, between};
 pub use masked::masked;
 pub use restore::{RestoreError, restore};
-pub use target::{ChangeNameError, TargetReason, default_target, named};
+pub use target::{ChangeNameError, TargetReason, default_target, failed_run, named};

@@ -66,6 +66,7 @@ pub fn restore(
             path: ModulePath::new(&*change.module.path)?,
             name: ModuleName::new(&*change.module.name)?,
             version: change.module.version.clone(),
+            origin: change.module.origin.clone(),
             default_namespace: None,
             description: None,
         },

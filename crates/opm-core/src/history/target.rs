@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::ids::ChangeId;
-use crate::record::{LogEntry, LogResult, Record};
+use crate::record::{LogEntry, LogResult, Record, RecordRef};
 
 /// A text that does not name one change.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -23,7 +23,7 @@ pub enum ChangeNameError {
 
 /// The id of the change that `given` names: its full id, or the beginning of its digits.
 pub fn named<'a>(record: &'a Record, given: &str) -> Result<&'a str, ChangeNameError> {
-    let ids = || record.history.iter().map(|slot| slot.id.as_str());
+    let ids = || record.slots().map(|slot| slot.id.as_str());
     if let Some(id) = ids().find(|id| *id == given) {
         return Ok(id);
     }
@@ -47,6 +47,20 @@ pub fn named<'a>(record: &'a Record, given: &str) -> Result<&'a str, ChangeNameE
     }
 }
 
+/// The change of a failed run that `given` names, and where its manifests are, as long as they
+/// are kept.
+pub fn failed_run<'a>(record: &'a Record, given: &str) -> Option<(&'a str, &'a RecordRef)> {
+    let digits = given.strip_prefix(ChangeId::PREFIX).unwrap_or(given);
+    let mut failed = record
+        .log
+        .iter()
+        .filter_map(|entry| Some((entry.change.as_deref()?, entry.record.as_ref()?)));
+    failed.find(|(id, _)| {
+        let all = id.strip_prefix(ChangeId::PREFIX);
+        !digits.is_empty() && all.is_some_and(|all| all.starts_with(digits))
+    })
+}
+
 /// Why a change is the default target of a rollback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetReason {
@@ -57,6 +71,8 @@ pub enum TargetReason {
         /// How it ended.
         result: LogResult,
     },
+    /// The release was deleted, so it is the change that was current then.
+    Deleted,
     /// The last deployment succeeded, so it is the change before the current one.
     Before,
 }
@@ -64,8 +80,11 @@ pub enum TargetReason {
 /// The default target of a rollback; none in a history that has no such change.
 pub fn default_target(record: &Record) -> Option<(&str, TargetReason)> {
     let current = record.history.first()?;
+    if record.is_deleted() {
+        return Some((&current.id, TargetReason::Deleted));
+    }
     match last_deployment(record) {
-        Some(last) if last.result != LogResult::Succeeded => {
+        Some(last) if !last.result.is_recorded() => {
             let reason = TargetReason::LastFailed {
                 command: last.command.clone(),
                 result: last.result.clone(),
@@ -76,8 +95,9 @@ pub fn default_target(record: &Record) -> Option<(&str, TargetReason)> {
     }
 }
 
-/// The last run that was to change what the release consists of.
+/// The last run that was to change what the release consists of, and was let.
 fn last_deployment(record: &Record) -> Option<&LogEntry> {
     let deploys = |entry: &&LogEntry| ["apply", "rollback", "delete"].contains(&&*entry.command);
-    record.log.iter().find(deploys)
+    let mut deployments = record.log.iter().filter(deploys);
+    deployments.find(|entry| entry.result != LogResult::Refused)
 }

@@ -20,7 +20,7 @@ pub fn plan_delete_component(
 ) -> Result<Plan, PlanError> {
     let purpose = Purpose::DeleteComponent(component.to_owned());
     let plan = removal(stored, purpose, options, |of| of == component)?;
-    match plan.stale.is_empty() {
+    match plan.stale.is_empty() || stored.is_deleted() {
         true => Err(PlanError::NoSuchComponent(component.to_owned())),
         false => Ok(plan),
     }
@@ -70,6 +70,7 @@ fn removal(
         stale,
         carried,
         remaining,
+        replaced: Vec::new(),
     })
 }
 
@@ -93,6 +94,7 @@ pub fn plan_prune_kept(
         stale,
         carried,
         remaining: stored.inventory().to_vec(),
+        replaced: Vec::new(),
     })
 }
 

@@ -9,6 +9,7 @@ mod components;
 mod delete;
 mod guard;
 mod order;
+mod replaced;
 mod stale;
 
 use std::collections::{HashMap, HashSet};
@@ -63,6 +64,8 @@ pub struct PlanOptions {
     pub no_prune: bool,
     /// An empty render may prune everything.
     pub allow_empty: bool,
+    /// What looks like another module may take the place of everything.
+    pub replace_all: bool,
     /// Which guarded kinds may go.
     pub guards: GuardFlags,
 }
@@ -210,6 +213,8 @@ pub struct Plan {
     pub carried: Vec<KeptObject>,
     /// What stays in the inventory without being applied: all other components, when one goes.
     pub remaining: Vec<RecordedEntry>,
+    /// What would go for what looks like another module; see [`Plan::of_module`].
+    pub replaced: Vec<Identity>,
 }
 
 impl Plan {
@@ -281,6 +286,7 @@ pub fn plan(
         stale,
         carried: stale::carried(stored, &current),
         remaining: Vec::new(),
+        replaced: Vec::new(),
     })
 }
 

@@ -5,11 +5,14 @@ use std::collections::{HashMap, HashSet};
 use thiserror::Error;
 
 use super::{Applied, ExpiredLock, LockAcquisition, Partial, SendOutcome};
+use crate::candidate::Candidate;
 use crate::check::{CheckedPlan, Intent};
+use crate::digest::values_digest;
 use crate::entry::Entry;
 use crate::identity::Identity;
 use crate::record::{
-    Body, Counts, Extra, Lock, LogEntry, LogResult, MAX_LOG, PendingObject, Record,
+    Body, Change, Counts, Extra, Lock, LogEntry, LogResult, ModuleRef, PendingObject, Record,
+    is_repeated_refusal, log,
 };
 use crate::time::Timestamp;
 
@@ -28,8 +31,43 @@ pub struct RunStart {
     pub message: Option<String>,
     /// The change it is about.
     pub change: Option<String>,
+    /// What is to be deployed.
+    pub deployed: Option<Deployed>,
+    /// How many deployments the log remembers.
+    pub log_entries: usize,
     /// The server's time.
     pub now: Timestamp,
+}
+
+/// What a run deploys, as the log names it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Deployed {
+    /// The module.
+    pub module: ModuleRef,
+    /// The digest of its values.
+    pub values: String,
+    /// The selected optional components.
+    pub components: Vec<String>,
+}
+
+impl Deployed {
+    /// What applying a candidate deploys.
+    pub fn of(candidate: &Candidate) -> Self {
+        Self {
+            module: candidate.module_ref(),
+            values: values_digest(&candidate.values),
+            components: candidate.selected.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    /// What a recorded change deployed.
+    pub fn of_change(change: &Change) -> Option<Self> {
+        Some(Self {
+            module: change.module.clone(),
+            values: values_digest(&change.values.here()?.0),
+            components: change.components.clone().unwrap_or_default(),
+        })
+    }
 }
 
 /// Why a run cannot begin.
@@ -81,7 +119,7 @@ pub fn begin(
     intend(&mut record, &checked.intents, &run);
     let lock_id = run.lock.id.clone();
     let change = run.change.clone().unwrap_or_default();
-    push_log(&mut record, started(&run));
+    log::push(&mut record.log, started(&run), run.log_entries);
     record.lock = Some(Lock {
         since: run.now.to_string(),
         ..run.lock
@@ -217,6 +255,35 @@ fn intend(record: &mut Record, intents: &[Intent], run: &RunStart) {
         .retain(|kept| !pending.contains(&kept.entry.identity));
 }
 
+/// The log of a release of which a run was refused before it touched anything. None if the log
+/// says so already.
+pub fn log_refusal(mut log: Vec<LogEntry>, run: &RunStart, reason: &str) -> Option<Vec<LogEntry>> {
+    let entry = LogEntry {
+        result: LogResult::Refused,
+        reason: Some(shorten(reason)),
+        ..started(run)
+    };
+    if is_repeated_refusal(&log, &entry, run.now) {
+        return None;
+    }
+    log::push(&mut log, entry, run.log_entries);
+    Some(log)
+}
+
+/// Says in the log that a recorded run did not become ready in time. False if the log does not
+/// know it.
+pub fn log_not_ready(log: &mut [LogEntry], lock_id: &str, reason: &str, now: Timestamp) -> bool {
+    let Some(entry) = log.iter_mut().find(|entry| entry.id == lock_id) else {
+        return false;
+    };
+    entry.result = LogResult::NotReady;
+    entry.reason = Some(shorten(reason));
+    if let Ok(started) = entry.time.parse() {
+        entry.seconds = now.since(started).as_secs();
+    }
+    true
+}
+
 fn started(run: &RunStart) -> LogEntry {
     LogEntry {
         id: run.lock.id.clone(),
@@ -228,16 +295,15 @@ fn started(run: &RunStart) -> LogEntry {
         opm: run.opm.clone(),
         message: run.message.as_deref().map(shorten),
         change: run.change.clone(),
+        module: run.deployed.as_ref().map(|one| one.module.clone()),
+        values: run.deployed.as_ref().map(|one| one.values.clone()),
+        components: run.deployed.as_ref().map(|one| one.components.clone()),
+        record: None,
         result: LogResult::Started,
         reason: None,
         counts: Counts::new(),
         extra: Extra::default(),
     }
-}
-
-fn push_log(record: &mut Record, entry: LogEntry) {
-    record.log.insert(0, entry);
-    record.log.truncate(MAX_LOG);
 }
 
 /// The log is part of a Secret of limited size.

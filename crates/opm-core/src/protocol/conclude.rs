@@ -6,11 +6,13 @@ use super::begin::shorten;
 use super::{Locked, Partial, Reconciled, Timing};
 use crate::candidate::Candidate;
 use crate::check::CheckedPlan;
+use crate::entry::Entry;
+use crate::identity::Identity;
 use crate::plan::Purpose;
 use crate::record::history::DroppedChanges;
 use crate::record::{
     Body, Change, Counts, Extra, Inventory, LogResult, ModuleRef, Record, RecordRef, RecordedEntry,
-    Values,
+    ReleaseState, Values,
 };
 use crate::time::Timestamp;
 
@@ -44,12 +46,7 @@ impl NewChange {
     ) -> Self {
         Self {
             id: candidate.change.to_string(),
-            module: ModuleRef {
-                path: candidate.module.path.as_str().to_owned(),
-                version: candidate.module.version.clone(),
-                name: candidate.module.name.as_str().to_owned(),
-                extra: Extra::default(),
-            },
+            module: candidate.module_ref(),
             values: Values(candidate.values.clone()),
             manifest_digest: candidate.digest.to_string(),
             components: candidate.selected.iter().map(ToString::to_string).collect(),
@@ -93,6 +90,8 @@ pub struct RunEnd {
     pub reason: Option<String>,
     /// What it did.
     pub counts: Counts,
+    /// Where its manifests are, if it failed and they are kept.
+    pub record: Option<RecordRef>,
     /// The server's time.
     pub now: Timestamp,
 }
@@ -113,6 +112,9 @@ pub struct Recorded {
 pub enum Conclusion {
     /// Nothing is left that the release could be needed for: remove its Secrets, records first.
     Remove,
+    /// Something is kept: the record stays, says that the release is deleted, and has to be
+    /// written. The changes are no longer in it.
+    Deleted(Box<Record>),
     /// Something of an earlier run may still land: look once more at this time, then conclude.
     Rest {
         /// What to go on with then.
@@ -122,6 +124,25 @@ pub enum Conclusion {
     },
     /// Something could not be deleted: the record stays and has to be written.
     Stays(Box<Record>),
+}
+
+/// How a run ends that makes no change.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Released {
+    /// The record stays and has to be written.
+    Stays(Box<Record>),
+    /// The last object that a deleted release kept is gone: remove its Secret, by the version
+    /// that this run holds the lock in. This is what would have been written.
+    Remove(Box<Record>),
+}
+
+impl Released {
+    /// The record as it is, or would be.
+    pub fn into_record(self) -> Record {
+        match self {
+            Self::Stays(record) | Self::Remove(record) => *record,
+        }
+    }
 }
 
 /// A delete that still holds the lock and waits for the last requests of others to land.
@@ -200,6 +221,7 @@ impl Reconciled {
         };
         let dropped = record.push_change(change, max_history);
         record.metadata.last_transition_time = Some(time);
+        record.metadata.state = ReleaseState::Live;
         close(&mut record, &lock_id, started, ended);
         if let Some(entry) = record.log.iter_mut().find(|entry| entry.id == lock_id) {
             entry.change = Some(id);
@@ -211,8 +233,8 @@ impl Reconciled {
         }
     }
 
-    /// Concludes a delete.
-    pub fn conclude(self, ended: &RunEnd) -> Conclusion {
+    /// Concludes a delete. With `keep_history` changes and log stay.
+    pub fn conclude(self, ended: &RunEnd, keep_history: bool) -> Conclusion {
         debug_assert!(
             self.purpose == Purpose::Delete,
             "only a delete has no change to record"
@@ -239,20 +261,52 @@ impl Reconciled {
                 });
                 Conclusion::Rest { resume, until }
             }
-            None => Conclusion::Remove,
+            None if self.left.kept.is_empty() && !keep_history => Conclusion::Remove,
+            None => Conclusion::Deleted(Box::new(self.deleted(ended, keep_history))),
         }
     }
 
-    /// Lets go of the lock and records no change: what is pending and kept is all that is new.
-    pub fn release(self, ended: &RunEnd) -> Record {
+    /// The record of a deleted release that keeps something.
+    fn deleted(self, ended: &RunEnd, keep_history: bool) -> Record {
         let Self {
             mut record,
             lock_id,
             started,
+            left,
+            ..
+        } = self;
+        record.metadata.state = ReleaseState::Deleted;
+        if !keep_history {
+            record.history.clear();
+        }
+        record.pending.objects = Body::Here(left.pending);
+        record.pending.until = None;
+        record.kept.objects = left.kept;
+        close(&mut record, &lock_id, started, ended);
+        record
+    }
+
+    /// Stops tracking objects. Returns what was tracked.
+    pub fn forget(&mut self, forgotten: impl Fn(&Identity) -> bool) -> Vec<Entry> {
+        self.record.forget(forgotten)
+    }
+
+    /// Lets go of the lock and records no change: what is pending and kept is all that is new.
+    /// A run that took over a lock leaves the record in any case: a request of the old holder
+    /// may still land.
+    pub fn release(self, ended: &RunEnd) -> Released {
+        let Self {
+            mut record,
+            lock_id,
+            started,
+            took_over,
             ..
         } = self;
         close(&mut record, &lock_id, started, ended);
-        record
+        match record.is_spent() && !took_over {
+            true => Released::Remove(Box::new(record)),
+            false => Released::Stays(Box::new(record)),
+        }
     }
 
     /// The record as it will be, without the change: what is pending and kept from now on.
@@ -292,10 +346,15 @@ impl Partial {
 
 fn close(record: &mut Record, lock_id: &str, started: Timestamp, ended: &RunEnd) {
     record.lock = None;
+    // Only the newest failed run keeps its manifests.
+    if ended.record.is_some() {
+        record.log.iter_mut().for_each(|entry| entry.record = None);
+    }
     if let Some(entry) = record.log.iter_mut().find(|entry| entry.id == lock_id) {
         entry.result = ended.result.clone();
         entry.reason = ended.reason.as_deref().map(shorten);
         entry.counts = ended.counts.clone();
+        entry.record.clone_from(&ended.record);
         entry.seconds = ended.now.since(started).as_secs();
     }
 }

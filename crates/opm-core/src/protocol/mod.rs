@@ -16,8 +16,8 @@ mod ledger;
 mod lock;
 mod reconcile;
 
-pub use begin::{BeginError, Locked, RunStart, begin};
-pub use conclude::{Conclusion, NewChange, Recorded, Resume, RunEnd};
+pub use begin::{BeginError, Deployed, Locked, RunStart, begin, log_not_ready, log_refusal};
+pub use conclude::{Conclusion, NewChange, Recorded, Released, Resume, RunEnd};
 pub use lock::{
     Deadline, ExpiredLock, LockAcquisition, LockObservation, LockState, Timing, renewed, still_held,
 };

@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::Locked;
 use super::begin::hold_until;
 use super::ledger::Ledger;
-use crate::check::{ApplyMethod, CheckedPlan, PruneStep};
+use crate::check::{ApplyMethod, CheckedPlan, KeepDecision, PruneStep};
 use crate::entry::Entry;
 use crate::identity::Identity;
 use crate::plan::Purpose;
-use crate::record::{Body, Record, RecordedEntry};
+use crate::record::{Body, KeptObject, PendingObject, Record, RecordedEntry};
 use crate::time::Timestamp;
 
 /// What became of sending one object.
@@ -71,6 +71,27 @@ pub struct Reconciled {
     pub(super) unpruned: bool,
     /// Until when something may still land that this run has not seen.
     pub(super) rest_until: Option<Timestamp>,
+    /// Whether this run took over somebody else's lock.
+    pub(super) took_over: bool,
+    /// What a delete leaves: its record stays as it is until it is known how it ends.
+    pub(super) left: LeftObjects,
+}
+
+/// The objects that a deleted release still tracks.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LeftObjects {
+    pub(super) pending: Vec<PendingObject>,
+    pub(super) kept: Vec<KeptObject>,
+}
+
+impl LeftObjects {
+    /// A release that is deleted has no business with what is not its own any more.
+    fn let_go(&mut self, keep: &[KeepDecision]) {
+        let foreign = keep.iter().filter(|keep| !keep.mine);
+        let foreign: HashSet<&Identity> = foreign.map(|keep| &keep.entry.identity).collect();
+        self.kept
+            .retain(|kept| !foreign.contains(&kept.entry.identity));
+    }
 }
 
 pub(super) fn finish(
@@ -170,9 +191,14 @@ impl Applied {
             unpruned,
             ..
         } = ledger;
-        // A delete either removes the record or leaves it as it is: the inventory still has
+        let mut left = LeftObjects { pending, kept };
+        if checked.purpose == Purpose::Delete {
+            left.let_go(&checked.stale.keep);
+        }
+        // A delete that cannot end yet leaves the record as it is: the inventory still has
         // everything in it.
         if checked.purpose != Purpose::Delete {
+            let LeftObjects { pending, kept } = std::mem::take(&mut left);
             record.pending.objects = Body::Here(pending);
             record.pending.until = rest_until.map(|until| until.to_string());
             record.kept.objects = kept;
@@ -194,6 +220,8 @@ impl Applied {
             inventory,
             unpruned,
             rest_until,
+            took_over,
+            left,
         }
     }
 }

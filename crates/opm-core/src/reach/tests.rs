@@ -15,6 +15,7 @@ fn candidate(objects: &[Value]) -> Candidate {
             path: ModulePath::local(&module),
             name: module,
             version: None,
+            origin: None,
             default_namespace: None,
             description: None,
         },

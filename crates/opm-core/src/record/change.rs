@@ -100,6 +100,8 @@ pub struct ModuleRef {
     pub version: Option<String>,
     /// Its declared name.
     pub name: String,
+    /// Where a module without a path comes from; not part of the change id.
+    pub origin: Option<String>,
     /// Fields that this version does not know.
     pub extra: Extra,
 }
@@ -133,6 +135,7 @@ impl StoredObject for ModuleRef {
             version: version.filter(|version| !local && !version.is_empty()),
             path: fields.field("path")?,
             name: fields.field("name")?,
+            origin: fields.field("origin")?,
             extra: fields.rest()?,
         })
     }
@@ -142,6 +145,7 @@ impl StoredObject for ModuleRef {
         fields.field("version", &self.version);
         fields.or_default("local", &self.version.is_none());
         fields.field("name", &self.name);
+        fields.field("origin", &self.origin);
         fields.rest(&self.extra);
     }
 }

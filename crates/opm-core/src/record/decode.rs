@@ -13,8 +13,8 @@ use thiserror::Error;
 use super::field::{StoredValue, read_key, stored_fields};
 use super::{
     API_VERSION, API_VERSION_MOVED, Change, Content, Finding, FindingKind, HistorySlot, Inventory,
-    KIND, Kept, KeptObject, Metadata, Pending, PendingObject, ReadOnlyRecord, Record, RecordPart,
-    SUMMARY_ANNOTATION, SecretParts, Stored,
+    KIND, Kept, KeptObject, LogEntry, Metadata, Pending, PendingObject, ReadOnlyRecord, Record,
+    RecordPart, SUMMARY_ANNOTATION, SecretParts, Stored,
 };
 
 /// A record, with the damage that did not matter.
@@ -79,6 +79,7 @@ stored_fields!(Metadata {
     namespace: nonempty("namespace"),
     release_id: nonempty("releaseId"),
     last_transition_time: field("lastTransitionTime"),
+    state: field("state"),
     extra: rest(),
 });
 
@@ -88,6 +89,11 @@ impl StoredMetadata {
         self.kind == KIND && [API_VERSION, API_VERSION_MOVED].contains(&self.api_version.as_str())
     }
 }
+
+/// The data keys that are not changes.
+const KEYS: [&str; 7] = [
+    "metadata", "index", "past", "pending", "kept", "lock", "log",
+];
 
 /// An id in the index. Change ids are data keys: they share the name space with `metadata` and
 /// the others.
@@ -131,6 +137,7 @@ impl<'a> RecordReader<'a> {
     fn record(&mut self) -> Option<(StoredMetadata, Record)> {
         let metadata = self.required::<StoredMetadata>("metadata");
         let history = self.history();
+        let past = self.past(&history);
         let pending = self.part("pending").unwrap_or_default();
         let kept = self.part("kept").unwrap_or_default();
         self.one_of_each(&pending, &kept);
@@ -139,8 +146,9 @@ impl<'a> RecordReader<'a> {
         let metadata = metadata?;
         let record = Record {
             metadata: metadata.metadata.clone(),
-            unknown: self.unknown(&history),
+            unknown: self.unknown(&history, &past),
             history,
+            past,
             pending,
             kept,
             lock,
@@ -167,15 +175,31 @@ impl<'a> RecordReader<'a> {
 
     pub(super) fn history(&mut self) -> Vec<HistorySlot> {
         let ids: Vec<IndexedId> = self.required("index").unwrap_or_default();
-        let mut seen = BTreeSet::new();
+        self.slots("index", ids, BTreeSet::new(), true)
+    }
+
+    /// Changes that are listed beside the index. One that it names too is named once.
+    pub(super) fn past(&mut self, history: &[HistorySlot]) -> Vec<HistorySlot> {
+        let ids: Vec<IndexedId> = self.part("past").unwrap_or_default();
+        let seen = history.iter().map(|slot| slot.id.clone()).collect();
+        self.slots("past", ids, seen, false)
+    }
+
+    fn slots(
+        &mut self,
+        key: &str,
+        ids: Vec<IndexedId>,
+        mut seen: BTreeSet<String>,
+        has_current: bool,
+    ) -> Vec<HistorySlot> {
         let mut slots = Vec::new();
         for (at, IndexedId(id)) in ids.into_iter().enumerate() {
             if seen.insert(id.clone()) {
-                slots.push(self.slot(id, at == 0));
+                slots.push(self.slot(id, has_current && at == 0));
             } else {
                 let path = format!("[{at}]");
                 self.tolerated
-                    .push(Finding::new("index", path, FindingKind::Duplicate));
+                    .push(Finding::new(key, path, FindingKind::Duplicate));
             }
         }
         slots
@@ -218,12 +242,14 @@ impl<'a> RecordReader<'a> {
     }
 
     /// The data keys that this version does not know, given the changes that it does.
-    pub(super) fn unknown(&self, history: &[HistorySlot]) -> BTreeMap<String, Vec<u8>> {
+    pub(super) fn unknown(
+        &self,
+        history: &[HistorySlot],
+        past: &[HistorySlot],
+    ) -> BTreeMap<String, Vec<u8>> {
         let mut unknown = self.secret.data.clone();
-        unknown.retain(|key, _| {
-            !["metadata", "index", "pending", "kept", "lock", "log"].contains(&key.as_str())
-        });
-        for slot in history {
+        unknown.retain(|key, _| !KEYS.contains(&key.as_str()));
+        for slot in history.iter().chain(past) {
             unknown.remove(&slot.id);
         }
         unknown
@@ -249,6 +275,11 @@ pub(super) fn read_change(id: &str, bytes: &[u8], current: bool) -> Result<Chang
 /// Reads a change that was kept beside its manifests.
 pub fn decode_change(id: &str, bytes: &[u8]) -> Result<Change, Finding> {
     read_change(id, bytes, false)
+}
+
+/// Reads the copy of a log.
+pub fn decode_log(bytes: &[u8]) -> Result<Vec<LogEntry>, Finding> {
+    read_key("log", bytes)
 }
 
 /// Reads a change's inventory that had moved into record Secrets.

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::decode::StoredMetadata;
 use super::field::{StoredValue, write_key};
 use super::{
-    Change, Content, Inventory, KIND, Kept, KeptObject, Lock, Pending, PendingObject, Record,
-    SUMMARY_ANNOTATION, SecretParts, Summary,
+    Change, Content, Inventory, KIND, Kept, KeptObject, Lock, LogEntry, Pending, PendingObject,
+    Record, SUMMARY_ANNOTATION, SecretParts, Summary,
 };
 
 /// Writes a record as the parts of a Secret.
@@ -24,7 +24,11 @@ pub fn encode(record: &Record) -> SecretParts {
     put("metadata", write_key(&metadata));
     let index: Value = record.history.iter().map(|slot| slot.id.as_str()).collect();
     put("index", index.to_string().into_bytes());
-    for slot in &record.history {
+    if !record.past.is_empty() {
+        let past: Value = record.past.iter().map(|slot| slot.id.as_str()).collect();
+        put("past", past.to_string().into_bytes());
+    }
+    for slot in record.slots() {
         match &slot.content {
             Content::Read(change) => put(&slot.id, write_key(&**change)),
             Content::Damaged(bytes) => put(&slot.id, bytes.clone()),
@@ -55,6 +59,16 @@ pub fn encode(record: &Record) -> SecretParts {
 /// The bytes of `data.lock`, for a renewal that writes nothing else.
 pub fn encode_lock(lock: &Lock) -> Vec<u8> {
     write_key(lock)
+}
+
+/// The bytes of a log, for a copy in a record Secret. Where manifests of failed runs are is no
+/// part of it: nothing keeps them there.
+pub fn encode_log(log: &[LogEntry]) -> Vec<u8> {
+    let entries = log.iter().map(|entry| LogEntry {
+        record: None,
+        ..entry.clone()
+    });
+    write_key(&entries.collect::<Vec<_>>())
 }
 
 /// A change on its own, as it is kept beside its manifests.

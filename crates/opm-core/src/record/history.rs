@@ -64,6 +64,7 @@ impl Record {
     pub fn push_change(&mut self, mut change: Change, max_history: usize) -> DroppedChanges {
         let before = ring::named(self);
         let former = self.current().map(|current| current.id.clone());
+        self.take_past();
         let same = self.history.iter().position(|slot| slot.id == change.id);
         let same = same.map(|at| self.history.remove(at));
         change.parent = match former {
@@ -79,6 +80,14 @@ impl Record {
         let mut dropped = self.cut_history(max_history);
         dropped.places = before.difference(&ring::named(self)).copied().collect();
         dropped
+    }
+
+    /// Once there is a current change, what was found again is older than it.
+    fn take_past(&mut self) {
+        let past = std::mem::take(&mut self.past);
+        let known: BTreeSet<String> = self.history.iter().map(|slot| slot.id.clone()).collect();
+        let past = past.into_iter().filter(|slot| !known.contains(&slot.id));
+        self.history.extend(past);
     }
 
     /// Drops the oldest changes until at most `max_history` are left, never the current one.

@@ -6,10 +6,14 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::field::{StoredValue, stored_fields};
-use super::{Extra, Finding};
+use super::{Extra, Finding, ModuleRef, RecordRef};
+use crate::time::Timestamp;
 
-/// How many deployments are remembered.
-pub const MAX_LOG: usize = 50;
+/// How many deployments are remembered unless somebody says otherwise.
+pub const DEFAULT_LOG_ENTRIES: usize = 50;
+
+/// How long the same refusal is not logged again, in seconds.
+const REFUSED_ONCE: u64 = 60;
 
 /// How a deployment ended.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,6 +30,10 @@ pub enum LogResult {
     Lost,
     /// It failed and went back to the change before.
     RolledBack,
+    /// Checks said no, and nothing was touched.
+    Refused,
+    /// It is recorded, and did not become ready in time.
+    NotReady,
     /// A word that this version does not know.
     Other(String),
 }
@@ -40,6 +48,8 @@ impl LogResult {
             Self::Interrupted => "interrupted",
             Self::Lost => "lost",
             Self::RolledBack => "rolled-back",
+            Self::Refused => "refused",
+            Self::NotReady => "not-ready",
             Self::Other(word) => word,
         }
     }
@@ -53,8 +63,17 @@ impl LogResult {
             "interrupted" => Self::Interrupted,
             "lost" => Self::Lost,
             "rolled-back" => Self::RolledBack,
+            "refused" => Self::Refused,
+            "not-ready" => Self::NotReady,
             other => Self::Other(other.to_owned()),
         }
+    }
+}
+
+impl LogResult {
+    /// Whether the change that the run was about is recorded.
+    pub fn is_recorded(&self) -> bool {
+        matches!(self, Self::Succeeded | Self::NotReady)
     }
 }
 
@@ -98,6 +117,18 @@ pub struct LogEntry {
     pub message: Option<String>,
     /// The change it was about.
     pub change: Option<String>,
+    /// The module that was to be deployed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub module: Option<ModuleRef>,
+    /// The digest of the values: `sha256:` and 64 hexadecimal digits, of the canonical text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<String>,
+    /// The selected optional components.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub components: Option<Vec<String>>,
+    /// Where the manifests of a failed run are, as long as they are kept.
+    #[serde(skip)]
+    pub record: Option<RecordRef>,
     /// How it ended.
     pub result: LogResult,
     /// Why it ended that way.
@@ -119,8 +150,33 @@ stored_fields!(LogEntry {
     opm: field("opm"),
     message: field("message"),
     change: field("change"),
+    module: field("module"),
+    values: field("values"),
+    components: field("components"),
+    record: field("record"),
     result: field("result"),
     reason: field("reason"),
     counts: field("counts"),
     extra: rest(),
 });
+
+/// The deployments with one more, at most `limit` of them.
+pub(crate) fn push(log: &mut Vec<LogEntry>, entry: LogEntry, limit: usize) {
+    log.insert(0, entry);
+    log.truncate(limit.max(1));
+}
+
+/// Whether the same refusal is in the log already, and has been for less than a minute: whoever
+/// tries again and again must not push everything else out.
+pub fn is_repeated_refusal(log: &[LogEntry], entry: &LogEntry, now: Timestamp) -> bool {
+    let same = |known: &&LogEntry| {
+        known.result == LogResult::Refused
+            && known.command == entry.command
+            && known.reason == entry.reason
+    };
+    let recent = |known: &LogEntry| {
+        let time: Option<Timestamp> = known.time.parse().ok();
+        time.is_some_and(|time| now.since(time).as_secs() < REFUSED_ONCE)
+    };
+    log.iter().filter(|known| same(known)).any(recent)
+}

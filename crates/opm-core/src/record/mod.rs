@@ -14,7 +14,7 @@ mod finding;
 pub mod history;
 mod location;
 mod lock;
-mod log;
+pub(crate) mod log;
 pub mod moved;
 mod pending;
 pub mod ring;
@@ -22,6 +22,7 @@ pub mod room;
 mod salvage;
 mod secret;
 pub mod size;
+mod state;
 mod summary;
 
 use std::collections::BTreeMap;
@@ -31,20 +32,21 @@ use crate::identity::Identity;
 
 pub use change::{Body, Change, Extra, Inventory, ModuleRef, RecordedEntry, Values};
 pub use decode::{
-    DecodedRecord, RecordError, decode, decode_change, decode_inventory, decode_kept,
+    DecodedRecord, RecordError, decode, decode_change, decode_inventory, decode_kept, decode_log,
     decode_pending,
 };
 pub use encode::{
-    encode, encode_change, encode_inventory, encode_kept, encode_lock, encode_pending,
+    encode, encode_change, encode_inventory, encode_kept, encode_lock, encode_log, encode_pending,
 };
 pub use finding::{Finding, FindingKind};
 pub use history::{Content, HistorySlot};
 pub use location::{PartLocation, RecordPart, RecordRef};
 pub use lock::Lock;
-pub use log::{Counts, LogEntry, LogResult, MAX_LOG};
+pub use log::{Counts, DEFAULT_LOG_ENTRIES, LogEntry, LogResult, is_repeated_refusal};
 pub use pending::{Kept, KeptObject, KeptWhy, Pending, PendingObject, PendingWhy};
 pub use salvage::{SalvagedRecord, salvage};
 pub use secret::{RECORD_TYPE, RELEASE_TYPE, SecretParts, labels_beside, release_labels};
+pub use state::ReleaseState;
 pub use summary::{SUMMARY_ANNOTATION, Summary};
 
 /// The kind that RFC-0001 writes.
@@ -65,6 +67,8 @@ pub struct Metadata {
     pub release_id: String,
     /// When a change was last recorded; none while there is only an intent.
     pub last_transition_time: Option<String>,
+    /// Whether it is there, or deleted with something left of it.
+    pub state: ReleaseState,
     /// Fields that this version does not know.
     pub extra: Extra,
 }
@@ -76,6 +80,9 @@ pub struct Record {
     pub metadata: Metadata,
     /// The changes in the order of the index, newest first; the first is the current one.
     pub history: Vec<HistorySlot>,
+    /// Changes that were found again after the record was lost, newest first, while nobody can
+    /// tell which one is current. They can be shown and gone back to.
+    pub past: Vec<HistorySlot>,
     /// Objects that may exist and are in no recorded change.
     pub pending: Pending,
     /// Objects that were left in the cluster on purpose.
@@ -98,6 +105,7 @@ impl Record {
         Self {
             metadata,
             history: Vec::new(),
+            past: Vec::new(),
             pending: Pending::default(),
             kept: Kept::default(),
             lock: None,
@@ -117,20 +125,32 @@ impl Record {
         self.history.first_mut()?.change_mut()
     }
 
-    /// The entries of the current change, empty before the first one.
+    /// The entries of the current change, empty before the first one and while the release is
+    /// deleted.
     pub fn inventory(&self) -> &[RecordedEntry] {
-        self.current().map_or(&[], Change::entries)
+        match self.is_deleted() {
+            true => &[],
+            false => self.current().map_or(&[], Change::entries),
+        }
     }
 
     /// The same, to be changed.
     pub(crate) fn current_inventory_mut(&mut self) -> Option<&mut Vec<RecordedEntry>> {
+        if self.is_deleted() {
+            return None;
+        }
         let inventory = self.current_mut()?.inventory.here_mut()?;
         Some(&mut inventory.entries)
     }
 
+    /// Every place of the history, newest first: those of the index, then those of the past.
+    pub fn slots(&self) -> impl Iterator<Item = &HistorySlot> {
+        self.history.iter().chain(&self.past)
+    }
+
     /// The changes that can be read, newest first.
     pub fn changes(&self) -> impl Iterator<Item = &Change> {
-        self.history.iter().filter_map(HistorySlot::change)
+        self.slots().filter_map(HistorySlot::change)
     }
 
     /// The change with this id, if it is in the history and can be read.
@@ -139,14 +159,17 @@ impl Record {
     }
 
     fn change_mut(&mut self, id: &str) -> Option<&mut Change> {
-        let mut changes = self.history.iter_mut().filter_map(HistorySlot::change_mut);
+        let slots = self.history.iter_mut().chain(&mut self.past);
+        let mut changes = slots.filter_map(HistorySlot::change_mut);
         changes.find(|change| change.id == id)
     }
 
     /// Where each part is that lives in record Secrets.
     fn locations(&self) -> impl Iterator<Item = &PartLocation> {
         let changes = self.changes().filter_map(|change| change.record.as_ref());
+        let failed = self.log.iter().filter_map(|entry| entry.record.as_ref());
         changes
+            .chain(failed)
             .flat_map(|record| record.parts.values())
             .chain(&self.pending.held)
             .chain(&self.kept.held)

@@ -20,13 +20,22 @@ pub fn give_way(record: &mut Record) -> bool {
     if drop_oldest_manifests(record) {
         return true;
     }
+    if record.past.pop().is_some() {
+        return true;
+    }
     let changes = record.history.len();
     record.cut_history(changes.saturating_sub(1));
     record.history.len() < changes
 }
 
 fn drop_oldest_manifests(record: &mut Record) -> bool {
-    let mut older = record.history.iter_mut().skip(1).rev();
+    let mut failed = record.log.iter_mut();
+    if let Some(entry) = failed.find(|entry| entry.record.is_some()) {
+        entry.record = None;
+        return true;
+    }
+    let older = record.history.iter_mut().skip(1);
+    let mut older = older.chain(&mut record.past).rev();
     let oldest = older.find_map(|slot| {
         let held = slot.change_mut()?.record.as_mut()?;
         held.parts

@@ -15,6 +15,8 @@ pub struct SalvagedRecord {
     pub metadata: Option<Metadata>,
     /// The ids of the index, each once.
     pub index: Option<Vec<String>>,
+    /// The ids that are listed beside the index, each once.
+    pub past: Vec<String>,
     /// Every change that can be read, whether the index names it or not.
     pub changes: BTreeMap<String, Change>,
     /// Objects that may exist and are in no recorded change.
@@ -44,11 +46,13 @@ pub fn salvage(secret: &SecretParts) -> SalvagedRecord {
     let mut reader = RecordReader::new(secret);
     let metadata: Option<StoredMetadata> = reader.required("metadata");
     let history = reader.history();
+    let past = reader.past(&history);
     let index_is_broken = reader.fatal.iter().any(|finding| finding.key == "index");
     let changes = match index_is_broken {
         true => unindexed(secret, &mut reader),
         false => {
-            let changes = history.iter().filter_map(HistorySlot::change);
+            let slots = history.iter().chain(&past);
+            let changes = slots.filter_map(HistorySlot::change);
             changes
                 .map(|change| (change.id.clone(), change.clone()))
                 .collect()
@@ -62,13 +66,14 @@ pub fn salvage(secret: &SecretParts) -> SalvagedRecord {
     );
     let lock = reader.part("lock");
     let log = reader.part("log").unwrap_or_default();
-    let mut unknown = reader.unknown(&history);
+    let mut unknown = reader.unknown(&history, &past);
     unknown.retain(|key, _| !(index_is_broken && is_change(key)));
     let foreign = metadata.as_ref().filter(|stored| !stored.is_writable());
     SalvagedRecord {
         foreign: foreign.map(|stored| (stored.kind.clone(), stored.api_version.clone())),
         metadata: metadata.map(|stored| stored.metadata),
         index: (!index_is_broken).then(|| history.iter().map(|slot| slot.id.clone()).collect()),
+        past: past.iter().map(|slot| slot.id.clone()).collect(),
         changes,
         pending: pending.map(each_once),
         kept: kept.map(kept_once),

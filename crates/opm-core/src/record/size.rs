@@ -94,8 +94,9 @@ impl FittedRecord {
     }
 
     fn move_out(&mut self, limit: usize) {
-        let older = self.record.changes().skip(1).map(|c| c.id.clone());
-        let older: Vec<String> = older.collect();
+        let current = self.record.current().map(|change| change.id.clone());
+        let all = self.record.changes().map(|change| change.id.clone());
+        let older: Vec<String> = all.filter(|id| Some(id) != current.as_ref()).collect();
         // The oldest first: it is the least likely to be looked at.
         for id in older.iter().rev() {
             for part in [RecordPart::Values, RecordPart::Inventory] {
@@ -111,7 +112,7 @@ impl FittedRecord {
         if self.size() > limit {
             self.move_kept();
         }
-        let Some(current) = self.record.current().map(|change| change.id.clone()) else {
+        let Some(current) = current else {
             return;
         };
         // Moving the current values loses a plain reader nothing it acts on; moving the current
@@ -180,6 +181,7 @@ impl FittedRecord {
     }
 
     fn shorten(&mut self, limit: usize) {
+        while self.size() > limit && self.record.past.pop().is_some() {}
         let full = self.record.history.len();
         while self.size() > limit && self.record.history.len() > 1 {
             self.record.cut_history(self.record.history.len() - 1);

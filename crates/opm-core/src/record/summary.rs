@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Body, Change, Record};
+use super::{Body, Change, Record, ReleaseState};
 use crate::ids::ReleaseId;
 use crate::labels;
 
@@ -37,6 +37,12 @@ pub struct Summary {
     pub kept: u64,
     /// When a change was last recorded.
     pub last_transition_time: Option<String>,
+    /// What became of the release as a whole; none for one that is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// How the last deployment ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_result: Option<String>,
 }
 
 impl Summary {
@@ -44,15 +50,25 @@ impl Summary {
     pub fn of(record: &Record) -> Self {
         let current = record.current();
         let module = current.map(|change| &change.module);
+        // After a failed first apply, the log says what was to be deployed.
+        let logged = record.log.iter().find_map(|entry| entry.module.as_ref());
+        let module = module.or(logged);
+        let last = record.log.first();
         Self {
             name: record.metadata.name.clone(),
             namespace: record.metadata.namespace.clone(),
             release_id: record.metadata.release_id.clone(),
-            module: module.map(|module| module.name.clone()).unwrap_or_default(),
+            module: module
+                .map(|module| module.name.clone())
+                .or_else(|| labelled_module(record))
+                .unwrap_or_default(),
             path: module.map(|module| module.path.clone()).unwrap_or_default(),
             version: module.and_then(|module| module.version.clone()),
             change_id: current.map(|change| change.id.clone()),
-            objects: current.map(objects).unwrap_or_default(),
+            objects: current
+                .filter(|_| !record.is_deleted())
+                .map(objects)
+                .unwrap_or_default(),
             pending: record
                 .pending
                 .count
@@ -62,7 +78,14 @@ impl Summary {
                 .count
                 .unwrap_or(record.kept.objects.len() as u64),
             last_transition_time: record.metadata.last_transition_time.clone(),
+            state: record.metadata.state.word().map(str::to_owned),
+            last_result: last.map(|entry| entry.result.word().to_owned()),
         }
+    }
+
+    /// What became of the release as a whole, for people; none for one that is there.
+    pub fn told_state(&self) -> Option<String> {
+        ReleaseState::from_word(self.state.as_deref()?).told(self.kept)
     }
 
     /// As annotation text.
@@ -105,6 +128,12 @@ impl Summary {
             ..Self::default()
         })
     }
+}
+
+/// The module of a deleted release that keeps no change to tell it.
+fn labelled_module(record: &Record) -> Option<String> {
+    let module = record.labels.get(labels::MODULE_NAME);
+    module.filter(|_| record.is_deleted()).cloned()
 }
 
 fn objects(change: &Change) -> u64 {

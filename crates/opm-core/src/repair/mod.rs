@@ -5,7 +5,9 @@
 //! is in the cluster under this release's labels belongs to it, and nothing else does. Nothing
 //! here looks at a cluster or writes.
 
+mod current;
 mod history;
+mod log;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,12 +17,14 @@ use crate::entry::Entry;
 use crate::identity::Identity;
 use crate::labels::Owner;
 use crate::record::{
-    Body, Change, Extra, Finding, Kept, KeptObject, KeptWhy, Metadata, Pending, PendingObject,
-    PendingWhy, Record, SalvagedRecord, release_labels,
+    Body, Change, Extra, Finding, Kept, KeptObject, KeptWhy, LogEntry, Metadata, Pending,
+    PendingObject, PendingWhy, Record, SalvagedRecord, release_labels,
 };
 use crate::time::Timestamp;
 
+pub use current::{ChangeMatch, compare};
 use history::History;
+pub use log::recovered_log;
 
 /// Everything that is known of a release whose record may be damaged.
 #[derive(Debug, Clone)]
@@ -31,6 +35,11 @@ pub struct RepairEvidence {
     pub salvaged: Option<SalvagedRecord>,
     /// The changes that record Secrets keep, each verified by its digest and its id.
     pub kept_changes: Vec<Change>,
+    /// What the stored objects of changes are beside the live ones, by change: of those that
+    /// [`undetermined`] names.
+    pub matches: BTreeMap<String, ChangeMatch>,
+    /// The deployments that are known, newest first: those of the Secret, or else a copy.
+    pub log: Vec<LogEntry>,
     /// The objects that carry the release's labels and were applied by it, with their uids.
     pub labelled: Vec<Entry>,
     /// The server's time.
@@ -68,6 +77,12 @@ pub struct RecoveredChange {
     pub source: ChangeSource,
     /// How many objects its inventory names.
     pub objects: usize,
+    /// Whether it is the current one from now on.
+    #[serde(skip)]
+    pub current: bool,
+    /// What its objects are beside the live ones, where they had to be compared.
+    #[serde(skip)]
+    pub matched: Option<ChangeMatch>,
 }
 
 /// How an object found by its labels is remembered from now on.
@@ -115,6 +130,8 @@ pub struct Repaired {
     pub changes: Vec<RecoveredChange>,
     /// Changes that the index names and that nothing can bring back.
     pub lost: Vec<String>,
+    /// Whether nobody can tell which of the changes is current, so that none is.
+    pub undetermined: bool,
     /// Objects that it knows from now on.
     pub taken: Vec<FoundObject>,
     /// Objects that a recovered change names and that are not this release's: left out.
@@ -137,18 +154,32 @@ pub fn needs_records(salvaged: Option<&SalvagedRecord>) -> bool {
     let Some(salvaged) = salvaged else {
         return true;
     };
+    if salvaged.findings.iter().any(|finding| finding.key == "log") {
+        return true;
+    }
     match &salvaged.index {
         None => true,
         Some(ids) => ids.iter().any(|id| !salvaged.changes.contains_key(id)),
     }
 }
 
+/// The changes that have to be compared with the live objects first, because nothing that can
+/// be read says which one is current.
+pub fn undetermined(evidence: &RepairEvidence) -> Vec<Change> {
+    let nothing = BTreeMap::new();
+    let evidence = &RepairEvidence {
+        matches: nothing,
+        ..evidence.clone()
+    };
+    History::of(evidence).undetermined().cloned().collect()
+}
+
 /// Puts the history together, and says which objects have to be looked at.
 pub fn draft(evidence: RepairEvidence) -> Draft {
     let history = History::of(&evidence);
     let labelled: BTreeSet<&Identity> = evidence.labelled.iter().map(|e| &e.identity).collect();
-    let doubtful = match (history.intact, history.slots.first()) {
-        (false, Some((current, _))) => {
+    let doubtful = match (history.intact, history.current()) {
+        (false, Some(current)) => {
             let entries = current.entries().iter().map(|recorded| &recorded.entry);
             let doubtful = entries.filter(|entry| !labelled.contains(&entry.identity));
             doubtful.cloned().collect()
@@ -182,12 +213,13 @@ impl Draft {
         record.pending = salvaged.pending.clone().unwrap_or_default();
         record.kept = salvaged.kept.clone().unwrap_or_default();
         record.lock = salvaged.lock.clone();
-        record.log = salvaged.log.clone();
+        record.log = evidence.log.clone();
         record.unknown = salvaged.unknown.clone();
         record.annotations = salvaged.annotations.clone();
         let intact = history.intact;
-        let (changes, lost) = (history.told(), history.lost.clone());
-        record.history = history.into_slots();
+        let undetermined = history.undetermined;
+        let (changes, lost) = (history.told(&evidence.matches), history.lost.clone());
+        (record.history, record.past) = history.into_slots();
 
         let mut taking = ObjectIntake::new(&evidence, &mut record);
         if !intact {
@@ -205,6 +237,7 @@ impl Draft {
             findings,
             changes,
             lost,
+            undetermined,
             taken,
             foreign,
             changed,
@@ -222,8 +255,6 @@ fn metadata(evidence: &RepairEvidence, history: &History) -> Metadata {
     let owner = &evidence.owner;
     let salvaged = evidence.salvaged.as_ref();
     let before = salvaged.and_then(|salvaged| salvaged.metadata.clone());
-    let newest = history.slots.first().map(|(change, _)| &change.timestamp);
-    let newest = newest.filter(|time| !time.is_empty()).cloned();
     Metadata {
         name: owner.release.to_string(),
         namespace: owner.namespace.to_string(),
@@ -231,7 +262,13 @@ fn metadata(evidence: &RepairEvidence, history: &History) -> Metadata {
         last_transition_time: before
             .as_ref()
             .and_then(|before| before.last_transition_time.clone())
-            .or(newest),
+            .or_else(|| history.newest()),
+        // A history that had to be rebuilt is that of a release that is there.
+        state: before
+            .as_ref()
+            .filter(|_| history.intact)
+            .map(|before| before.state.clone())
+            .unwrap_or_default(),
         extra: before.map(|before| before.extra).unwrap_or_default(),
     }
 }

@@ -89,6 +89,48 @@ impl ObjectStatus {
     pub fn has_strayed(&self) -> bool {
         self.is_drifted() || self.presence == Presence::Missing
     }
+
+    /// Whether it is there and does not, or not yet, do its work. What could not be looked at
+    /// may be ready.
+    pub fn is_unready(&self) -> bool {
+        let unready = match self.health.state {
+            HealthState::Ready | HealthState::Unknown => false,
+            HealthState::Progressing | HealthState::Degraded | HealthState::Failed => true,
+        };
+        unready && self.presence == Presence::There
+    }
+}
+
+/// What a status comes to, for who asks for nothing more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Nothing is the matter, as far as could be seen.
+    Fine,
+    /// Something is not as it was recorded: drifted, missing, orphaned, or still to be cleaned
+    /// up.
+    Strayed,
+    /// Something is not ready, or has failed. That beats the rest.
+    NotReady,
+}
+
+impl Verdict {
+    /// From the objects of a release, and how many others are orphans or pending.
+    pub fn of<'a>(
+        objects: impl IntoIterator<Item = &'a ObjectStatus>,
+        orphans: usize,
+        pending: usize,
+    ) -> Self {
+        let outside = match orphans + pending {
+            0 => Self::Fine,
+            _ => Self::Strayed,
+        };
+        let judged = objects.into_iter().map(|object| match object {
+            object if object.is_unready() => Self::NotReady,
+            object if object.has_strayed() => Self::Strayed,
+            _ => Self::Fine,
+        });
+        judged.fold(outside, Self::max)
+    }
 }
 
 impl Serialize for ObjectStatus {

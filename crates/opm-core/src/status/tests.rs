@@ -182,3 +182,61 @@ fn what_the_record_knows_is_no_orphan() {
     let found = vec![c.clone(), b.clone(), a.clone(), b.clone()];
     assert_eq!(orphans(found, &known), [b, c]);
 }
+
+#[test]
+fn what_is_not_ready_beats_what_has_strayed() {
+    use HealthState::{Degraded, Failed, Progressing, Ready, Unknown};
+    let there = |state: HealthState, drifted: bool| ObjectStatus {
+        entry: entry("ConfigMap", "a"),
+        presence: Presence::There,
+        health: Health {
+            state,
+            message: String::new(),
+        },
+        drift: match drifted {
+            true => vec![FieldDrift {
+                field: "data.k".to_owned(),
+                by: None,
+                at: None,
+            }],
+            false => Vec::new(),
+        },
+    };
+    let but = |presence: Presence, object: ObjectStatus| ObjectStatus { presence, ..object };
+    for (objects, orphans, pending, expected) in [
+        (vec![], 0, 0, Verdict::Fine),
+        (vec![there(Ready, false)], 0, 0, Verdict::Fine),
+        (vec![there(Ready, true)], 0, 0, Verdict::Strayed),
+        (vec![there(Ready, false)], 1, 0, Verdict::Strayed),
+        (vec![there(Ready, false)], 0, 1, Verdict::Strayed),
+        (vec![there(Progressing, false)], 0, 0, Verdict::NotReady),
+        (vec![there(Degraded, false)], 0, 0, Verdict::NotReady),
+        (
+            vec![there(Failed, false), there(Ready, true)],
+            1,
+            1,
+            Verdict::NotReady,
+        ),
+        (
+            vec![but(Presence::Missing, there(Degraded, false))],
+            0,
+            0,
+            Verdict::Strayed,
+        ),
+        (
+            vec![but(Presence::Hidden, there(Unknown, false))],
+            0,
+            0,
+            Verdict::Fine,
+        ),
+        (
+            vec![but(Presence::Completed, there(Ready, false))],
+            0,
+            0,
+            Verdict::Fine,
+        ),
+    ] {
+        let verdict = Verdict::of(&objects, orphans, pending);
+        assert_eq!(verdict, expected, "{objects:?} {orphans} {pending}");
+    }
+}

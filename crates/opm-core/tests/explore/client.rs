@@ -9,7 +9,7 @@ use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::labels::OwnerLabels;
 use opm_core::observation::Observation;
-use opm_core::plan::{Plan, PlanOptions, plan, plan_delete};
+use opm_core::plan::{Plan, PlanOptions, plan, plan_delete, plan_prune_kept};
 use opm_core::protocol::{
     Applied, Deadline, LockAcquisition, LockObservation, LockState, Locked, PruneOutcome, Resume,
     RunEnd, RunStart, SendOutcome, begin, renewed,
@@ -60,6 +60,8 @@ pub(crate) struct Client {
     pub(crate) undisturbed: bool,
     /// Whether it sent a request again that was not answered, and the first may still land.
     pub(crate) in_doubt: bool,
+    /// Whether it took over somebody else's lock.
+    pub(crate) took_over: bool,
     /// Until when it said so.
     pub(crate) doubt_until: Option<Timestamp>,
 }
@@ -70,6 +72,8 @@ pub(crate) enum Note {
     Nothing,
     TookOver,
     Recorded,
+    /// A prune removed the record of a deleted release.
+    Removed,
 }
 
 impl Client {
@@ -82,6 +86,7 @@ impl Client {
             renewed: 0,
             undisturbed: true,
             in_doubt: false,
+            took_over: false,
             doubt_until: None,
         }
     }
@@ -116,8 +121,10 @@ impl State {
     /// in between makes `begin` fail.
     pub(crate) fn start(mut self, at: usize, task: Task) -> Option<Self> {
         let stored = self.secret.as_ref().map(|secret| secret.record.clone());
-        if task == Task::Delete && stored.is_none() {
-            return None;
+        match (task, &stored) {
+            (Task::Delete | Task::Prune, None) => return None,
+            (Task::Prune, Some(record)) if record.kept.objects.is_empty() => return None,
+            _ => {}
         }
         let written = self.secret.as_ref().map(|secret| secret.lock_written);
         let sight = LockObservation {
@@ -181,6 +188,7 @@ impl State {
         };
         match (task, stored) {
             (Task::Delete, Some(record)) => plan_delete(record, options).unwrap(),
+            (Task::Prune, Some(record)) => plan_prune_kept(record, |_| true, options).unwrap(),
             _ => plan(&desired(task), stored, options).unwrap(),
         }
     }
@@ -204,6 +212,7 @@ impl State {
                             ..OwnerLabels::default()
                         },
                         applied_by_opm: !object.strangers,
+                        opted_out: self.budget.keeps && entry.identity.name == "f",
                         ..LiveObject::default()
                     })
                 }
@@ -229,6 +238,8 @@ impl State {
             opm: String::new(),
             message: None,
             change: None,
+            deployed: None,
+            log_entries: 50,
             now: self.time(),
         };
         let version = client.version;
@@ -245,6 +256,7 @@ impl State {
         self.clients[at].version = Some(version);
         self.clients[at].renewed = self.now;
         let took_over = matches!(acquisition, LockAcquisition::TakeOver(_));
+        self.clients[at].took_over = took_over;
         match self.budget.claims {
             true => self.clients[at].phase = Rc::new(Phase::Claimed { locked }),
             false => self.send(at, locked)?,
@@ -349,8 +361,10 @@ impl State {
         let reconciled = applied.clone().reconcile(answers, self.time());
         let ended = self.ended(LogResult::Succeeded);
         let client = self.clients[at].clone();
-        if client.task == Task::Delete {
-            return self.conclude(at, reconciled.conclude(&ended));
+        match client.task {
+            Task::Delete => return self.conclude(at, reconciled.conclude(&ended, false)),
+            Task::Prune => return self.release(at, reconciled.release(&ended)),
+            Task::Wide | Task::Narrow => {}
         }
         let recorded = reconciled.record(change(client.task), 10, &ended);
         let written = self.write_as(at, &recorded.record)?;
@@ -427,6 +441,7 @@ impl State {
             result,
             reason: None,
             counts: BTreeMap::new(),
+            record: None,
             now: self.time(),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use opm_core::protocol::{Conclusion, Resume};
+use opm_core::protocol::{Conclusion, Released, Resume};
 use opm_core::time::Timestamp;
 
 use crate::client::{Client, Note, Phase};
@@ -16,13 +16,9 @@ impl State {
     ) -> Result<(Self, Note), String> {
         match conclusion {
             Conclusion::Remove => {
-                let version = self.secret.as_ref().map(|secret| secret.version);
-                if version.is_some() && version == self.clients[at].version {
-                    self.secret = None;
-                }
-                self.clients[at] = Client::idle();
+                self.remove(at);
             }
-            Conclusion::Stays(record) => {
+            Conclusion::Stays(record) | Conclusion::Deleted(record) => {
                 self.write_as(at, &record)?;
                 self.clients[at] = Client::idle();
             }
@@ -34,6 +30,38 @@ impl State {
             }
         }
         Ok((self, Note::Nothing))
+    }
+
+    /// Ends a prune: nobody but a deleted release may lose its record by it.
+    pub(crate) fn release(mut self, at: usize, released: Released) -> Result<(Self, Note), String> {
+        match released {
+            Released::Stays(record) => {
+                self.write_as(at, &record)?;
+                self.clients[at] = Client::idle();
+                Ok((self, Note::Nothing))
+            }
+            Released::Remove(_) => {
+                let lost = self.secret.clone();
+                match self.remove(at) {
+                    true if !lost.is_some_and(|secret| secret.record.is_deleted()) => {
+                        Err("a prune has removed the record of a live release".to_owned())
+                    }
+                    true => Ok((self, Note::Removed)),
+                    false => Ok((self, Note::Nothing)),
+                }
+            }
+        }
+    }
+
+    /// Removes the record, if nobody else has written it since.
+    fn remove(&mut self, at: usize) -> bool {
+        let version = self.secret.as_ref().map(|secret| secret.version);
+        let mine = version.is_some() && version == self.clients[at].version;
+        if mine {
+            self.secret = None;
+        }
+        self.clients[at] = Client::idle();
+        mine
     }
 
     pub(crate) fn go_on(

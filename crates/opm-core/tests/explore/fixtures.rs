@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use opm_core::protocol::NewChange;
-use opm_core::record::{Extra, Lock, Metadata, ModuleRef, Record, Values};
+use opm_core::record::{Extra, Lock, Metadata, ModuleRef, Record, ReleaseState, Values};
 
 use crate::state::{Task, release};
 
@@ -28,6 +28,7 @@ pub(crate) fn new_record() -> Record {
         namespace: "default".into(),
         release_id: release().to_string(),
         last_transition_time: None,
+        state: ReleaseState::Live,
         extra: Extra::default(),
     };
     Record::new(metadata, BTreeMap::new())
@@ -39,6 +40,7 @@ pub(crate) fn change(task: Task) -> NewChange {
         module: ModuleRef {
             path: String::new(),
             version: None,
+            origin: None,
             name: String::new(),
             extra: Extra::default(),
         },

@@ -106,6 +106,9 @@ impl Key<'_> {
 
     fn record(&mut self, record: &Record) {
         self.put("[");
+        if record.is_deleted() {
+            self.put("deleted");
+        }
         for slot in &record.history {
             self.put(&slot.id);
         }
@@ -191,11 +194,12 @@ impl Key<'_> {
         let age = (self.state.now - client.renewed).min(9);
         let _ = write!(
             self.text,
-            "{:?}{}{}{}{age}",
+            "{:?}{}{}{}{}{age}",
             client.task,
             client.version == current,
             client.undisturbed,
-            client.in_doubt
+            client.in_doubt,
+            client.took_over
         );
         self.until(client.doubt_until);
         self.name(&format!("run-{}", client.run));

@@ -6,6 +6,7 @@
 //! - every live object of the release is recorded: in the inventory, as pending or as kept;
 //! - no object of a stranger is changed or deleted;
 //! - nobody writes a record whose lock is not his;
+//! - pruning what a deleted release kept never removes the record of a live one;
 //! - an apply during which nobody else's request lands leaves nothing outside the inventory;
 //! - whatever has happened, the next undisturbed applies succeed and leave the cluster clean.
 //!
@@ -32,15 +33,16 @@ mod search;
 mod skip;
 mod state;
 
+use search::Found;
 use state::{Budget, State, Task};
 
-fn explore(name: &str, budget: Budget) {
+fn explore(name: &str, budget: Budget) -> Found {
     let found = search::search(State::new(budget), limit());
     eprintln!(
         "{name}: {} states, {} transitions, {} steps deep, {} successful applies, {} take-overs",
         found.states, found.transitions, found.depth, found.recorded, found.take_overs
     );
-    if let Some((violation, trace)) = found.violation {
+    if let Some((violation, trace)) = &found.violation {
         panic!("{violation}\n  {}", trace.join("\n  "));
     }
     assert!(
@@ -51,6 +53,7 @@ fn explore(name: &str, budget: Budget) {
         found.recorded > 0 && found.take_overs > 0,
         "{name}: it must get somewhere"
     );
+    found
 }
 
 /// Two renders that share nothing, applied by two clients that crash or sleep wherever they like.
@@ -135,6 +138,36 @@ fn deletes_among_applies() {
             ..Budget::default()
         },
     );
+}
+
+/// A release whose last object is kept when it is deleted: pruning that removes the record, and an
+/// apply that comes in between takes the release up again.
+#[test]
+fn prunes_of_deleted_releases() {
+    let budget = Budget {
+        runs: 4,
+        keeps: true,
+        tasks: vec![Task::Wide, Task::Delete, Task::Prune],
+        ..Budget::default()
+    };
+    let found = explore("deleted and pruned", budget);
+    assert!(found.removed > 0, "no record was ever removed by a prune");
+    let budget = Budget {
+        runs: 3,
+        keeps: true,
+        claims: true,
+        tasks: vec![Task::Wide, Task::Delete, Task::Prune],
+        ..Budget::default()
+    };
+    explore("deleted and pruned, with claims", budget);
+    let budget = Budget {
+        runs: 3,
+        losses: 1,
+        keeps: true,
+        tasks: vec![Task::Wide, Task::Delete, Task::Prune],
+        ..Budget::default()
+    };
+    explore("deleted and pruned, with answers lost", budget);
 }
 
 #[test]

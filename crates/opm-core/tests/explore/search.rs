@@ -16,6 +16,8 @@ pub(crate) struct Found {
     pub(crate) depth: usize,
     pub(crate) recorded: usize,
     pub(crate) take_overs: usize,
+    /// How often a prune removed the record of a deleted release.
+    pub(crate) removed: usize,
     pub(crate) complete: bool,
     pub(crate) violation: Option<(String, Vec<String>)>,
 }
@@ -47,6 +49,7 @@ pub(crate) fn search(start: State, limit: usize) -> Found {
                 }
                 Ok((next, note)) => {
                     found.recorded += usize::from(note == Note::Recorded);
+                    found.removed += usize::from(note == Note::Removed);
                     found.take_overs += usize::from(note == Note::TookOver);
                     if seen.insert(key(&next)) {
                         came.push((at, action));

@@ -46,6 +46,8 @@ pub(crate) enum Task {
     Narrow,
     /// Delete the release.
     Delete,
+    /// Prune everything that is kept.
+    Prune,
 }
 
 /// How much may happen.
@@ -61,6 +63,8 @@ pub(crate) struct Budget {
     /// Objects of the same names that a stranger creates.
     pub(crate) strangers: u8,
     pub(crate) tasks: Vec<Task>,
+    /// Whether f has opted out of being pruned.
+    pub(crate) keeps: bool,
     /// Whether clients renew their locks; those that rest always do.
     pub(crate) renewals: bool,
 }
@@ -75,6 +79,7 @@ impl Default for Budget {
             claims: false,
             strangers: 0,
             tasks,
+            keeps: false,
             renewals: false,
         }
     }
@@ -214,7 +219,7 @@ pub(crate) fn desired(task: Task) -> Desired {
     let names: &[&str] = match task {
         Task::Wide => &["f", "x"],
         Task::Narrow => &["y"],
-        Task::Delete => &[],
+        Task::Delete | Task::Prune => &[],
     };
     let objects = names
         .iter()

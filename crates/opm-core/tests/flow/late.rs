@@ -50,6 +50,8 @@ impl World {
             opm: String::new(),
             message: None,
             change: None,
+            deployed: None,
+            log_entries: 50,
             now: self.now,
         };
         let locked = begin(stored.unwrap_or_else(new_record), acquisition, checked, run).unwrap();
@@ -133,13 +135,15 @@ fn found_by_exploration_a_look_before_the_end_of_the_rest_proves_nothing() {
         opm: String::new(),
         message: None,
         change: None,
+        deployed: None,
+        log_entries: 50,
         now: world.now,
     };
     let locked = begin(stored, acquisition, checked, run).unwrap();
     let applied = locked.finish(&HashMap::new()).expect("nothing to apply");
     let reconciled = applied.reconcile(&HashMap::new(), world.now);
     let ended = world.ended(LogResult::Succeeded);
-    let Conclusion::Rest { resume, .. } = reconciled.conclude(&ended) else {
+    let Conclusion::Rest { resume, .. } = reconciled.conclude(&ended, false) else {
         panic!("it must look once more")
     };
     let plan = plan_delete(resume.record(), PlanOptions::default()).unwrap();
@@ -151,7 +155,7 @@ fn found_by_exploration_a_look_before_the_end_of_the_rest_proves_nothing() {
     assert_eq!(applied.prune().len(), 1, "the ghost");
     let (outcomes, _) = world.prune(applied.plan());
     let reconciled = applied.reconcile(&outcomes, world.now);
-    assert_eq!(reconciled.conclude(&ended), Conclusion::Remove);
+    assert_eq!(reconciled.conclude(&ended, false), Conclusion::Remove);
 }
 
 /// An object of the inventory that was gone, and that a lost holder was about to recreate, is
@@ -227,6 +231,8 @@ fn a_lock_that_changed_hands_meanwhile_cannot_be_begun() {
         opm: String::new(),
         message: None,
         change: None,
+        deployed: None,
+        log_entries: 50,
         now: world.now,
     };
     let free = LockAcquisition::Free { loaded: world.now };

@@ -8,6 +8,7 @@
 )]
 
 mod checks;
+mod deleted;
 mod disown;
 mod edge_cases;
 mod fuzz;
@@ -17,6 +18,7 @@ mod late;
 mod lock;
 mod plans;
 mod properties;
+mod replaced;
 mod run;
 mod scenarios;
 mod sizes;

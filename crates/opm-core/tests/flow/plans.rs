@@ -280,7 +280,9 @@ fn kept_objects_go_when_they_are_named() {
     let applied = locked.finish(&Default::default()).unwrap();
     let (outcomes, pruned) = world.prune(applied.plan());
     let reconciled = applied.reconcile(&outcomes, world.now);
-    let record = reconciled.release(&world.ended(opm_core::record::LogResult::Succeeded));
+    let record = reconciled
+        .release(&world.ended(opm_core::record::LogResult::Succeeded))
+        .into_record();
     world.write(&record);
     assert_eq!(pruned, [id("PVC/a")], "being named, it needs no flag");
     assert_eq!(world.kept().len(), 1);

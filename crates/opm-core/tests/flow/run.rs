@@ -106,9 +106,16 @@ impl World {
                 unpruned: recorded.unpruned,
             };
         }
-        match reconciled.conclude(&ended) {
+        match reconciled.conclude(&ended, false) {
             Conclusion::Remove => {
                 self.secret = None;
+                Ran::Done {
+                    pruned,
+                    unpruned: false,
+                }
+            }
+            Conclusion::Deleted(record) => {
+                self.write(&record);
                 Ran::Done {
                     pruned,
                     unpruned: false,
@@ -148,6 +155,8 @@ impl World {
             opm: "0.1.0".into(),
             message: None,
             change: change.map(str::to_owned),
+            deployed: None,
+            log_entries: 50,
             now: self.now,
         };
         let record = stored.unwrap_or_else(new_record);
@@ -250,6 +259,7 @@ impl World {
             result,
             reason: None,
             counts: BTreeMap::new(),
+            record: None,
             now: self.now,
         }
     }

@@ -12,7 +12,8 @@ use opm_core::observation::Observation;
 use opm_core::plan::{ComponentOrder, Desired, DesiredObject, Occupants, PlanOptions};
 use opm_core::protocol::NewChange;
 use opm_core::record::{
-    Extra, Lock, Metadata, ModuleRef, Record, SecretParts, Stored, Values, decode, encode,
+    Extra, Lock, Metadata, ModuleRef, Record, ReleaseState, SecretParts, Stored, Values, decode,
+    encode,
 };
 use opm_core::time::Timestamp;
 
@@ -260,6 +261,7 @@ pub(crate) fn new_record() -> Record {
         namespace: "default".into(),
         release_id: release().to_string(),
         last_transition_time: None,
+        state: ReleaseState::Live,
         extra: Extra::default(),
     };
     Record::new(metadata, BTreeMap::new())
@@ -285,6 +287,7 @@ pub(crate) fn change(made_of: &str) -> NewChange {
         module: ModuleRef {
             path: "opmodel.dev/modules/minecraft@v0".into(),
             version: Some("0.1.0".into()),
+            origin: None,
             name: "minecraft".into(),
             extra: Extra::default(),
         },

@@ -39,6 +39,7 @@ fn module(components: Vec<Component>) -> Rendered {
             path: ModulePath::new("opmodel.dev/modules/minecraft@v0").unwrap(),
             name,
             version: Some("0.1.0".to_owned()),
+            origin: None,
             default_namespace: None,
             description: None,
         },

@@ -23,6 +23,7 @@ fn recorded(candidate: &Candidate) -> Change {
         module: ModuleRef {
             path: candidate.module.path.to_string(),
             version: candidate.module.version.clone(),
+            origin: None,
             name: candidate.module.name.to_string(),
             extra: Extra::default(),
         },

@@ -1,12 +1,14 @@
 //! What a release remembers: its changes, what each changed, its deployments, and what can be
 //! shown of each.
 
-use opm_e2e::objects::{config_map, secret, service, unacceptable};
+use opm_e2e::objects::{config_map, deployment, never_ready, secret, service, unacceptable};
 use opm_e2e::{Module, OpmOutput, World, scenarios};
 use serde_json::{Value, json};
 
 scenarios! {
     changes_and_deployments_are_told,
+    the_log_tells_what_was_deployed,
+    a_failed_run_can_be_shown_while_its_manifests_are_kept,
     a_diff_tells_what_a_change_changed_and_no_secret,
     recorded_values_and_manifests_are_shown,
     a_damaged_page_of_history_leaves_the_rest_usable,
@@ -123,6 +125,113 @@ async fn changes_and_deployments_are_told(w: World) {
         .ok()
         .says("the first")
         .says("failed");
+}
+
+/// Every deployment, whatever became of it, says what was deployed.
+async fn the_log_tells_what_was_deployed(w: World) {
+    let log = async || history(&w, &[]).await.ok().json()["log"].clone();
+    // A first apply that failed: the release is listed with its module.
+    let broken = web("1", &[unacceptable(service("web"))]).version("1.0.0");
+    let failed = w.apply(&broken, &[]).await.ends(1).json();
+    let listed = w.opm(&["mod", "list", "-o", "json"]).await.ok().json();
+    let listed = &listed["releases"][0];
+    assert_eq!(listed["module"]["name"], "web", "{listed}");
+    assert_eq!(listed["module"]["version"], "1.0.0", "{listed}");
+    assert_eq!(listed["lastResult"], "failed", "{listed}");
+    let told = log().await[0].clone();
+    assert_eq!(told["result"], "failed", "{told}");
+    assert_eq!(told["change"], failed["changeId"], "{told}");
+    assert_eq!(told["module"]["version"], "1.0.0", "{told}");
+    assert_eq!(told["components"], json!([]), "{told}");
+    let digest = |entry: &Value| entry["values"].as_str().unwrap().to_owned();
+    assert!(digest(&told).starts_with("sha256:"), "{told}");
+
+    w.apply(&web("1", &[]).version("1.0.1"), &[]).await.ok();
+    let told = log().await[0].clone();
+    assert_eq!(told["module"]["version"], "1.0.1", "{told}");
+
+    // What a check refuses, once a minute.
+    w.api.create(&w.ns, &config_map("foreign", "1")).await;
+    let refused = web("2", &[config_map("foreign", "2")]).version("1.1.0");
+    for _ in 0..2 {
+        w.apply(&refused, &[]).await.ends(2).says("foreign");
+    }
+    let entries = log().await;
+    let results = |entries: &Value| -> Vec<String> {
+        let entries = entries.as_array().unwrap().iter();
+        entries
+            .map(|e| e["result"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(results(&entries), ["refused", "succeeded", "failed"]);
+    assert_eq!(entries[0]["module"]["version"], "1.1.0");
+    let reason = entries[0]["reason"].as_str().unwrap();
+    assert!(!reason.is_empty() && !reason.contains(CANARY), "{reason}");
+    // It is no deployment that one would go back from.
+    w.opm(&["mod", "status", "web"]).await.ok();
+
+    // A wait that ran out.
+    let slow = web("3", &[never_ready(deployment("slow"))]).version("1.2.0");
+    w.apply(&slow, &["--wait", "--timeout", "2s"]).await.ends(8);
+    let told = log().await[0].clone();
+    assert_eq!(told["result"], "not-ready", "{told}");
+    assert!(
+        told["reason"].as_str().unwrap().contains("Deployment/slow"),
+        "{told}"
+    );
+    let listed = w.opm(&["mod", "list"]).await.ok();
+    listed.says("not-ready");
+    w.opm(&["mod", "rollback", "web", "--yes"])
+        .await
+        .ok()
+        .says("the change before the current one");
+
+    // As many as are asked for.
+    w.apply(&web("4", &[]), &["--log-entries", "2"]).await.ok();
+    assert_eq!(results(&log().await), ["succeeded", "succeeded"]);
+    w.opm(&["mod", "history", "web", "--log"])
+        .await
+        .ok()
+        .says("MODULE")
+        .says("1.0.1")
+        .never_says(CANARY);
+}
+
+async fn a_failed_run_can_be_shown_while_its_manifests_are_kept(w: World) {
+    w.apply(&web("1", &[]), &[]).await.ok();
+    let failing = async |value: &str| {
+        let module = web(value, &[unacceptable(service("web"))]);
+        let failed = w.apply(&module, &[]).await.ends(1).json();
+        failed["changeId"].as_str().unwrap().to_owned()
+    };
+    let show = async |what: &str, id: &str| {
+        w.opm(&["mod", "show", "web", what, "--revision", id, "-o", "json"])
+            .await
+            .never_says(CANARY)
+    };
+    let first = failing("2").await;
+    let shown = show("manifests", &first).await.ok().json();
+    assert_eq!(shown["changeId"], json!(first));
+    let text = shown.to_string();
+    assert!(text.contains("noSuchField"), "{text}");
+    show("values", &first).await.ok();
+    w.has_no_stray_records("web").await;
+    // It is no change of the history.
+    assert_eq!(w.record("web").await.index().len(), 1);
+    w.opm(&["mod", "rollback", "web", "--revision", &first, "--yes"])
+        .await
+        .ends(5);
+
+    // Only those of the newest failed run are kept, also beyond a success.
+    let second = failing("3").await;
+    show("manifests", &first).await.ends(5);
+    show("manifests", &second).await.ok();
+    w.has_no_stray_records("web").await;
+    w.apply(&web("4", &[]), &[]).await.ok();
+    show("manifests", &second).await.ok();
+    w.has_no_stray_records("web").await;
+    w.delete("web", &[]).await.ok();
+    w.has_no_stray_records("web").await;
 }
 
 async fn a_diff_tells_what_a_change_changed_and_no_secret(w: World) {

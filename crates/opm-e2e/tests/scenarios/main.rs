@@ -10,14 +10,17 @@
     reason = "scenarios fail loudly"
 )]
 
+mod another_module;
 mod atomic;
 mod change_records;
 mod damages;
+mod deleted;
 mod diff;
 mod diff_hidden;
 mod diff_then_apply;
 mod disturbed;
 mod edges;
+mod exit_codes;
 mod faults;
 mod features;
 mod flows;

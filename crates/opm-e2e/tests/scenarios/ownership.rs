@@ -197,11 +197,13 @@ async fn delete_removes_everything_but_what_is_guarded(w: World) {
     );
     assert_eq!(ran.action("ConfigMap/a").as_deref(), Some("deleted"));
     assert_eq!(w.live("web").await, ["PersistentVolumeClaim/data"]);
-    assert!(w.find_record("web").await.is_none());
+    let record = w.record("web").await;
+    assert_eq!(record.kept(), set(["PersistentVolumeClaim/data"]));
     // Its labels let a later apply of the same release take it up again.
     w.apply(&web(&objects), &[]).await.ok();
     w.delete("web", &["--force-prune-pvcs"]).await.ok();
     assert!(w.gone("PersistentVolumeClaim/data").await);
+    assert!(w.find_record("web").await.is_none());
 }
 
 async fn delete_of_one_component_is_a_change(w: World) {

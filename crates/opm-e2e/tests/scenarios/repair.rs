@@ -10,6 +10,9 @@ use super::damages::{DAMAGES, damage, record_path};
 scenarios! {
     every_damage_is_repaired_and_the_next_apply_prunes_rightly,
     a_lost_record_comes_back_from_its_records,
+    the_change_that_is_live_is_current_after_loss,
+    where_no_change_is_live_none_is_current,
+    the_log_comes_back_with_the_changes,
     without_records_everything_is_pending,
     a_lost_release_is_found_by_name_id_and_directory,
     repair_shows_asks_and_writes_nothing_by_itself,
@@ -209,6 +212,113 @@ async fn a_lost_record_comes_back_from_its_records(w: World) {
     w.apply(&values("1.1.0"), &[]).await.ok();
     w.holds_exactly("web", &["ConfigMap/a", "Secret/creds", "Service/web"])
         .await;
+}
+
+/// The change with this value and, unless it is empty, one field more.
+fn valued(value: &str, more: &str) -> Module {
+    let mut a = config_map("a", value);
+    if !more.is_empty() {
+        a["data"]["more"] = json!(more);
+    }
+    let objects = [a, service("web"), secret("creds", value)];
+    Module::new("web").component("app", &objects)
+}
+
+async fn change_of(w: &World, module: &Module) -> String {
+    let ran = w.apply(module, &[]).await.ok();
+    ran.json()["changeId"].as_str().unwrap().to_owned()
+}
+
+async fn the_change_that_is_live_is_current_after_loss(w: World) {
+    // The second differs in a value; the third only lacks a field.
+    let first = change_of(&w, &valued("1", "x")).await;
+    let second = change_of(&w, &valued("2", "x")).await;
+    let third = change_of(&w, &valued("1", "")).await;
+    for live in [&first, &second, &third, &first] {
+        w.opm(&["mod", "rollback", "web", "--revision", live, "--yes"])
+            .await
+            .ok();
+        let before = w.record("web").await;
+        w.delete_record("web").await;
+        let ran = repair(&w, "web", &["--yes"]).await.ok();
+        assert_eq!(ran.json()["current"], json!(live), "{ran}");
+        assert_eq!(ran.json()["undetermined"], false, "{ran}");
+        let ran = ran.says("is current: it matches the live objects");
+        let after = w.record("web").await;
+        assert_eq!(&after.index()[0], live, "{ran}");
+        assert_eq!(after.index().len(), 3, "{ran}");
+        assert_eq!(after.inventory(), before.inventory());
+        assert_eq!(after.pending(), set([]), "{ran}");
+        let again = repair(&w, "web", &["--yes"]).await.ok();
+        assert_eq!(again.json()["needed"], false, "{again}");
+    }
+    w.has_no_stray_records("web").await;
+}
+
+async fn the_log_comes_back_with_the_changes(w: World) {
+    w.apply(&valued("1", ""), &["-m", "the first"]).await.ok();
+    w.apply(&valued("2", ""), &["-m", "the second"]).await.ok();
+    w.delete_record("web").await;
+    repair(&w, "web", &["--yes"]).await.ok();
+    let history = w.opm(&["mod", "history", "web", "-o", "json"]).await.ok();
+    let log = history.json()["log"].as_array().unwrap().clone();
+    let short = |e: &Value| json!([e["command"], e["result"], e["message"], e["module"]["name"]]);
+    assert_eq!(
+        log.iter().map(short).collect::<Vec<_>>(),
+        [
+            json!(["repair", "succeeded", null, null]),
+            json!(["apply", "succeeded", "the second", "web"]),
+            json!(["apply", "succeeded", "the first", "web"]),
+        ],
+        "{history}"
+    );
+}
+
+async fn where_no_change_is_live_none_is_current(w: World) {
+    let first = change_of(&w, &valued("1", "")).await;
+    let second = change_of(&w, &valued("2", "")).await;
+    let path = format!("{}/a", api::collection("ConfigMap", Some(&w.ns)));
+    w.api
+        .merge(&path, json!({"data": {"k": "somebody else's"}}))
+        .await;
+    w.delete_record("web").await;
+    let ran = repair(&w, "web", &["--yes"]).await.ok();
+    assert_eq!(ran.json()["current"], Value::Null, "{ran}");
+    assert_eq!(ran.json()["undetermined"], true, "{ran}");
+    ran.says("no change matches the live objects, so none is recorded as current")
+        .says("ConfigMap/a");
+    let record = w.record("web").await;
+    assert_eq!(record.index(), [""; 0]);
+    assert_eq!(record.data["past"], json!([second, first]));
+    assert_eq!(
+        record.pending(),
+        set(["ConfigMap/a", "Service/web", "Secret/creds"])
+    );
+    let again = repair(&w, "web", &["--yes"]).await.ok();
+    assert_eq!(again.json()["needed"], false, "{again}");
+
+    // Both can be looked at and gone back to; which one is current has to be said.
+    let history = w.opm(&["mod", "history", "web", "-o", "json"]).await.ok();
+    let changes = history.json()["changes"].as_array().unwrap().clone();
+    assert_eq!(changes.len(), 2, "{history}");
+    assert!(
+        changes
+            .iter()
+            .all(|c| c["current"] == false && c["rollback"] == true)
+    );
+    w.opm(&["mod", "rollback", "web", "-o", "json"])
+        .await
+        .ends(2)
+        .says("which change is current is not known");
+    w.opm(&["mod", "rollback", "web", "--revision", &first, "--yes"])
+        .await
+        .ok();
+    let record = w.record("web").await;
+    assert_eq!(record.index(), [first, second]);
+    assert!(!record.data.contains_key("past"));
+    assert_eq!(record.pending(), set([]));
+    assert_eq!(w.get("ConfigMap/a").await.unwrap()["data"]["k"], "1");
+    w.has_no_stray_records("web").await;
 }
 
 async fn without_records_everything_is_pending(w: World) {

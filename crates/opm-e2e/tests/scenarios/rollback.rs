@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use opm_e2e::objects::{config_map, deployment, secret, service, unacceptable};
-use opm_e2e::{Module, OpmOutput, World, scenarios};
+use opm_e2e::objects::{config_map, deployment, secret, service, unacceptable, volume_claim};
+use opm_e2e::{Module, OpmOutput, World, scenarios, set};
 use serde_json::{Value, json};
 
 scenarios! {
+    a_deleted_release_can_be_brought_back,
     any_of_fifteen_changes_that_remains_can_be_gone_back_to,
     a_hybrid_after_a_failed_apply_is_resolved,
     the_directory_of_the_module_is_not_needed,
@@ -160,6 +161,60 @@ async fn a_hybrid_after_a_failed_apply_is_resolved(w: World) {
         .await
         .ends(2)
         .says("the only one in the history");
+}
+
+async fn a_deleted_release_can_be_brought_back(w: World) {
+    let web = |value: &str| {
+        let objects = [config_map("a", value), volume_claim("data")];
+        Module::new("web").component("app", &objects)
+    };
+    w.apply(&web("1"), &[]).await.ok();
+    w.apply(&web("2"), &["-m", "the second"]).await.ok();
+    let before = w.record("web").await;
+    w.delete("web", &["--keep-history"]).await.ok();
+    assert!(w.gone("ConfigMap/a").await);
+    assert!(w.exists("PersistentVolumeClaim/data").await);
+    let record = w.record("web").await;
+    assert_eq!(record.data["metadata"]["state"], "deleted");
+    assert_eq!(record.index(), before.index());
+    assert_eq!(record.kept(), set(["PersistentVolumeClaim/data"]));
+    assert_eq!(record.results()[0], "succeeded");
+    assert!(!record.locked());
+    w.has_no_stray_records("web").await;
+
+    let list = async |flags: &[&str]| {
+        let arguments = [&["mod", "list", "-o", "json"], flags].concat();
+        let ran = w.opm(&arguments).await.ok();
+        ran.json()["releases"].clone()
+    };
+    assert_eq!(list(&[]).await, json!([]));
+    assert_eq!(list(&["--deleted"]).await[0]["name"], "web");
+    let history = w.opm(&["mod", "history", "web", "-o", "json"]).await.ok();
+    let changes = history.json()["changes"].as_array().unwrap().clone();
+    assert_eq!(changes.len(), 2, "{history}");
+    assert!(changes.iter().all(|change| change["current"] == false));
+    w.opm(&["mod", "status", "web"])
+        .await
+        .says("the release was deleted");
+
+    rollback(&w, &["--yes"])
+        .await
+        .ok()
+        .says("the change that was current when the release was deleted");
+    let record = w.record("web").await;
+    assert_eq!(record.data["metadata"]["state"], Value::Null);
+    assert_eq!(record.index(), before.index());
+    assert_eq!(record.inventory(), before.inventory());
+    assert_eq!(record.kept(), set([]));
+    assert_eq!(w.get("ConfigMap/a").await.unwrap()["data"]["k"], "2");
+    assert_eq!(list(&[]).await[0]["name"], "web");
+
+    // Deleted again, and then without a trace.
+    w.delete("web", &["--keep-history"]).await.ok();
+    w.delete("web", &["--force-prune-pvcs"]).await.ok();
+    assert!(w.find_record("web").await.is_none());
+    assert!(w.gone("PersistentVolumeClaim/data").await);
+    w.has_no_stray_records("web").await;
 }
 
 async fn the_directory_of_the_module_is_not_needed(w: World) {

@@ -171,7 +171,8 @@ async fn edge_3_the_secrets_of_opm_are_no_workloads(w: World) {
 }
 
 /// Applies an object as `opm` would have, past its record.
-async fn ghost(w: &World, like: &str, object: &Value) {
+/// An object with the release's labels, applied by `opm`, that no record names.
+pub(crate) async fn ghost(w: &World, like: &str, object: &Value) {
     let labels = w.get(like).await.unwrap()["metadata"]["labels"].clone();
     let mut object = object.clone();
     object["metadata"]["labels"] = labels;
@@ -200,7 +201,7 @@ async fn ghosts_and_orphans_are_found(w: World) {
         w.get("ConfigMap/a").await.unwrap()["metadata"]["labels"].clone();
     w.api.create(&w.ns, &copied).await;
 
-    let near = status(&w, &["--exit-code"]).await.ok().json();
+    let near = status(&w, &["--exit-code"]).await.ends(6).json();
     assert_eq!(
         names(&near["orphans"]),
         set(["ConfigMap/ghost"]),

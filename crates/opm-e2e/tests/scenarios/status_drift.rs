@@ -29,12 +29,17 @@ async fn told(w: &World, code: i32, name: &str) -> Value {
     let ran = w
         .opm(&["mod", "status", "web", "-o", "json", "--exit-code"])
         .await;
-    let shown = ran.ends(code).json();
+    let shown = ran.json();
     let components = shown["components"].as_array().unwrap().clone();
-    let mut all = components
-        .iter()
-        .flat_map(|c| c["resources"].as_array().unwrap());
-    all.find(|r| r["name"] == name).unwrap().clone()
+    let all = || {
+        let components = components.iter();
+        components.flat_map(|c| c["resources"].as_array().unwrap())
+    };
+    // What is not ready beats drift.
+    let unready = ["Progressing", "Degraded", "Failed"];
+    let unready = all().any(|r| unready.contains(&r["health"].as_str().unwrap()));
+    ran.ends(if unready { 8 } else { code });
+    all().find(|r| r["name"] == name).unwrap().clone()
 }
 
 pub(crate) fn fields(resource: &Value) -> Vec<(String, Option<String>)> {

@@ -123,8 +123,10 @@ async fn workloads_say_how_they_are_and_which_pod_keeps_them(w: World) {
     }
     let table = w.opm(&["mod", "status", "web"]).await.ok();
     table.says("BackoffLimitExceeded").says("Failed");
-    // A failed Job has not drifted, and nothing is missing.
-    w.opm(&["mod", "status", "web", "--exit-code"]).await.ok();
+    // A failed Job has not drifted, and nothing is missing: it has failed.
+    w.opm(&["mod", "status", "web", "--exit-code"])
+        .await
+        .ends(8);
 }
 
 async fn a_listing_tells_the_health_of_every_release(w: World) {

@@ -31,9 +31,12 @@ async fn a_watch_tells_what_changes(w: World) {
     running.until_it_writes("Missing: it does not exist").await;
     running.until_it_writes("drifted: data.k by intruder").await;
     // The record may come to name other objects.
-    w.apply(&web(&[config_map("b", "1"), deployment("new")]), &[])
-        .await
-        .ok();
+    w.apply(
+        &web(&[config_map("b", "1"), deployment("new")]),
+        &["--wait"],
+    )
+    .await
+    .ok();
     running
         .until_it_writes("Deployment/new in namespace ")
         .await;

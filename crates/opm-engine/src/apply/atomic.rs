@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use opm_core::failure::Remedy;
-use opm_core::record::Record;
+use opm_core::record::{LogResult, Record};
 
 use super::source::{ApplyMode, ApplySource, ApplyTask, Reapply};
 use super::{ApplyEnd, release_of};
@@ -32,7 +32,10 @@ pub(crate) enum Fallback {
     /// To the change that is current.
     To(Box<RestoredChange>),
     /// There was none: what was created is removed again.
-    Nothing,
+    Nothing {
+        /// The release was deleted before, and its history stays.
+        keep_history: bool,
+    },
 }
 
 /// Going back after a run.
@@ -73,8 +76,10 @@ impl<B: Backend> Run<'_, B> {
         release: &Release,
         record: Option<&Record>,
     ) -> Result<Fallback, Failure> {
-        let Some(current) = record.and_then(Record::current) else {
-            return Ok(Fallback::Nothing);
+        let there = record.filter(|record| !record.is_deleted());
+        let Some(current) = there.and_then(Record::current) else {
+            let keep_history = record.is_some_and(Record::is_deleted);
+            return Ok(Fallback::Nothing { keep_history });
         };
         match self.restored(release, current).await {
             Ok(restored) => Ok(Fallback::To(Box::new(restored))),
@@ -110,7 +115,7 @@ impl<B: Backend> Run<'_, B> {
                 let result = ended.and_then(|ended| ended.result);
                 rolled_back(failure, result, &done)
             }
-            Fallback::Nothing => {
+            Fallback::Nothing { keep_history } => {
                 let caller = Caller {
                     frontend: Frontend {
                         prompt: &AgreedPrompt,
@@ -118,7 +123,10 @@ impl<B: Backend> Run<'_, B> {
                     },
                     ..self.caller.clone()
                 };
-                let delete = removing(request, lock_timeout);
+                let delete = DeleteRequest {
+                    keep_history,
+                    ..removing(request, lock_timeout)
+                };
                 let run = self.not_cancellable(&caller);
                 let removed = run.delete(&delete).await;
                 rolled_back(
@@ -152,7 +160,8 @@ impl FallbackRun<'_> {
     /// The change that was current, applied again. If somebody else came in between, the release
     /// is theirs.
     pub(super) fn task(&self, record: Option<&Record>) -> Result<ApplyTask<'_>, Failure> {
-        let last = record.and_then(|record| record.log.first());
+        let mut log = record.into_iter().flat_map(|record| &record.log);
+        let last = log.find(|entry| entry.result != LogResult::Refused);
         if last.is_none_or(|entry| entry.id != self.failed) {
             let message = "somebody else has deployed the release meanwhile, and was left alone";
             return Err(Failure::refused(message));
@@ -162,6 +171,7 @@ impl FallbackRun<'_> {
             adopt: Adopt::None,
             take_ownership: false,
             allow_empty: true,
+            replace_all: true,
             guards: GuardFlags::default(),
             wait: true,
             prune_after_ready: false,

@@ -4,7 +4,7 @@
 use opm_core::check::{ApplyMethod, CheckedPlan};
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::labels;
-use opm_core::protocol::LockAcquisition;
+use opm_core::protocol::{Deployed, LockAcquisition, RunStart};
 use opm_core::reach::OwnNamespace;
 use serde_json::{Map, Value, json};
 
@@ -29,21 +29,27 @@ impl<B: Backend> Apply<'_, B> {
             stored,
         } = checked;
         self.own_namespace(&checked, &mut context).await?;
-        let change = self.candidate.change.to_string();
-        let message = self.request.options.message.clone();
         let beginning = Beginning {
             record,
             stored,
             acquisition,
             checked,
-            start: self
-                .run
-                .start(self.mode.command(), message, Some(change))
-                .await,
+            start: self.start().await,
             records: self.run.records(self.request.record),
         };
         let begun = self.run.begin(&self.release(), beginning).await?;
         Ok(begun.map(|locked| (locked, context)))
+    }
+
+    /// This run, as lock and log name it.
+    pub(super) async fn start(&self) -> RunStart {
+        let change = self.candidate.change.to_string();
+        let message = self.request.options.message.clone();
+        let deployed = Deployed::of(&self.candidate);
+        let command = self.mode.command();
+        self.run
+            .start(command, message, Some(change), Some(deployed))
+            .await
     }
 
     /// The record lives in the release's namespace, so that comes first.

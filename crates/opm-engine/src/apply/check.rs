@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use opm_core::check::{CheckedPlan, Observed, PruneStep, RefusalReason, Refusals, check};
+use opm_core::check::{CheckedPlan, Observed, PruneStep, Refusal, RefusalReason, Refusals, check};
 use opm_core::event::Wait;
 use opm_core::identity::Identity;
 use opm_core::reach::OwnNamespace;
@@ -80,7 +80,6 @@ impl<B: Backend> Apply<'_, B> {
         self.announce(checked.applies(), &checked.stale);
         let stale = self.mode.check_stale(&checked.stale);
         stale.map_err(|failure| self.refusal(failure))?;
-        self.ask_about_data(&checked).await?;
         Ok(Some(CheckedApply {
             checked,
             context,
@@ -98,9 +97,16 @@ impl<B: Backend> Apply<'_, B> {
         let mut plan = observed.planned.plan.clone();
         let checking = self.check_context(observed);
         let refusals = match check(plan.clone(), &observed.observed, &checking) {
-            Err(refusals) if refusals.only_empty_render() && observed.reached.is_ok() => refusals,
+            Err(refusals) if observed.reached.is_ok() => refusals,
             checked => return Ok(checked),
         };
+        if self.agrees_to_replace(&refusals).await? {
+            plan.options.replace_all = true;
+            return Ok(check(plan, &observed.observed, &checking));
+        }
+        if !refusals.only_empty_render() {
+            return Ok(Err(refusals));
+        }
         plan.options.allow_empty = true;
         let Ok(emptied) = check(plan, &observed.observed, &checking) else {
             return Ok(Err(refusals));
@@ -148,6 +154,28 @@ impl<B: Backend> Apply<'_, B> {
             already: HashMap::new(),
             warnings,
             remedies: planned.remedies,
+        }
+    }
+
+    /// Whether that it looks like another module is all that stands in the way, and somebody says
+    /// that it is meant.
+    async fn agrees_to_replace(&self, refusals: &Refusals) -> Result<bool, Failure> {
+        let [
+            Refusal {
+                why: RefusalReason::AnotherModule(objects),
+                ..
+            },
+        ] = refusals.0.as_slice()
+        else {
+            return Ok(false);
+        };
+        let question = Question::ReplaceAll {
+            release: self.candidate.owner.release.to_string(),
+            objects: objects.clone(),
+        };
+        match self.run.confirm(&question).await {
+            Ok(answer) => Ok(answer == Answer::Yes),
+            Err(stopped) => Err(self.refusal(stopped)),
         }
     }
 
@@ -200,7 +228,7 @@ impl<B: Backend> Apply<'_, B> {
     }
 
     /// Whoever goes back has to know what does not come back with it.
-    async fn ask_about_data(&self, checked: &CheckedPlan) -> Result<(), Failure> {
+    pub(super) async fn ask_about_data(&self, checked: &CheckedPlan) -> Result<(), Failure> {
         if !self.mode.asks_about_data {
             return Ok(());
         }

@@ -59,6 +59,7 @@ impl<B: Backend> Apply<'_, B> {
             would_fail: would_fail(blocked, &preview.refusals, &results),
             transferred: preview.stale.transferred,
             objects: results.objects,
+            orphans: Vec::new(),
             warnings,
             remedies: context.remedies,
         }

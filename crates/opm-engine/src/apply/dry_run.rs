@@ -36,14 +36,27 @@ use crate::report::{Action, ObjectOutcome, Release};
 use crate::request::ApplyRequest;
 use crate::run::Run;
 
+/// Whether a dry run also looks for objects that nobody knows of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Orphans {
+    /// It does.
+    Shown,
+    /// It does not: it is about what a run would do.
+    LeftOut,
+}
+
 impl<B: Backend> Run<'_, B> {
     /// What applying a rendered module would do.
-    pub(crate) async fn diff(&self, request: &ApplyRequest) -> Result<DiffReport, Failure> {
+    pub(crate) async fn diff(
+        &self,
+        request: &ApplyRequest,
+        orphans: Orphans,
+    ) -> Result<DiffReport, Failure> {
         let mut request = request.clone();
         request.options.dry_run = true;
         let release = super::release_of(&request);
         let source = ApplySource::Module(&request);
-        self.rehearse(&release, &source).await
+        self.rehearse(&release, &source, orphans).await
     }
 
     /// What applying this would do: the very task, plan and checks of the real thing, without
@@ -52,6 +65,7 @@ impl<B: Backend> Run<'_, B> {
         &self,
         release: &Release,
         source: &ApplySource<'_>,
+        orphans: Orphans,
     ) -> Result<DiffReport, Failure> {
         let served = self.discover().await?;
         let (loaded, mut warnings) = self.load(release).await?;
@@ -65,8 +79,15 @@ impl<B: Backend> Run<'_, B> {
             .and_then(|loaded| loaded.record.lock.clone());
         warnings.extend(task.warnings.iter().cloned());
         let planned = apply.plan(loaded, warnings).await?;
+        let orphans = match orphans {
+            Orphans::Shown => apply.find_orphans(&planned.record).await,
+            Orphans::LeftOut => (Vec::new(), Vec::new()),
+        };
         let observed = apply.observe(planned).await;
-        apply.rehearse(observed, unwritable, lock).await
+        let mut report = apply.rehearse(observed, unwritable, lock).await?;
+        report.orphans = orphans.0;
+        report.warnings.extend(orphans.1);
+        Ok(report)
     }
 }
 

@@ -31,13 +31,14 @@ use opm_core::candidate::Candidate;
 use opm_core::ids::ReleaseId;
 use tracing::{Instrument as _, info_span};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::ports::{Backend, ServedKinds};
-use crate::record::{Attempt, LockedRun, RecordWriter, WritableRecord};
+use crate::record::{Attempt, FreeRecord, LockedRun, RecordWriter, WritableRecord};
 use crate::report::{Release, Report};
 use crate::request::ApplyRequest;
 use crate::run::Run;
 
+pub(crate) use dry_run::Orphans;
 pub(crate) use source::{ApplyMode, ApplySource, ApplyTask, Reapply};
 
 /// One apply: what every step of it needs.
@@ -61,7 +62,7 @@ impl<B: Backend> Run<'_, B> {
     /// Applies a rendered module.
     pub(crate) async fn apply(&self, request: &ApplyRequest) -> Result<Report, Failure> {
         if request.options.dry_run {
-            return self.diff(request).await?.into_report();
+            return self.diff(request, Orphans::LeftOut).await?.into_report();
         }
         if request.atomic {
             return self.apply_atomic(request).await;
@@ -108,12 +109,20 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
             .await?;
         let apply = Apply::candidate(run, &task, &self.served, loaded.record())?;
         let warnings = [loaded.warnings, task.warnings.clone()].concat();
-        let planned = apply.plan(loaded.loaded, warnings).await?;
-        let observed = apply.observe(planned).await;
-        let Some(checked) = apply.check(observed).await? else {
-            self.served = run.discover().await?;
-            return Ok(Attempt::Again);
+        let free = FreeRecord::of(loaded.loaded.as_ref(), &loaded.acquisition);
+        let checked = async {
+            let planned = apply.plan(loaded.loaded, warnings).await?;
+            apply.check(apply.observe(planned).await).await
         };
+        let checked = match checked.await {
+            Ok(Some(checked)) => checked,
+            Ok(None) => {
+                self.served = run.discover().await?;
+                return Ok(Attempt::Again);
+            }
+            Err(failure) => return Err(apply.log_refused(failure, free).await),
+        };
+        apply.ask_about_data(&checked.checked).await?;
         let Some((begun, context)) = apply.begin(checked, loaded.acquisition).await? else {
             return Ok(Attempt::Again);
         };
@@ -130,8 +139,9 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
         });
         let result = match result.await {
             Ok(recorded) => {
-                let ready = apply.wait_until_ready(recorded, &targets);
-                ready.instrument(info_span!("wait")).await
+                let waited = apply.wait_until_ready(recorded, &targets);
+                let waited = waited.instrument(info_span!("wait")).await;
+                apply.log_not_ready(waited, &guard, &lock_id).await
             }
             Err(failure) => Err(failure),
         };
@@ -175,5 +185,15 @@ impl<B: Backend> Apply<'_, B> {
 
     fn refusal(&self, failure: Failure) -> Failure {
         failure.after(self.report())
+    }
+
+    /// What checks refuse is a deployment too, of a release that is there.
+    async fn log_refused(&self, failure: Failure, free: Option<FreeRecord>) -> Failure {
+        if let (FailureKind::Refused, Some(free)) = (failure.kind, free) {
+            let (release, start) = (self.release(), self.start().await);
+            let reason = failure.for_the_log();
+            self.run.log_refused(&release, free, &start, &reason).await;
+        }
+        failure
     }
 }

@@ -11,15 +11,17 @@ use std::collections::{BTreeSet, HashSet};
 
 use futures::future::join_all;
 use opm_core::check::LiveObject;
+use opm_core::entry::Entry;
 use opm_core::feature::declared::LABEL_ORPHAN_PRUNING;
 use opm_core::identity::{GroupKind, Identity};
-use opm_core::labels;
-use opm_core::record::{Body, PendingObject, Record};
+use opm_core::record::{Body, Change, PendingObject, Record};
 use opm_core::scope::Scope;
+use opm_core::{labels, status};
 use serde_json::{Map, Value};
 
 use super::Apply;
 use crate::failure::Failure;
+use crate::observe::entry;
 use crate::ports::{ApiErrorKind, Backend, Detail};
 
 /// How many orphans a warning names.
@@ -56,6 +58,23 @@ impl<B: Backend> Apply<'_, B> {
             return Ok(true);
         }
         Ok(false)
+    }
+
+    /// The release's orphans where its recorded changes and the render put objects, as a status
+    /// finds them: to be shown. Also says where it could not look.
+    pub(super) async fn find_orphans(&self, record: &Record) -> (Vec<Entry>, Vec<String>) {
+        let known = self.known(record);
+        let past = record.changes().flat_map(Change::entries);
+        let past = past.map(|recorded| &recorded.entry.identity);
+        let places: BTreeSet<(GroupKind, Option<String>)> = past
+            .chain(&known)
+            .map(|identity| (identity.group_kind.clone(), identity.namespace.clone()))
+            .collect();
+        let id = self.candidate.owner.id.to_string();
+        let label = (labels::RELEASE_ID, id.as_str());
+        let (objects, warnings) = self.run.labelled_where(&places, label, self.served).await;
+        let found = objects.iter().filter_map(entry).collect();
+        (status::orphans(found, &known.iter().collect()), warnings)
     }
 
     /// Whether anything of this release is in the cluster already, though it has no record: one

@@ -51,10 +51,13 @@ impl<B: Backend> Apply<'_, B> {
         let options = PlanOptions {
             no_prune: self.request.options.no_prune,
             allow_empty: self.request.options.allow_empty,
+            // Going back to a change of the history is never another module.
+            replace_all: self.request.options.replace_all || self.mode.reapply.is_some(),
             guards: self.request.options.guards,
         };
         let plan = plan(&self.candidate.desired(), Some(&record), options)
-            .map_err(|error| self.refusal(Failure::refused(error.to_string()).because(error)))?;
+            .map_err(|error| self.refusal(Failure::refused(error.to_string()).because(error)))?
+            .of_module(&self.candidate.module, &record);
         warnings.extend(self.candidate.warnings.iter().map(ToString::to_string));
         Ok(PlannedApply {
             plan,

@@ -36,11 +36,11 @@ impl<B: Backend> Apply<'_, B> {
         report.resources.extend(pruned.outcomes);
         if let Some(stopped) = pruned.stopped {
             let failure = stopped_failure(stopped, report);
-            return Err(self.run.let_go(applied.stop(), guard, failure).await);
+            return Err(self.let_go(applied.stop(), guard, failure).await);
         }
         if let Some(failure) = self.not_ready_first(targets, permit).await {
             let failure = failure.after(report);
-            return Err(self.run.let_go(applied.stop(), guard, failure).await);
+            return Err(self.let_go(applied.stop(), guard, failure).await);
         }
         let stale = &applied.plan().stale;
         for outcome in without_request(stale) {

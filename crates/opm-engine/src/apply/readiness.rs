@@ -8,6 +8,7 @@ use super::record::RecordedRun;
 use super::stages::stopped_failure;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{ApiErrorKind, Backend, Permit, Stopped};
+use crate::record::LockGuard;
 use crate::report::Report;
 use crate::wait::{UnreadyObject, WaitTarget};
 
@@ -43,9 +44,10 @@ impl<B: Backend> Apply<'_, B> {
         &self,
         recorded: RecordedRun,
         targets: &[WaitTarget],
-    ) -> Result<Report, Failure> {
+    ) -> WaitedRun {
         let RecordedRun { report, unpruned } = recorded;
         let mut failure = unpruned.then(|| not_pruned(&report));
+        let mut not_ready_because = None;
         if self.request.options.wait && self.mode.fallback.is_none() {
             self.tell_targets(targets);
             let timeout = self.request.options.timeout;
@@ -53,6 +55,8 @@ impl<B: Backend> Apply<'_, B> {
             match waited.await {
                 Ok(not_ready) if not_ready.is_empty() => {}
                 Ok(not_ready) => {
+                    let reason = format!("not ready in time: {}", first_of(&not_ready));
+                    not_ready_because = Some(reason);
                     let late = failure.unwrap_or_else(|| {
                         let count = not_ready.len();
                         let message = format!("recorded, but not ready: {count} objects");
@@ -62,7 +66,11 @@ impl<B: Backend> Apply<'_, B> {
                 }
                 Err(error) if error.kind == ApiErrorKind::Stopped(Stopped::Cancelled) => {
                     let message = "interrupted while waiting; the change is recorded";
-                    return Err(Failure::new(FailureKind::Interrupted, message).after(report));
+                    let failure = Failure::new(FailureKind::Interrupted, message);
+                    return WaitedRun {
+                        result: Err(failure.after(report)),
+                        not_ready: None,
+                    };
                 }
                 Err(error) => {
                     let message = format!("recorded, but readiness is unknown: {error}");
@@ -71,11 +79,34 @@ impl<B: Backend> Apply<'_, B> {
                 }
             }
         }
-        match failure {
-            Some(failure) => Err(failure.after(report)),
-            None => Ok(report),
+        WaitedRun {
+            result: match failure {
+                Some(failure) => Err(failure.after(report)),
+                None => Ok(report),
+            },
+            not_ready: not_ready_because,
         }
     }
+
+    /// The log says that the time ran out, if it can still be told.
+    pub(super) async fn log_not_ready(
+        &self,
+        waited: WaitedRun,
+        guard: &LockGuard,
+        lock_id: &str,
+    ) -> Result<Report, Failure> {
+        if let Some(reason) = &waited.not_ready {
+            self.run.log_not_ready(guard, lock_id, reason).await;
+        }
+        waited.result
+    }
+}
+
+/// A run that is recorded, and was waited for.
+pub(super) struct WaitedRun {
+    result: Result<Report, Failure>,
+    /// What was not ready when the time ran out.
+    not_ready: Option<String>,
 }
 
 /// What became stale and could not be removed.

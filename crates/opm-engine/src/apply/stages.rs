@@ -121,7 +121,7 @@ impl<B: Backend> Apply<'_, B> {
                 // An object whose fate is unknown hides that the run was stopped.
                 let stopped = sent.stopped.or(permit.check(self.run.now()).err());
                 let failure = not_applied(report, stopped, sent.remedies);
-                Err(self.run.let_go(*partial, guard, failure).await)
+                Err(self.let_go(*partial, guard, failure).await)
             }
         }
     }

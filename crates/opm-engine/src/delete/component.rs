@@ -18,7 +18,7 @@ use super::{Delete, DeleteSource};
 use crate::failure::{Failure, FailureKind};
 use crate::observe::scopes;
 use crate::ports::Backend;
-use crate::record::{LockGuard, RecordSecretScope};
+use crate::record::{CHANGE_ANNOTATION, KeptChange, LockGuard, RecordSecretScope};
 use crate::report::{Release, Report};
 
 impl<B: Backend> Delete<'_, B> {
@@ -105,10 +105,13 @@ impl<B: Backend> Delete<'_, B> {
         let existing = existing.unwrap_or_default();
         let kept = self.run.keep_manifests(
             &self.release,
-            left,
+            KeptChange {
+                candidate: left,
+                features,
+                annotation: CHANGE_ANNOTATION,
+            },
             &stored,
             &existing,
-            features,
             self.run.permit_under(guard),
         );
         Some(kept.await)

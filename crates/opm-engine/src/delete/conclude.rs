@@ -7,14 +7,13 @@ use opm_core::check::PruneStep;
 use opm_core::event::{Event, Wait};
 use opm_core::identity::Identity;
 use opm_core::protocol::{Applied, Conclusion, Locked, PruneOutcome, Resume};
-use opm_core::record::moved::missing;
 use opm_core::record::{LogResult, Record};
 use opm_core::time::Timestamp;
 
 use super::{Delete, DeleteSource};
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Backend, Stopped};
-use crate::record::{LockGuard, RecordSecretScope, WriteError, not_let_go};
+use crate::record::{LockGuard, WriteError, not_let_go};
 use crate::report::Report;
 
 /// A delete that has done what it could.
@@ -68,6 +67,20 @@ impl<B: Backend> Delete<'_, B> {
             match self.conclude(applied, &results, &deleted.report) {
                 Conclusion::Remove => {
                     self.remove_record(guard, &deleted.report).await?;
+                    break;
+                }
+                Conclusion::Deleted(_) if deleted.namespace.is_some() => {
+                    self.remove_record(guard, &deleted.report).await?;
+                    deleted.report.warnings.push(format!(
+                        "namespace {} goes, and the release's record with it: what is kept can be \
+                         found by its labels only",
+                        self.release.namespace
+                    ));
+                    break;
+                }
+                Conclusion::Deleted(record) => {
+                    self.leave_deleted(*record, guard, &mut deleted.report)
+                        .await?;
                     break;
                 }
                 Conclusion::Stays(record) => {
@@ -124,7 +137,8 @@ impl<B: Backend> Delete<'_, B> {
                 Some(format!("{n} objects could not be deleted")),
             ),
         };
-        reconciled.conclude(&self.run.ended(result, reason, &report.resources))
+        let ended = self.run.ended(result, reason, &report.resources);
+        reconciled.conclude(&ended, self.request.keep_history)
     }
 
     /// A request of a holder whose lock was taken over may still land: waits until none can,
@@ -182,7 +196,7 @@ impl<B: Backend> Delete<'_, B> {
             let failure = Failure::new(FailureKind::Failed, message);
             not_let_go(error, failure.after(report.clone()))
         };
-        let swept = self.remove_record_secrets(guard).await;
+        let swept = self.run.remove_record_secrets(guard).await;
         swept.map_err(|error| failed(error, "not the release's records"))?;
         let removed = self.run.remove(guard).await;
         removed.map_err(|error| failed(error, "the release's record is not"))?;
@@ -190,27 +204,24 @@ impl<B: Backend> Delete<'_, B> {
         Ok(())
     }
 
-    /// A record whose parts are gone could not be read any more, so it stops naming them first:
-    /// there is nothing left that they could be needed for.
-    async fn remove_record_secrets(&self, guard: &LockGuard) -> Result<(), WriteError> {
-        let record = guard.record().await;
-        let existing = self
-            .run
-            .record_secrets(&self.release, &record, RecordSecretScope::All)
-            .await?;
-        let mut nothing = Record::new(record.metadata.clone(), record.labels.clone());
-        if !missing(&record).is_empty() {
-            nothing = Record {
-                history: Vec::new(),
-                pending: nothing.pending,
-                kept: nothing.kept,
-                ..record
-            };
-            self.run.write(guard, nothing.clone()).await?;
-        }
-        let permit = self.run.permit_under(guard);
-        let swept = self.run.sweep(&self.release, &existing, &nothing, permit);
-        Ok(swept.await?)
+    /// Something is kept: the record says so, and that the release is deleted.
+    async fn leave_deleted(
+        &self,
+        record: Record,
+        guard: &LockGuard,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
+        report.take_tracked(&record);
+        let written = self.run.write_and_sweep_all(guard, record).await;
+        written.map_err(|error| {
+            let message =
+                "what may be deleted is deleted, but the release's record does not say so";
+            let failure = Failure::new(FailureKind::Failed, message);
+            not_let_go(error, failure.after(report.clone()))
+        })?;
+        report.warnings.extend(guard.take_notes().await);
+        self.run.emit(Event::Recorded { change: None });
+        Ok(())
     }
 }
 

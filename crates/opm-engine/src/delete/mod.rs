@@ -16,6 +16,7 @@ use opm_core::event::{AnnouncedObject, Event, PlannedAction};
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
 use opm_core::plan::{Plan, PlanError, PlanOptions, plan_delete, plan_delete_component};
+use opm_core::protocol::Deployed;
 use opm_core::record::Record;
 use opm_core::record::size::Records;
 
@@ -24,7 +25,7 @@ use crate::apply::tell::{transferred, without_request};
 use crate::failure::{Failure, FailureKind, Remedy};
 use crate::ports::{Answer, Backend, Detail, Question, ServedKinds, StoredSecret};
 use crate::record::{Attempt, Beginning, LoadedRecord, LockedRun, RecordWriter, WritableRecord};
-use crate::report::{Release, Report, TrackedObject};
+use crate::report::{Action, ObjectOutcome, Release, Report, TrackedObject};
 use crate::request::DeleteRequest;
 use crate::run::Run;
 
@@ -86,7 +87,13 @@ impl<B: Backend> RecordWriter for Delete<'_, B> {
             let rehearsed = self.rehearse(&checked, source.warnings).await;
             return rehearsed.map(Attempt::Done);
         }
-        if !self.confirmed {
+        let again = source.record.is_deleted();
+        if again && changes_nothing(&checked) {
+            return Ok(Attempt::Done(self.kept_already(&source)));
+        }
+        // Where nothing would go, there is nothing to confirm.
+        let nothing_goes = again && checked.stale.prune.is_empty();
+        if !self.confirmed && !nothing_goes {
             self.confirm(&checked).await?;
             self.confirmed = true;
         }
@@ -95,13 +102,15 @@ impl<B: Backend> RecordWriter for Delete<'_, B> {
             return deleted.map(Attempt::Done);
         }
         let message = self.request.message.clone();
-        let current = source.record.current().map(|change| change.id.clone());
+        let current = source.record.current();
+        let deployed = current.and_then(Deployed::of_change);
+        let current = current.map(|change| change.id.clone());
         let beginning = Beginning {
             record: source.record.clone(),
             stored: source.stored.clone(),
             acquisition,
             checked,
-            start: self.run.start("delete", message, current).await,
+            start: self.run.start("delete", message, current, deployed).await,
             records: Records::Used,
         };
         let Some(LockedRun { locked, guard }) = self.run.begin(&self.release, beginning).await?
@@ -150,6 +159,7 @@ impl<B: Backend> Delete<'_, B> {
         let options = PlanOptions {
             no_prune: false,
             allow_empty: true,
+            replace_all: true,
             guards: self.request.guards,
         };
         let plan = match &self.request.component {
@@ -217,6 +227,21 @@ impl<B: Backend> Delete<'_, B> {
         Err(failure.after(self.report()))
     }
 
+    /// The release is deleted already, and what it kept still stands.
+    fn kept_already(&self, source: &DeleteSource) -> Report {
+        let mut report = self.report();
+        report.take_tracked(&source.record);
+        let outcomes = source
+            .record
+            .kept
+            .objects
+            .iter()
+            .map(|kept| ObjectOutcome::of(&kept.entry, Action::Kept, kept.reason.clone()));
+        report.resources = outcomes.collect();
+        report.warnings.clone_from(&source.warnings);
+        report
+    }
+
     /// What every report of this delete begins with.
     fn report(&self) -> Report {
         Report {
@@ -240,6 +265,16 @@ impl<B: Backend> Delete<'_, B> {
         });
         report.kept = kept.collect();
     }
+}
+
+/// Whether a plan leaves a deleted release as it is.
+fn changes_nothing(checked: &CheckedPlan) -> bool {
+    let stale = &checked.stale;
+    stale.prune.is_empty()
+        && stale.gone.is_empty()
+        && stale.transferred.is_empty()
+        && stale.undetermined.is_empty()
+        && stale.keep.iter().all(|keep| keep.mine)
 }
 
 /// There is no such release; releases that share objects under its name may be meant.

@@ -11,7 +11,7 @@ mod show;
 use std::collections::BTreeSet;
 
 use opm_core::name::NamespaceName;
-use opm_core::record::{Change, Content, LogEntry, Record, RecordPart, Stored};
+use opm_core::record::{Change, Content, LogEntry, Record, RecordPart, ReleaseState, Stored};
 use serde::Serialize;
 
 use crate::failure::{Failure, FailureKind, Remedy};
@@ -35,6 +35,12 @@ pub struct History {
     pub changes: Vec<HistoryEntry>,
     /// Its deployments, newest first.
     pub log: Vec<LogEntry>,
+    /// What became of the release as a whole.
+    #[serde(skip_serializing_if = "ReleaseState::is_live")]
+    pub state: ReleaseState,
+    /// How many objects were left standing.
+    #[serde(skip)]
+    pub kept: usize,
     /// What the user should know.
     #[serde(skip)]
     pub warnings: Vec<String>,
@@ -85,6 +91,8 @@ impl<B: Backend> Run<'_, B> {
         Ok(History {
             release: past.release,
             changes,
+            state: past.record.metadata.state,
+            kept: past.record.kept.objects.len(),
             log: past.record.log,
             warnings: past.warnings,
         })
@@ -152,9 +160,11 @@ fn changes(
 ) -> Vec<HistoryEntry> {
     let there: Option<BTreeSet<&str>> =
         secrets.map(|all| all.iter().map(RecordSecret::name).collect());
-    let slots = record.history.iter().enumerate();
+    let current = record.history.first().filter(|_| !record.is_deleted());
+    let current = current.map(|slot| &slot.id);
+    let slots = record.slots();
     slots
-        .map(|(at, slot)| {
+        .map(|slot| {
             let change = match &slot.content {
                 Content::Read(change) => Some((**change).clone()),
                 Content::Damaged(_) | Content::Absent => None,
@@ -166,7 +176,7 @@ fn changes(
                     None => Some("it cannot be read".to_owned()),
                 },
                 change,
-                current: at == 0,
+                current: Some(&slot.id) == current,
             }
         })
         .collect()

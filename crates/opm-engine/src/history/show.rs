@@ -1,6 +1,6 @@
 //! `show`: the values and the manifests of a change, as they are recorded.
 
-use opm_core::history::masked;
+use opm_core::history::{failed_run, masked};
 use opm_core::manifest::Manifest;
 use opm_core::record::{Change, Record};
 use serde::Serialize;
@@ -57,8 +57,7 @@ impl<B: Backend> Run<'_, B> {
     pub(crate) async fn show_values(&self, request: &ShowRequest) -> Result<ShownValues, Failure> {
         let past = self.past(&request.release, &request.namespace).await?;
         let (release, record) = (past.release, past.record);
-        let change = asked_for(&record, request.revision.as_deref())?;
-        let change = &self.whole_change(&release, change).await?;
+        let change = &self.shown_change(&release, &record, request).await?;
         let values = values_of(change).ok_or_else(|| {
             let message = format!("{}: its values are not in the record", change.id);
             Failure::new(FailureKind::Refused, message)
@@ -77,8 +76,7 @@ impl<B: Backend> Run<'_, B> {
     ) -> Result<ShownManifests, Failure> {
         let past = self.past(&request.release, &request.namespace).await?;
         let (release, record) = (past.release, past.record);
-        let change = asked_for(&record, request.revision.as_deref())?;
-        let change = &self.whole_change(&release, change).await?;
+        let change = &self.shown_change(&release, &record, request).await?;
         let manifests = self.manifests_of(&release, change).await;
         let manifests = manifests.map_err(|error| unavailable(&change.id, &error))?;
         let objects = manifests.into_iter().map(|manifest| ShownObject {
@@ -95,12 +93,36 @@ impl<B: Backend> Run<'_, B> {
             digest: change.manifest_digest.clone(),
         })
     }
+
+    /// The change that is asked for: a recorded one, or one that a failed run was to record and
+    /// whose manifests are still kept.
+    async fn shown_change(
+        &self,
+        release: &Release,
+        record: &Record,
+        request: &ShowRequest,
+    ) -> Result<Change, Failure> {
+        let revision = request.revision.as_deref();
+        let failure = match asked_for(record, revision) {
+            Ok(change) => return self.whole_change(release, change).await,
+            Err(failure) => failure,
+        };
+        let failed = revision.and_then(|given| failed_run(record, given));
+        match failed {
+            Some((id, kept)) => self.failed_change(release, id, kept).await,
+            None => Err(failure),
+        }
+    }
 }
 
 fn asked_for<'a>(record: &'a Record, revision: Option<&str>) -> Result<&'a Change, Failure> {
     match (revision, record.history.first()) {
         (Some(given), _) => find_change(record, given),
         (None, Some(current)) => readable(record, &current.id),
+        (None, None) if !record.past.is_empty() => Err(Failure::refused(
+            "which change is current is not known, so the one to show has to be named",
+        )
+        .remedy(Remedy::NameRevision)),
         (None, None) => Err(Failure::new(
             FailureKind::NotFound,
             "the release has no recorded change yet",

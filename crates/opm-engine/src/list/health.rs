@@ -56,7 +56,10 @@ impl<B: Backend> Run<'_, B> {
         let RecordLookup::Seen(read) = found else {
             return None;
         };
-        let change = (*read.changes().first()?).clone();
+        if read.stored.shown().is_deleted() {
+            return None;
+        }
+        let change = read.stored.shown().current()?.clone();
         Some(CurrentChange { release, change })
     }
 

@@ -59,7 +59,7 @@ impl<B: Backend> RecordWriter for Forget<'_, B> {
         };
         let work = self.disown_all(&entries, run.permit_under(&guard));
         let disowned = run.while_renewing(&guard, work).await;
-        let reconciled = applied.reconcile(&HashMap::new(), run.server_now());
+        let mut reconciled = applied.reconcile(&HashMap::new(), run.server_now());
         let (result, reason) = match (disowned.stopped, disowned.failed.is_empty()) {
             (Some(Stopped::Cancelled), _) => (LogResult::Interrupted, None),
             (None, true) => (LogResult::Succeeded, None),
@@ -68,15 +68,15 @@ impl<B: Backend> RecordWriter for Forget<'_, B> {
                 (LogResult::Failed, Some(reason.to_owned()))
             }
         };
-        let mut left = reconciled.release(&run.ended(result, reason, &disowned.failed));
-        let forgotten = left.forget(|identity| disowned.done.contains(identity));
+        let forgotten = reconciled.forget(|identity| disowned.done.contains(identity));
+        let released = reconciled.release(&run.ended(result, reason, &disowned.failed));
         let forgotten = forgotten.iter().map(forgotten_outcome);
         let report = Report {
             resources: forgotten.chain(disowned.failed).collect(),
             warnings: [record.warnings, disowned.warnings].concat(),
             ..Report::about(release)
         };
-        let report = run.end_maintenance(&guard, left, report).await?;
+        let report = run.end_maintenance(&guard, released, report).await?;
         forgot(report, disowned.stopped).map(Attempt::Done)
     }
 }

@@ -11,7 +11,7 @@ use opm_core::check::{Adopt, CheckContext, CheckedPlan, check};
 use opm_core::failure::Remedy;
 use opm_core::identity::{Identity, ObjectSelector};
 use opm_core::plan::{PlanOptions, plan_prune_kept};
-use opm_core::protocol::{Applied, LockAcquisition};
+use opm_core::protocol::{Applied, LockAcquisition, Released};
 use opm_core::record::Record;
 use opm_core::record::size::Records;
 
@@ -59,7 +59,7 @@ impl<B: Backend> Run<'_, B> {
             stored: Some(loaded.stored),
             acquisition,
             checked,
-            start: self.start(command, None, None).await,
+            start: self.start(command, None, None, None).await,
             records: Records::Used,
         };
         let Some(LockedRun { locked, guard }) = self.begin(release, beginning).await? else {
@@ -68,16 +68,27 @@ impl<B: Backend> Run<'_, B> {
         Ok(locked.finish(&HashMap::new()).ok().zip(Some(guard)))
     }
 
-    /// Writes what maintenance leaves of the record, and lets go of the lock.
+    /// Writes what maintenance leaves of the record, and lets go of the lock. The record of a
+    /// deleted release goes with the last object that it kept.
     async fn end_maintenance(
         &self,
         guard: &LockGuard,
-        record: Record,
+        released: Released,
         mut report: Report,
     ) -> Result<Report, Failure> {
-        report.take_tracked(&record);
-        if let Err(error) = self.write_and_sweep(guard, record).await {
-            let what = "the release's record could not be written";
+        let (written, what) = match released {
+            Released::Stays(record) => {
+                report.take_tracked(&record);
+                let written = self.write_and_sweep(guard, *record).await;
+                (written, "the release's record could not be written")
+            }
+            Released::Remove(record) => {
+                report.take_tracked(&record);
+                let removed = self.remove_record(guard).await;
+                (removed, "the release's record could not be removed")
+            }
+        };
+        if let Err(error) = written {
             return Err(Failure::unwritten(error, what).after(report));
         }
         report.warnings.extend(guard.take_notes().await);

@@ -1,8 +1,11 @@
 //! `prune`: deletes kept objects that were named. Being named is what lifts their guard.
 
-use opm_core::check::PruneStep;
+use std::collections::HashSet;
+
+use opm_core::check::{PruneStep, StaleDecisions};
 use opm_core::failure::Remedy;
 use opm_core::identity::Identity;
+use opm_core::protocol::PruneOutcome;
 use opm_core::record::{LogResult, Record};
 
 use super::check_named;
@@ -11,7 +14,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::ports::{Answer, Backend, Permit, Question, Stopped};
 use crate::record::{Attempt, RecordWriter, WritableRecord};
 use crate::removal::{RemovalOptions, RemovalResults};
-use crate::report::{Action, Release, Report};
+use crate::report::{Action, ObjectOutcome, Release, Report};
 use crate::request::{ObjectSelection, PruneRequest};
 use crate::run::Run;
 
@@ -57,10 +60,17 @@ impl<B: Backend> RecordWriter for Prune<'_, B> {
             ..Report::about(release)
         };
         report.warnings.extend(transferred(&checked.stale));
+        let gone = checked.stale.gone.iter();
+        report
+            .warnings
+            .extend(gone.map(|gone| format!("{} is not there any more", gone.entry.identity)));
+        let mut standing = left_standing(&checked.stale);
         if self.request.dry_run {
             let pruned = self.remove(&checked.stale.prune, run.permit()).await;
+            standing.extend(not_removed(&pruned));
             report.resources.extend(pruned.outcomes);
-            return Ok(Attempt::Done(report));
+            let ended = self.ended(report, pruned.stopped, &standing);
+            return ended.map(Attempt::Done);
         }
         if self.request.objects == ObjectSelection::All && !self.confirmed {
             self.confirm(&named).await?;
@@ -72,6 +82,7 @@ impl<B: Backend> RecordWriter for Prune<'_, B> {
         };
         let work = self.remove(applied.prune(), run.permit_under(&guard));
         let pruned = run.while_renewing(&guard, work).await;
+        standing.extend(not_removed(&pruned));
         report.resources.extend(pruned.outcomes);
         let reconciled = applied.reconcile(&pruned.results, run.server_now());
         let (result, reason) = match (pruned.stopped, reconciled.unpruned()) {
@@ -82,9 +93,10 @@ impl<B: Backend> RecordWriter for Prune<'_, B> {
                 Some("not everything was deleted".to_owned()),
             ),
         };
-        let record = reconciled.release(&run.ended(result, reason, &report.resources));
-        let report = run.end_maintenance(&guard, record, report).await?;
-        pruned_report(report, pruned.stopped).map(Attempt::Done)
+        let released = reconciled.release(&run.ended(result, reason, &report.resources));
+        let report = run.end_maintenance(&guard, released, report).await?;
+        let ended = self.ended(report, pruned.stopped, &standing);
+        ended.map(Attempt::Done)
     }
 }
 
@@ -127,14 +139,47 @@ impl<B: Backend> Prune<'_, B> {
             }
         }
     }
+
+    /// What a prune came to. What was named and still stands is a failure; asked for all, what is
+    /// not this release's any more is only told.
+    fn ended(
+        &self,
+        report: Report,
+        stopped: Option<Stopped>,
+        standing: &HashSet<Identity>,
+    ) -> Result<Report, Failure> {
+        if stopped == Some(Stopped::Cancelled) {
+            let message = "interrupted; objects that were not deleted are still tracked";
+            return Err(Failure::new(FailureKind::Interrupted, message).after(report));
+        }
+        let named = self.request.objects != ObjectSelection::All;
+        let stands = |outcome: &&ObjectOutcome| {
+            outcome.action == Action::Failed || (named && standing.contains(&outcome.identity))
+        };
+        let standing: Vec<&ObjectOutcome> = report.resources.iter().filter(stands).collect();
+        if standing.is_empty() {
+            return Ok(report);
+        }
+        let message = format!("{} objects could not be deleted", standing.len());
+        let failure = standing.into_iter().fold(
+            Failure::new(FailureKind::Failed, message),
+            |failure, one| {
+                failure.object(one.identity.clone(), one.reason.clone().unwrap_or_default())
+            },
+        );
+        Err(failure.remedy(Remedy::ShowStatus).after(report))
+    }
 }
 
-fn pruned_report(report: Report, stopped: Option<Stopped>) -> Result<Report, Failure> {
-    if stopped == Some(Stopped::Cancelled) {
-        let message = "interrupted; objects that were not deleted are still tracked";
-        return Err(Failure::new(FailureKind::Interrupted, message).after(report));
-    }
-    report.unless_failed(FailureKind::Incomplete, |count| {
-        format!("{count} objects could not be deleted; they stay pending")
-    })
+/// What is left standing without any request.
+fn left_standing(stale: &StaleDecisions) -> HashSet<Identity> {
+    let keep = stale.keep.iter().map(|keep| &keep.entry.identity);
+    let undetermined = stale.undetermined.iter().map(|one| &one.entry.identity);
+    keep.chain(undetermined).cloned().collect()
+}
+
+fn not_removed(pruned: &RemovalResults) -> impl Iterator<Item = Identity> {
+    let results = pruned.results.iter();
+    let standing = results.filter(|(_, outcome)| **outcome != PruneOutcome::Done);
+    standing.map(|(identity, _)| identity.clone())
 }

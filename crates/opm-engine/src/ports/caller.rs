@@ -34,6 +34,14 @@ pub enum Question {
         /// What will be deleted.
         objects: Vec<Identity>,
     },
+    /// This looks like another module: everything that the release has will be removed for it.
+    /// Only the option to replace everything says yes beforehand.
+    ReplaceAll {
+        /// The release's name.
+        release: String,
+        /// What will be removed.
+        objects: Vec<Identity>,
+    },
     /// These objects will be deleted, and the release with them.
     Delete {
         /// The release's name.

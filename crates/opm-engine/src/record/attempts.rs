@@ -8,8 +8,8 @@
 use std::future::Future;
 use std::time::Duration;
 
-use opm_core::protocol::Partial;
-use opm_core::record::LogResult;
+use opm_core::protocol::{Partial, RunEnd};
+use opm_core::record::{LogResult, RecordRef};
 
 use super::{LockGuard, Reading, WritableRecord, WriteError};
 use crate::failure::{Failure, FailureKind};
@@ -83,17 +83,35 @@ impl<B: Backend> Run<'_, B> {
         &self,
         partial: Partial,
         guard: &LockGuard,
+        failure: Failure,
+    ) -> Failure {
+        self.let_go_with(partial, guard, failure, None).await
+    }
+
+    /// The same, where the manifests of the run are kept.
+    pub(crate) async fn let_go_with(
+        &self,
+        partial: Partial,
+        guard: &LockGuard,
         mut failure: Failure,
+        kept: Option<RecordRef>,
     ) -> Failure {
         let result = match failure.kind {
             FailureKind::Interrupted => LogResult::Interrupted,
             _ => LogResult::Failed,
         };
         let reason = failure.for_the_log();
-        let ended = self.ended(result, Some(reason), &failure.report.resources);
+        let ended = RunEnd {
+            record: kept,
+            ..self.ended(result, Some(reason), &failure.report.resources)
+        };
         let record = partial.release(&ended, &self.settings.timing);
         failure.report.take_tracked(&record);
-        if let Err(error) = self.write(guard, record).await {
+        let written = match ended.record {
+            Some(_) => self.write_and_sweep(guard, record).await,
+            None => self.write(guard, record).await,
+        };
+        if let Err(error) = written {
             failure = not_let_go(error, failure);
         }
         failure.report.warnings.extend(self.backend.take_warnings());

@@ -86,6 +86,11 @@ impl LockGuard {
         self.state.lock().await.record.clone()
     }
 
+    /// The Secret as this run wrote it last.
+    pub(super) async fn stored(&self) -> StoredSecret {
+        self.state.lock().await.stored.clone()
+    }
+
     /// One thing more that people should know.
     pub(super) async fn note(&self, note: String) {
         self.state.lock().await.notes.push(note);

@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use opm_core::candidate::Candidate;
 use opm_core::protocol::NewChange;
 use opm_core::record::ring::named;
-use opm_core::record::{PartLocation, Record, RecordPart, RecordRef, encode_change, labels_beside};
+use opm_core::record::{
+    PartLocation, Record, RecordPart, RecordRef, encode_change, encode_log, labels_beside,
+};
 
 use super::RecordSecret;
 use super::payload::{PayloadChange, PayloadTarget, secret_name};
@@ -20,6 +22,15 @@ use crate::run::Run;
 /// The key in a record Secret.
 pub(super) const KEY: &str = "manifests";
 
+/// The change whose manifests are kept.
+pub(crate) struct KeptChange<'a> {
+    pub(crate) candidate: &'a Candidate,
+    /// The feature flags that it was rendered with.
+    pub(crate) features: BTreeMap<String, bool>,
+    /// The annotation that names it.
+    pub(crate) annotation: &'static str,
+}
+
 impl<B: Backend> Run<'_, B> {
     /// Keeps the manifests of the candidate's change. `stored` is the record as it stands in the
     /// cluster. What an earlier run kept for the same change is kept on, if it is still there: a
@@ -28,12 +39,16 @@ impl<B: Backend> Run<'_, B> {
     pub(crate) async fn keep_manifests(
         &self,
         release: &Release,
-        candidate: &Candidate,
+        change: KeptChange<'_>,
         stored: &Record,
         existing: &[RecordSecret],
-        features: BTreeMap<String, bool>,
         permit: Permit<'_>,
     ) -> RecordRef {
+        let KeptChange {
+            candidate,
+            features,
+            annotation,
+        } = change;
         let mut reference = RecordRef::default();
         let former = stored.change(candidate.change.as_str());
         let former =
@@ -51,7 +66,9 @@ impl<B: Backend> Run<'_, B> {
             labels: labels_beside(stored),
             of: Some(PayloadChange {
                 id: change.id.clone(),
+                annotation,
                 encoded: encode_change(&change),
+                log: encode_log(&stored.log),
             }),
             permit,
         };

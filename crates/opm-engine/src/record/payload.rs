@@ -29,8 +29,14 @@ const ATTEMPTS: usize = 5;
 /// Annotation on the Secrets that hold a change's manifests: which change.
 pub(crate) const CHANGE_ANNOTATION: &str = "opmodel.dev/change";
 
+/// The same, of a change that was not recorded, because the run that was to do so failed.
+pub(crate) const FAILED_ANNOTATION: &str = "opmodel.dev/failed-change";
+
 /// The key in the first of them that holds the change itself, compressed.
 pub(crate) const CHANGE_KEY: &str = "change";
+
+/// The key beside it that holds a copy of the release's log, compressed.
+pub(crate) const LOG_KEY: &str = "log";
 
 /// A change that is larger than this, compressed, is not kept beside its manifests: there would
 /// be no room for both in one Secret.
@@ -39,8 +45,12 @@ const LARGEST_CHANGE: usize = 100_000;
 /// The change that a payload belongs to, in case the release's own Secret is lost.
 pub(crate) struct PayloadChange {
     pub(crate) id: String,
+    /// The annotation that names it.
+    pub(crate) annotation: &'static str,
     /// The change, as the codec writes it.
     pub(crate) encoded: Vec<u8>,
+    /// The log, as the codec writes it.
+    pub(crate) log: Vec<u8>,
 }
 
 /// Where payloads of a release go, and what their Secrets have in common.
@@ -99,11 +109,11 @@ impl<B: Backend> Run<'_, B> {
             return Err(PayloadError::TooLarge(bytes));
         }
         let places = allocate(places_needed(packed.len()), taken).ok_or(PayloadError::Full)?;
-        let mut change = target.of.as_ref().and_then(PayloadChange::packed);
+        let mut beside = target.of.as_ref().map(PayloadChange::packed);
         for (place, piece) in places.iter().zip(pieces(&packed)) {
             let data = [(key.to_owned(), piece.to_vec())];
-            let change = change.take().map(|change| (CHANGE_KEY.to_owned(), change));
-            let data = data.into_iter().chain(change).collect();
+            let beside = beside.take().into_iter().flatten();
+            let data = data.into_iter().chain(beside).collect();
             self.write_piece(target, *place, data).await?;
         }
         Ok(PartLocation {
@@ -177,7 +187,7 @@ impl<B: Backend> Run<'_, B> {
         data: BTreeMap<String, Vec<u8>>,
     ) -> Result<(), ApiError> {
         let change = target.of.iter();
-        let annotations = change.map(|of| (CHANGE_ANNOTATION.to_owned(), of.id.clone()));
+        let annotations = change.map(|of| (of.annotation.to_owned(), of.id.clone()));
         let content = SecretContent {
             name: secret_name(target.release, place),
             namespace: target.release.namespace.to_string(),
@@ -216,9 +226,16 @@ impl<B: Backend> Run<'_, B> {
 }
 
 impl PayloadChange {
-    fn packed(&self) -> Option<Vec<u8>> {
-        let packed = zstd::encode_all(self.encoded.as_slice(), LEVEL).ok()?;
-        (packed.len() <= LARGEST_CHANGE).then_some(packed)
+    /// What goes beside the manifests, as far as there is room for it.
+    fn packed(&self) -> Vec<(String, Vec<u8>)> {
+        let parts = [(CHANGE_KEY, &self.encoded), (LOG_KEY, &self.log)];
+        let mut room = LARGEST_CHANGE;
+        let packed = parts.into_iter().filter_map(|(key, part)| {
+            let packed = zstd::encode_all(part.as_slice(), LEVEL).ok()?;
+            room = room.checked_sub(packed.len())?;
+            Some((key.to_owned(), packed))
+        });
+        packed.collect()
     }
 }
 

@@ -5,11 +5,12 @@
 
 use opm_core::digest::ManifestDigest;
 use opm_core::manifest::Manifest;
-use opm_core::record::{Change, PartLocation, RecordPart};
+use opm_core::record::{Change, PartLocation, RecordPart, RecordRef, decode_change};
 use thiserror::Error;
 
 use super::manifests::KEY;
-use super::payload::{PayloadError, unpacked};
+use super::payload::{CHANGE_KEY, PayloadError, secret_name, unpacked};
+use crate::failure::Failure;
 use crate::ports::{ApiError, ApiErrorKind, Backend};
 use crate::report::Release;
 use crate::run::Run;
@@ -91,6 +92,33 @@ impl<B: Backend> Run<'_, B> {
     }
 }
 
+impl<B: Backend> Run<'_, B> {
+    /// The change that a failed run was to record, from what is kept beside its manifests.
+    pub(crate) async fn failed_change(
+        &self,
+        release: &Release,
+        id: &str,
+        kept: &RecordRef,
+    ) -> Result<Change, Failure> {
+        let gone = |why: String| Failure::refused(format!("{id}: {why}"));
+        let places = kept.parts.get(&RecordPart::Manifests);
+        let place = places.and_then(|held| held.places.first()).copied();
+        let name = secret_name(release, place.unwrap_or_default());
+        let stored = self.backend.get_secret(release.namespace.as_str(), &name);
+        let stored = stored.await.map_err(|error| {
+            let what = format!("cannot read what is kept of {id}");
+            Failure::before_writing(&what, &error)
+        })?;
+        let data = stored.and_then(|stored| stored.content.data.get(CHANGE_KEY).cloned());
+        let data = data.ok_or_else(|| gone("what was kept of it is no longer there".to_owned()))?;
+        let read = unpacked(&data).ok();
+        let read = read.and_then(|bytes| decode_change(id, &bytes).ok());
+        let mut change = read.ok_or_else(|| gone("what was kept of it is damaged".to_owned()))?;
+        change.record = Some(kept.clone());
+        Ok(change)
+    }
+}
+
 /// Where the manifests of a change are, as far as the change itself says.
 pub(crate) fn held(change: &Change) -> Result<&PartLocation, ManifestsError> {
     let Some(record) = &change.record else {
@@ -141,6 +169,7 @@ mod tests {
             module: ModuleRef {
                 path: "local/web".to_owned(),
                 version: None,
+                origin: None,
                 name: "web".to_owned(),
                 extra: Extra::default(),
             },

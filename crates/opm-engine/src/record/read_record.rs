@@ -2,7 +2,7 @@
 //! that this version does not know, is told from one that is not there.
 
 use opm_core::record::{
-    self, Change, DecodedRecord, Kept, Lock, LogEntry, Metadata, Pending, Stored,
+    self, Change, DecodedRecord, Kept, Lock, LogEntry, Metadata, Pending, RecordedEntry, Stored,
 };
 
 use super::payload::PayloadError;
@@ -44,6 +44,11 @@ impl ReadRecord {
     /// The changes that can be read, newest first.
     pub(crate) fn changes(&self) -> Vec<&Change> {
         self.stored.shown().changes().collect()
+    }
+
+    /// The entries of the current change; none while the release is deleted.
+    pub(crate) fn inventory(&self) -> &[RecordedEntry] {
+        self.stored.shown().inventory()
     }
 
     pub(crate) fn pending(&self) -> &Pending {

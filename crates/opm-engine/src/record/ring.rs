@@ -126,14 +126,36 @@ impl<B: Backend> Run<'_, B> {
         record: Record,
     ) -> Result<(), WriteError> {
         let before = guard.record().await;
-        let release = &guard.release;
         let existing = match named(&before).is_empty() {
             true => Ok(Vec::new()),
             false => {
-                self.record_secrets(release, &before, RecordSecretScope::Named)
+                self.record_secrets(&guard.release, &before, RecordSecretScope::Named)
                     .await
             }
         };
+        self.write_then_sweep(guard, record, existing).await
+    }
+
+    /// The same, and every record Secret of the release goes that the record does not name.
+    pub(crate) async fn write_and_sweep_all(
+        &self,
+        guard: &LockGuard,
+        record: Record,
+    ) -> Result<(), WriteError> {
+        let before = guard.record().await;
+        let existing = self
+            .record_secrets(&guard.release, &before, RecordSecretScope::All)
+            .await;
+        self.write_then_sweep(guard, record, existing).await
+    }
+
+    async fn write_then_sweep(
+        &self,
+        guard: &LockGuard,
+        record: Record,
+        existing: Result<Vec<RecordSecret>, ApiError>,
+    ) -> Result<(), WriteError> {
+        let release = &guard.release;
         self.write(guard, record).await?;
         let now = guard.record().await;
         let swept = match existing {
@@ -211,8 +233,8 @@ fn may_have_left_some(record: &Record) -> bool {
     let before = record
         .log
         .iter()
-        .find(|entry| entry.result != LogResult::Started);
-    before.is_some_and(|entry| entry.result != LogResult::Succeeded)
+        .find(|entry| ![LogResult::Started, LogResult::Refused].contains(&entry.result));
+    before.is_some_and(|entry| !entry.result.is_recorded())
 }
 
 fn record_secret(object: &Map<String, Value>) -> Option<RecordSecret> {

@@ -10,7 +10,7 @@ use futures::executor::block_on;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::protocol::LockAcquisition;
 use opm_core::record::size::Records;
-use opm_core::record::{Extra, Lock, Metadata, Record};
+use opm_core::record::{Extra, Lock, Metadata, Record, ReleaseState};
 use serde_json::{Map, Value};
 
 use super::secret::content;
@@ -278,6 +278,7 @@ fn record(lock: Option<Lock>) -> Record {
         namespace: "games".to_owned(),
         release_id: release().id.to_string(),
         last_transition_time: None,
+        state: ReleaseState::Live,
         extra: Extra::default(),
     };
     let mut record = Record::new(metadata, BTreeMap::new());

@@ -1,15 +1,20 @@
 //! Gathering what is left of a release: its Secret, its record Secrets, its labelled objects.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::labels::{self, Owner, OwnerLabels};
+use opm_core::manifest::Manifest;
 use opm_core::name::ModuleName;
 use opm_core::record::{SalvagedRecord, salvage};
-use opm_core::repair::{RepairEvidence, Repaired, UnlabelledState, draft, needs_records};
+use opm_core::repair::{
+    ChangeMatch, RepairEvidence, Repaired, UnlabelledState, compare, draft, needs_records,
+    recovered_log, undetermined,
+};
 
 use super::find::nothing_left;
+use super::kept_changes::KeptChanges;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::LabelledObjects;
 use crate::ports::{Backend, Detail, Observation, ServedKinds, StoredSecret};
@@ -32,10 +37,12 @@ impl<B: Backend> Run<'_, B> {
         if let Some(salvaged) = &mut salvaged {
             self.bring_back(release, salvaged, &mut warnings).await;
         }
-        let kept_changes = match needs_records(salvaged.as_ref()) {
+        let kept = match needs_records(salvaged.as_ref()) {
             true => self.kept_changes(release, &mut warnings).await?,
-            false => Vec::new(),
+            false => KeptChanges::default(),
         };
+        let kept_changes = kept.changes;
+        let log = recovered_log(salvaged.as_ref(), &kept.logs, &kept_changes);
         if stored.is_none() && found.objects.is_empty() && kept_changes.is_empty() {
             return Err(nothing_left(
                 release.name.as_str(),
@@ -53,16 +60,47 @@ impl<B: Backend> Run<'_, B> {
             .filter_map(|object| OwnerLabels::read(object).module)
             .collect();
         let recorded = kept_changes.first().map(|change| &change.module.name);
-        let draft = draft(RepairEvidence {
+        let mut evidence = RepairEvidence {
             owner: owner(release, &modules, stored, recorded),
             salvaged,
             kept_changes,
+            matches: BTreeMap::new(),
+            log,
             labelled,
             now: self.server_now(),
-        });
+        };
+        evidence.matches = self.matches(release, &evidence).await;
+        let draft = draft(evidence);
         let doubtful: Vec<Identity> = draft.doubtful().cloned().collect();
         let looks = self.looks(&doubtful).await;
         Ok((draft.reconcile(&looks), warnings))
+    }
+
+    /// What the stored objects of changes are beside the live ones, where that decides which one
+    /// is current.
+    async fn matches(
+        &self,
+        release: &Release,
+        evidence: &RepairEvidence,
+    ) -> BTreeMap<String, ChangeMatch> {
+        let mut stored: Vec<(String, Result<Vec<Manifest>, String>)> = Vec::new();
+        for change in undetermined(evidence) {
+            let manifests = self.manifests_of(release, &change).await;
+            stored.push((change.id, manifests.map_err(|error| error.to_string())));
+        }
+        let manifests = stored.iter().filter_map(|(_, read)| read.as_ref().ok());
+        let all: BTreeSet<Identity> = manifests
+            .flatten()
+            .map(|manifest| manifest.identity().clone())
+            .collect();
+        let all: Vec<Identity> = all.into_iter().collect();
+        let live = self.backend.look(&all, Detail::Whole).await;
+        let live: HashMap<Identity, Observation> = live.into_iter().collect();
+        let matched = stored.into_iter().map(|(id, read)| match read {
+            Ok(manifests) => (id, compare(&manifests, &live, &release.id)),
+            Err(why) => (id, ChangeMatch::Unknown(why)),
+        });
+        matched.collect()
     }
 
     async fn looks(&self, doubtful: &[Identity]) -> HashMap<Identity, UnlabelledState> {

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 
 use opm_core::digest::{ManifestDigest, ObjectHash};
 use opm_core::ids::ChangeId;
-use opm_core::record::{Body, Change, PartLocation, RecordPart, RecordRef, decode_change};
+use opm_core::record::{
+    Body, Change, LogEntry, PartLocation, RecordPart, RecordRef, decode_change, decode_log,
+};
 
 use crate::failure::Failure;
 use crate::ports::{Backend, StoredSecret};
-use crate::record::{CHANGE_ANNOTATION, CHANGE_KEY, RecordSecretScope, unpacked};
+use crate::record::{CHANGE_ANNOTATION, CHANGE_KEY, LOG_KEY, RecordSecretScope, unpacked};
 use crate::report::Release;
 use crate::run::Run;
 
@@ -19,15 +21,25 @@ struct ChangePieces {
     places: Vec<u8>,
     packed: Vec<u8>,
     change: Option<Vec<u8>>,
+    log: Option<Vec<u8>>,
+}
+
+/// What record Secrets keep for the day on which the release's Secret is lost.
+#[derive(Default)]
+pub(super) struct KeptChanges {
+    /// The changes, in no order.
+    pub(super) changes: Vec<Change>,
+    /// Copies of the log, in no order.
+    pub(super) logs: Vec<Vec<LogEntry>>,
 }
 
 impl<B: Backend> Run<'_, B> {
-    /// All changes that can be had, in no order.
+    /// All changes that can be had, and copies of the log.
     pub(super) async fn kept_changes(
         &self,
         release: &Release,
         warnings: &mut Vec<String>,
-    ) -> Result<Vec<Change>, Failure> {
+    ) -> Result<KeptChanges, Failure> {
         let what = format!("cannot read the records of release {}", release.name);
         let failed = |error| Failure::before_writing(&what, &error);
         let nothing = release.empty_record();
@@ -48,16 +60,20 @@ impl<B: Backend> Run<'_, B> {
                 by_change.entry(change).or_default().insert(place, stored);
             }
         }
-        let mut changes = Vec::new();
+        let mut kept = KeptChanges::default();
         for (id, secrets) in by_change {
-            match verified(&id, &pieces(&secrets)) {
-                Some(change) => changes.push(change),
+            let pieces = pieces(&secrets);
+            match verified(&id, &pieces) {
+                Some(change) => {
+                    kept.changes.push(change);
+                    kept.logs.extend(copied_log(&pieces));
+                }
                 None => warnings.push(format!(
                     "the records of {id} are damaged, and were not used"
                 )),
             }
         }
-        Ok(changes)
+        Ok(kept)
     }
 }
 
@@ -73,8 +89,17 @@ fn pieces(secrets: &BTreeMap<u8, StoredSecret>) -> ChangePieces {
         if let Some(change) = data.get(CHANGE_KEY) {
             pieces.change = Some(change.clone());
         }
+        if let Some(log) = data.get(LOG_KEY) {
+            pieces.log = Some(log.clone());
+        }
     }
     pieces
+}
+
+/// The copy of the log, if it can be read.
+fn copied_log(pieces: &ChangePieces) -> Option<Vec<LogEntry>> {
+    let log = unpacked(pieces.log.as_deref()?).ok()?;
+    decode_log(&log).ok()
 }
 
 /// The change, if its manifests are what it says, and it is what its id says.

@@ -51,6 +51,8 @@ pub struct RepairReport {
     pub changes: Vec<RecoveredChange>,
     /// Changes that nothing can bring back.
     pub lost: Vec<String>,
+    /// Whether nobody can tell which of the changes is current, so that none is.
+    pub undetermined: bool,
     /// Objects that the record knows from now on.
     pub objects: Vec<FoundObject>,
     /// Objects that a recovered change names and that are not this release's.
@@ -135,6 +137,7 @@ impl<B: Backend> Repair<'_, B> {
             findings: repaired.findings.clone(),
             changes: repaired.changes.clone(),
             lost: repaired.lost.clone(),
+            undetermined: repaired.undetermined,
             objects: repaired.taken.clone(),
             foreign: repaired.foreign.clone(),
             pending: TrackedObject::all_pending(&repaired.record),

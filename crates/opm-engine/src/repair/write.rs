@@ -49,7 +49,7 @@ impl<B: Backend> Run<'_, B> {
             .and_then(|loaded| loaded.record.lock.clone());
         let nothing = |_: &Identity| false;
         let checked = self.plan_maintenance(release, &record, nothing).await?;
-        let start = self.start("repair", None, None).await;
+        let start = self.start("repair", None, None, None).await;
         let stored = match loaded.map(|loaded| loaded.stored) {
             Some(stored) if !faults(&stored).is_empty() => match self.make_way(&stored).await? {
                 RemoveOutcome::Gone => None,
@@ -72,7 +72,8 @@ impl<B: Backend> Run<'_, B> {
             return Ok(None);
         };
         let reconciled = applied.reconcile(&HashMap::new(), self.server_now());
-        let record = reconciled.release(&self.ended(LogResult::Succeeded, None, &[]));
+        let released = reconciled.release(&self.ended(LogResult::Succeeded, None, &[]));
+        let record = released.into_record();
         let written = self.write(&guard, record.clone()).await;
         written.map_err(|error| {
             let what = "the repaired record is written, but its lock could not be released";

@@ -15,7 +15,7 @@ use opm_core::history::{TargetReason, default_target};
 use opm_core::record::{Change, Record};
 
 use self::data::VolumeData;
-use crate::apply::{ApplyMode, ApplySource, ApplyTask, Reapply};
+use crate::apply::{ApplyMode, ApplySource, ApplyTask, Orphans, Reapply};
 use crate::failure::{Failure, Remedy};
 use crate::history::{RestoredChange, RestoredChangeError, find_change, readable, values_of};
 use crate::ports::{Backend, RenderRequest, Renderer};
@@ -41,7 +41,7 @@ impl<B: Backend> Run<'_, B> {
         let rollback = Rollback { request, renderer };
         let source = ApplySource::History(&rollback);
         if request.options.dry_run {
-            let rehearsed = self.rehearse(&release, &source).await?;
+            let rehearsed = self.rehearse(&release, &source, Orphans::LeftOut).await?;
             let mut report = rehearsed.into_report()?;
             report
                 .warnings
@@ -138,6 +138,9 @@ fn target<'a>(record: &'a Record, revision: Option<&str>) -> Result<(&'a Change,
     }
     let Some((id, reason)) = default_target(record) else {
         let message = match record.history.is_empty() {
+            true if !record.past.is_empty() => {
+                "which change is current is not known, so the one to go back to has to be named"
+            }
             true => "the release has no recorded change that one could go back to",
             false => {
                 "the current change is the only one in the history, and the last deployment succeeded"
@@ -150,6 +153,9 @@ fn target<'a>(record: &'a Record, revision: Option<&str>) -> Result<(&'a Change,
             "the current change, because the last {command} did not succeed ({})",
             result.word()
         ),
+        TargetReason::Deleted => {
+            "the change that was current when the release was deleted".to_owned()
+        }
         TargetReason::Before => "the change before the current one".to_owned(),
     };
     Ok((readable(record, id)?, why))
@@ -193,6 +199,7 @@ mod tests {
             module: opm_core::record::ModuleRef {
                 path: String::new(),
                 version: None,
+                origin: None,
                 name: String::new(),
                 extra: Default::default(),
             },

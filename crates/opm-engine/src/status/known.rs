@@ -6,7 +6,7 @@ use std::time::Duration;
 use opm_core::entry::Entry;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::protocol::{LockObservation, LockState};
-use opm_core::record::{Change, LogEntry, LogResult, ModuleRef, Stored};
+use opm_core::record::{Change, LogEntry, LogResult, ModuleRef, ReleaseState, Stored};
 
 use super::{InventorySource, LockStatus};
 use crate::delete::LabelLookup;
@@ -25,6 +25,7 @@ pub(super) struct KnownRelease {
     pub(super) module: Option<ModuleRef>,
     pub(super) change: Option<Change>,
     pub(super) last_transition_time: Option<String>,
+    pub(super) state: ReleaseState,
     pub(super) entries: Vec<Entry>,
     pub(super) pending: Vec<TrackedObject>,
     pub(super) kept: Vec<TrackedObject>,
@@ -83,12 +84,10 @@ impl<B: Backend> Run<'_, B> {
         mut warnings: Vec<String>,
     ) -> KnownRelease {
         let changes = read.changes();
-        let change = changes.first().map(|change| (*change).clone());
-        let entries: Vec<Entry> = change
-            .iter()
-            .flat_map(Change::entries)
-            .map(|recorded| recorded.entry.clone())
-            .collect();
+        let change = read.stored.shown().current().cloned();
+        let entries = read.inventory().iter();
+        let entries: Vec<Entry> = entries.map(|recorded| recorded.entry.clone()).collect();
+        let state = read.metadata().state.clone();
         let (pending, kept) = (read.pending(), &read.kept().objects);
         let pending_entries = pending.objects().iter().map(|object| &object.entry);
         let kept_entries = kept.iter().map(|object| &object.entry);
@@ -104,10 +103,21 @@ impl<B: Backend> Run<'_, B> {
             .chain(&tracked)
             .map(|identity| (identity.group_kind.clone(), identity.namespace.clone()))
             .collect();
-        if change.is_none() {
-            warnings.push("the release has no recorded change yet".to_owned());
+        if read.stored.shown().is_deleted() {
+            warnings.push("the release was deleted; its history is kept".to_owned());
         }
-        warnings.extend(read.log().first().and_then(bad_end));
+        match (&change, changes.is_empty()) {
+            _ if state == ReleaseState::Deleted => {}
+            (Some(_), _) => {}
+            (None, true) => warnings.push("the release has no recorded change yet".to_owned()),
+            (None, false) => {
+                let warning = "which change is current is not known since the record was repaired";
+                warnings.push(warning.to_owned());
+            }
+        }
+        let mut log = read.log().iter();
+        let last = log.find(|entry| entry.result != LogResult::Refused);
+        warnings.extend(last.and_then(bad_end));
         KnownRelease {
             module: change.as_ref().map(|change| change.module.clone()),
             last_transition_time: read.metadata().last_transition_time.clone(),
@@ -118,6 +128,7 @@ impl<B: Backend> Run<'_, B> {
             source: InventorySource::Inventory,
             release,
             change,
+            state,
             entries,
             tracked,
             places,
@@ -162,6 +173,7 @@ impl<B: Backend> Run<'_, B> {
             module: None,
             change: None,
             last_transition_time: None,
+            state: ReleaseState::Live,
             entries,
             pending: Vec::new(),
             kept: Vec::new(),
@@ -181,7 +193,10 @@ fn bad_end(last: &LogEntry) -> Option<String> {
         LogResult::Interrupted => "was interrupted",
         LogResult::Lost => "was cut short",
         LogResult::RolledBack => "was rolled back",
-        LogResult::Started | LogResult::Succeeded | LogResult::Other(_) => return None,
+        LogResult::NotReady => "did not become ready in time",
+        LogResult::Started | LogResult::Succeeded | LogResult::Refused | LogResult::Other(_) => {
+            return None;
+        }
     };
     let reason = last.reason.as_ref().map(|reason| format!(": {reason}"));
     Some(format!(

@@ -16,8 +16,8 @@ mod watch;
 use opm_core::check::TransferredObject;
 use opm_core::entry::Entry;
 use opm_core::health::HealthState;
-use opm_core::record::{Lock, ModuleRef};
-pub use opm_core::status::{ComponentStatus, ObjectStatus, Presence};
+use opm_core::record::{Lock, ModuleRef, ReleaseState};
+pub use opm_core::status::{ComponentStatus, ObjectStatus, Presence, Verdict};
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
@@ -75,6 +75,9 @@ pub struct Status {
     pub change_id: Option<String>,
     /// When a change was last recorded.
     pub last_transition_time: Option<String>,
+    /// What became of it as a whole.
+    #[serde(skip_serializing_if = "ReleaseState::is_live")]
+    pub state: ReleaseState,
     /// How it is doing, all in all.
     pub health: HealthState,
     /// Its objects by component.
@@ -129,9 +132,14 @@ impl Status {
             .flat_map(|component| &component.objects)
     }
 
-    /// Whether something is not as it was applied, or not there at all.
-    pub fn has_strayed(&self) -> bool {
-        self.objects().any(ObjectStatus::has_strayed)
+    /// What became of it as a whole, for people; none for one that is there.
+    pub fn told_state(&self) -> Option<String> {
+        self.state.told(self.kept.len() as u64)
+    }
+
+    /// What it comes to, in one word.
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(self.objects(), self.orphans.len(), self.pending.len())
     }
 }
 

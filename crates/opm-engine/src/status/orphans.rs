@@ -46,7 +46,7 @@ impl<B: Backend> Run<'_, B> {
 
     /// What carries a label in these kinds and namespaces. A place that may not be listed is left
     /// out without a word: nobody asked for it, as `--scan` does.
-    async fn labelled_where(
+    pub(crate) async fn labelled_where(
         &self,
         places: &BTreeSet<(GroupKind, Option<String>)>,
         label: (&str, &str),

@@ -16,6 +16,7 @@ fn an_apply_is_what_the_command_line_documents() {
         take_ownership,
         recreate,
         allow_empty,
+        replace_all,
         force_conflicts,
         guards,
         wait,
@@ -32,12 +33,13 @@ fn an_apply_is_what_the_command_line_documents() {
         take_ownership,
         recreate,
         allow_empty,
+        replace_all,
         force_conflicts,
         wait,
         prune_after_ready,
         wait_for_deletion,
     ];
-    assert_eq!(off, [false; 9]);
+    assert_eq!(off, [false; 10]);
     assert_eq!((adopt, guards), (Adopt::None, GuardFlags::default()));
     assert_eq!((max_history, concurrency), (10, 24));
     assert_eq!(timeout, Duration::from_secs(5 * 60));

@@ -112,6 +112,7 @@ async fn a_difference() {
             "transferred",
             "pending",
             "kept",
+            "orphans",
             "warnings",
         ],
     );
@@ -174,6 +175,7 @@ async fn a_status_a_listing_and_a_history() {
         namespace: Some(namespace("games")),
         home: namespace("default"),
         health: true,
+        deleted: false,
     };
     let listing = document(&done(lab.list(request, &nobody)).await.unwrap());
     assert_keys(&listing, &["releases", "unseen"]);
@@ -189,6 +191,7 @@ async fn a_status_a_listing_and_a_history() {
             "pending",
             "kept",
             "lastTransitionTime",
+            "lastResult",
             "note?",
             "health?",
         ],
@@ -225,8 +228,21 @@ async fn a_status_a_listing_and_a_history() {
     assert_keys(
         &history["log"][0],
         &[
-            "id", "command", "time", "seconds", "who", "from", "opm", "message", "change",
-            "result", "reason", "counts",
+            "id",
+            "command",
+            "time",
+            "seconds",
+            "who",
+            "from",
+            "opm",
+            "message",
+            "change",
+            "module",
+            "values",
+            "components",
+            "result",
+            "reason",
+            "counts",
         ],
     );
 }
@@ -262,8 +278,20 @@ async fn a_failure_and_a_repair() {
     assert_keys(
         &found,
         &[
-            "release", "dryRun", "needed", "secret", "findings", "changes", "lost", "objects",
-            "foreign", "pending", "kept", "warnings",
+            "release",
+            "dryRun",
+            "needed",
+            "secret",
+            "findings",
+            "changes",
+            "lost",
+            "current",
+            "undetermined",
+            "objects",
+            "foreign",
+            "pending",
+            "kept",
+            "warnings",
         ],
     );
     assert_eq!(

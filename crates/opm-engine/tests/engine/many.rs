@@ -54,12 +54,17 @@ async fn fifty_releases_live_and_die_at_once() {
         namespace: None,
         home: namespace("default"),
         health: false,
+        deleted: false,
     };
     let listing = done(lab.list(listing, &Visitor::default())).await.unwrap();
-    assert!(listing.releases.is_empty(), "{listing:?}");
+    assert_eq!(listing.releases.len(), RELEASES, "each keeps its claim");
+    for listed in &listing.releases {
+        let state = listed.summary.told_state();
+        assert_eq!(state.as_deref(), Some("deleted (1 kept)"), "{listed:?}");
+    }
     for (group, kind, left) in [
         ("", "PersistentVolumeClaim", RELEASES),
-        ("", "Secret", 0),
+        ("", "Secret", RELEASES),
         ("", "ConfigMap", 0),
         ("apps", "Deployment", 0),
     ] {

@@ -13,6 +13,7 @@ pub(crate) fn module(name: &str, components: &[(&str, &str)]) -> Rendered {
             path: ModulePath::local(&name),
             name,
             version: None,
+            origin: None,
             default_namespace: None,
             description: None,
         },

@@ -46,6 +46,7 @@ async fn read(lab: &Lab) -> Result<(), Failure> {
             namespace: Some(games.clone()),
             home: games.clone(),
             health: true,
+            deleted: false,
         },
         &nobody,
     );

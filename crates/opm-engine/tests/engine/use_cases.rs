@@ -211,6 +211,7 @@ async fn releases_are_listed_and_deleted_by_component_and_whole() {
         namespace: None,
         home: namespace("default"),
         health: true,
+        deleted: false,
     };
     let listing = done(lab.list(everything.clone(), &nobody)).await.unwrap();
     let names: Vec<&str> = listing

@@ -131,6 +131,7 @@ fn module(metadata: MetadataOutput, path: &str) -> Result<Module, OutputError> {
         path: ModulePath::new(path)?,
         name: ModuleName::new(metadata.name)?,
         version: version.map_err(|e| OutputError::Version(Box::new(e)))?,
+        origin: None,
         default_namespace: metadata
             .default_namespace
             .map(NamespaceName::new)

@@ -188,6 +188,7 @@ fn recorded(path: &str, version: Option<&str>) -> RenderRequest {
         module: record::ModuleRef {
             path: path.to_owned(),
             version: version.map(str::to_owned),
+            origin: None,
             name: "web".to_owned(),
             extra: Default::default(),
         },

@@ -122,6 +122,7 @@ fn value(settings: &Settings, key: Key) -> Value {
         Key::Quiet => json!(settings.verbosity == Verbosity::Quiet),
         Key::Color => json!(settings.color),
         Key::Events => json!(settings.events),
+        Key::LogEntries => json!(settings.log_entries),
         Key::FeatureEnable | Key::FeatureDisable => Value::Null,
     }
 }

@@ -49,6 +49,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
     lock_timeout: Duration,
 
+    /// Keep changes and log: `rollback` can bring the release back, `list --deleted` shows it
+    #[arg(long, conflicts_with = "component")]
+    keep_history: bool,
+
     /// Succeed if there is no such release
     #[arg(long)]
     ignore_not_found: bool,
@@ -74,6 +78,7 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             wait: args.wait,
             timeout: args.timeout,
             lock_timeout: args.lock_timeout,
+            keep_history: args.keep_history,
             ignore_not_found: args.ignore_not_found,
             message: args.message.clone(),
             ..DeleteRequest::new(release, session.namespace_or_default()?)

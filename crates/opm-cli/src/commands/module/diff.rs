@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long)]
     create_namespace: bool,
 
-    /// End with code 6 if there are differences
+    /// End with code 6 if there are differences, or orphans
     #[arg(long)]
     exit_code: bool,
 }

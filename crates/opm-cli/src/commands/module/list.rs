@@ -23,6 +23,10 @@ pub(crate) struct Args {
     /// Look at the releases' objects too, and say how they are doing
     #[arg(long)]
     health: bool,
+
+    /// Only releases that were deleted with their history kept
+    #[arg(long)]
+    deleted: bool,
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
@@ -33,6 +37,7 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             namespace: (!args.all_namespaces).then(|| home.clone()),
             home,
             health: args.health,
+            deleted: args.deleted,
         };
         let listing = session.engine.list(&request, &session.caller()).await;
         answers::list::answer(listing, &request, &session)

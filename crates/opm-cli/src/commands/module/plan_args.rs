@@ -28,6 +28,10 @@ pub(crate) struct PlanArgs {
     #[arg(long)]
     allow_empty: bool,
 
+    /// Let what looks like another module of the same name remove everything that the release has
+    #[arg(long)]
+    replace_all: bool,
+
     /// The same as --recreate and --allow-empty together
     #[arg(long)]
     force: bool,
@@ -66,6 +70,7 @@ impl PlanArgs {
             take_ownership: self.take_ownership,
             recreate: self.recreate || self.force,
             allow_empty: self.allow_empty || self.force,
+            replace_all: self.replace_all,
             force_conflicts: self.force_conflicts,
             guards: self.guards.flags(),
             wait_for_deletion: self.wait_for_deletion,

@@ -39,7 +39,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DURATION", requires = "watch", value_parser = duration::parse)]
     timeout: Option<Duration>,
 
-    /// End with code 6 if something has drifted or is missing
+    /// End with code 8 if something is not ready or has failed, else with 6 if something has
+    /// drifted, is missing, orphaned or pending
     #[arg(long)]
     exit_code: bool,
 }

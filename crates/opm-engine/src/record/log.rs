@@ -1,0 +1,74 @@
+//! Small writes of the log, by runs that do not hold the lock: what was refused, and what did not
+//! become ready after it was recorded.
+//!
+//! They carry the version of the record that was read, and give up silently when somebody else
+//! wrote meanwhile: whoever did has more to say.
+
+use opm_core::protocol::{LockAcquisition, RunStart, log_not_ready, log_refusal};
+use opm_core::record::{LogEntry, Record};
+
+use super::{LoadedRecord, LockGuard, secret};
+use crate::ports::{Backend, StoredSecret};
+use crate::report::Release;
+use crate::run::Run;
+
+/// The record of a release that nobody else was writing when a run looked at it.
+#[derive(Debug, Clone)]
+pub(crate) struct FreeRecord(StoredSecret);
+
+impl FreeRecord {
+    /// None without a record, or where the lock is another's to take over.
+    pub(crate) fn of(loaded: Option<&LoadedRecord>, acquired: &LockAcquisition) -> Option<Self> {
+        match acquired {
+            LockAcquisition::Free { .. } => loaded.map(|loaded| Self(loaded.stored.clone())),
+            LockAcquisition::TakeOver(_) => None,
+        }
+    }
+}
+
+impl<B: Backend> Run<'_, B> {
+    /// Says in the log that checks refused a run.
+    pub(crate) async fn log_refused(
+        &self,
+        release: &Release,
+        free: FreeRecord,
+        start: &RunStart,
+        reason: &str,
+    ) {
+        let FreeRecord(stored) = free;
+        let logged = |log: Vec<LogEntry>| log_refusal(log, start, reason);
+        self.rewrite_log(release, &stored, logged).await;
+    }
+
+    /// Says in the log that a run which recorded its change did not become ready in time.
+    pub(crate) async fn log_not_ready(&self, guard: &LockGuard, lock_id: &str, reason: &str) {
+        let stored = guard.stored().await;
+        let now = self.server_now();
+        let logged =
+            |mut log: Vec<LogEntry>| log_not_ready(&mut log, lock_id, reason, now).then_some(log);
+        self.rewrite_log(&guard.release, &stored, logged).await;
+    }
+
+    async fn rewrite_log(
+        &self,
+        release: &Release,
+        stored: &StoredSecret,
+        logged: impl FnOnce(Vec<LogEntry>) -> Option<Vec<LogEntry>>,
+    ) {
+        let Ok((record, _)) = secret::read(stored) else {
+            return;
+        };
+        let Some(log) = logged(record.log.clone()) else {
+            return;
+        };
+        let record = Record { log, ..record };
+        let content = secret::content(release, Some(stored), &record);
+        let version = &stored.resource_version;
+        let written = self
+            .backend
+            .replace_secret(&content, version, self.permit());
+        if let Err(error) = written.await {
+            tracing::debug!(%error, "the log could not be written");
+        }
+    }
+}

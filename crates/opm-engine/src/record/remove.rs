@@ -1,0 +1,39 @@
+//! Removing the record of a release that is gone, and the Secrets beside it first: as long as the
+//! record is there, a removal that was cut short can be done again.
+
+use opm_core::record::Record;
+use opm_core::record::moved::missing;
+
+use super::{LockGuard, RecordSecretScope, WriteError};
+use crate::ports::Backend;
+use crate::run::Run;
+
+impl<B: Backend> Run<'_, B> {
+    /// Removes the record Secrets, then the record itself, and the lock with it.
+    pub(crate) async fn remove_record(&self, guard: &LockGuard) -> Result<(), WriteError> {
+        self.remove_record_secrets(guard).await?;
+        self.remove(guard).await
+    }
+
+    /// A record whose parts are gone could not be read any more, so it stops naming them first:
+    /// there is nothing left that they could be needed for.
+    pub(crate) async fn remove_record_secrets(&self, guard: &LockGuard) -> Result<(), WriteError> {
+        let record = guard.record().await;
+        let existing = self
+            .record_secrets(&guard.release, &record, RecordSecretScope::All)
+            .await?;
+        let mut nothing = Record::new(record.metadata.clone(), record.labels.clone());
+        if !missing(&record).is_empty() {
+            nothing = Record {
+                history: Vec::new(),
+                pending: nothing.pending,
+                kept: nothing.kept,
+                ..record
+            };
+            self.write(guard, nothing.clone()).await?;
+        }
+        let permit = self.permit_under(guard);
+        let swept = self.sweep(&guard.release, &existing, &nothing, permit);
+        Ok(swept.await?)
+    }
+}
