@@ -107,6 +107,7 @@ fn view_shows_every_setting_with_its_origin() {
     quiet                          false             default
     color                          never             opm-config.yaml
     events                         false             default
+    log-entries                    50                default
     feature change-records         true              default
     feature label-orphan-pruning   false             default
     feature sandbox                true              default
@@ -161,6 +162,9 @@ fn init_writes_a_file_that_changes_nothing() {
 
     # Write every event as a line of JSON to standard error.
     # events: true
+
+    # How many deployments a release's log remembers.
+    # log-entries: 50
 
     features:
       # Features to enable; `opm feature list` shows them all.
@@ -219,6 +223,9 @@ fn init_writes_where_and_what_it_is_told() {
 
     # Write every event as a line of JSON to standard error.
     # events = true
+
+    # How many deployments a release's log remembers.
+    # log-entries = 50
 
     [features]
     # Features to enable; `opm feature list` shows them all.

@@ -168,7 +168,7 @@ fn vet_warns_and_still_passes() {
     module web is valid: 2 objects in 1 component
     --- stderr
     warning: nothing says whether Widget.example.com lives in namespaces; it is taken to
-    warning: ClusterRole/r is cluster-scoped, so only one release of this module can have it; annotate it with opmodel.dev/shared: "true" if releases share it
+    warning: ClusterRole/r is cluster-scoped, so only one release of this module can own it; annotate it with opmodel.dev/shared: "true" if releases share it
     "#);
     let document = world.opm("mod vet -o json").json();
     assert_eq!(document["objects"], 2);

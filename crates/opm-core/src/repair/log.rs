@@ -25,7 +25,7 @@ pub fn recovered_log(
         }
     }
     let mut log: Vec<LogEntry> = entries.into_values().cloned().collect();
-    log.sort_by_key(|entry| (Reverse(entry.time.clone()), entry.id.clone()));
+    log.sort_by_cached_key(|entry| (Reverse(entry.time.clone()), age(&entry.id, copies)));
     for entry in &mut log {
         if entry.result == LogResult::Started {
             let change = entry.change.as_deref();
@@ -37,4 +37,14 @@ pub fn recovered_log(
         }
     }
     log
+}
+
+/// Orders runs of one second, newest first: every later run copied the ones before it, so an
+/// older one is in more copies, and within a copy the newest stands first.
+fn age(id: &str, copies: &[Vec<LogEntry>]) -> (usize, Option<usize>) {
+    let mut places = copies
+        .iter()
+        .filter_map(|copy| copy.iter().position(|entry| entry.id == id));
+    let first = places.next();
+    (usize::from(first.is_some()) + places.count(), first)
 }

@@ -100,6 +100,13 @@ impl World {
         self.record(release).await.raw()
     }
 
+    /// Everything in the record but the log, which tells of refusals too.
+    pub async fn record_without_log(&self, release: &str) -> BTreeMap<String, Vec<u8>> {
+        let mut data = self.raw_record(release).await;
+        data.remove("log");
+        data
+    }
+
     /// Replaces the data of the record, behind the release's back.
     pub async fn write_raw_record(&self, release: &str, data: &BTreeMap<String, Vec<u8>>) {
         let mut secret = self.record(release).await.secret;

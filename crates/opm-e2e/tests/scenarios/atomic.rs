@@ -154,18 +154,19 @@ async fn without_a_way_back_nothing_is_begun(w: World) {
         .ends(2)
         .says("--no-record");
     w.apply(&module, &["--no-record"]).await.ok();
-    let before = w.raw_record("web").await;
+    let before = w.record_without_log("web").await;
     w.apply(&web(&[config_map("b", "1")]), &["--atomic"])
         .await
         .ends(2)
         .says("no way back");
-    assert_eq!(w.raw_record("web").await, before);
+    assert_eq!(w.record_without_log("web").await, before);
+    assert_eq!(w.record("web").await.results()[0], "refused");
     assert!(!w.exists("ConfigMap/b").await);
     // What a guard flag would remove for good would not come back with what it held.
     w.apply(&web(&[config_map("a", "1"), volume_claim("data")]), &[])
         .await
         .ok();
-    let before = w.raw_record("web").await;
+    let before = w.record_without_log("web").await;
     w.apply(
         &web(&[config_map("a", "2")]),
         &["--atomic", "--force-prune-pvcs"],
@@ -174,7 +175,7 @@ async fn without_a_way_back_nothing_is_begun(w: World) {
     .ends(2)
     .says("PersistentVolumeClaim/data")
     .says("could not go back");
-    assert_eq!(w.raw_record("web").await, before);
+    assert_eq!(w.record_without_log("web").await, before);
     w.apply(&web(&[config_map("a", "2")]), &["--atomic"])
         .await
         .ok();

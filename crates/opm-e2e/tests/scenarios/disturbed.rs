@@ -177,12 +177,13 @@ fn expected(flow: Flow, wrong: Disturbance, about: &RequestPurpose) -> Expectati
         says: (!says.is_empty()).then(|| says.to_owned()),
     };
     let (done, deletes) = (ends(0, ""), flow == Flow::Delete);
-    let (refused, forbidden) = (2, wrong == Disturbance::Forbidden);
-    let refused = if forbidden { 4 } else { refused };
-    match wrong {
-        Disturbance::Conflict | Disturbance::ErrorWithoutReason | Disturbance::Forbidden => {}
+    let forbidden = wrong == Disturbance::Forbidden;
+    let refused = match wrong {
+        Disturbance::Conflict => 2,
+        Disturbance::ErrorWithoutReason => 3,
+        Disturbance::Forbidden => 4,
         _ => return done,
-    }
+    };
     let conflict = wrong == Disturbance::Conflict;
     match about {
         RequestPurpose::Aside | RequestPurpose::Trace => done,

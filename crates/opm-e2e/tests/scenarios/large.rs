@@ -77,12 +77,9 @@ async fn what_does_not_fit_moves_out_and_comes_back(w: World) {
         .ok();
     holds(&w, "new", 41).await;
     assert_eq!(api_version(&w).await, "core.opmodel.dev/v1alpha1");
-    w.apply(&module("new", 40), &["--max-history", "1"])
-        .await
-        .ok();
-    w.apply(&module("few", 2), &["--max-history", "1"])
-        .await
-        .ok();
+    let little = ["--max-history", "1", "--log-entries", "2"];
+    w.apply(&module("new", 40), &little).await.ok();
+    w.apply(&module("few", 2), &little).await.ok();
     holds(&w, "few", 2).await;
     assert_eq!(api_version(&w).await, "core.opmodel.dev/v1alpha1");
 

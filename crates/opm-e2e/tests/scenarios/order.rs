@@ -139,7 +139,7 @@ async fn a_volume_claim_cannot_be_handed_over_while_both_run(w: World) {
     let claim = volume_claim("data");
     let old = web(&[claim.clone(), mounting(deployment("old"), "data")]);
     w.apply(&old, &[]).await.ok();
-    let before = w.record("web").await.secret;
+    let before = w.record_without_log("web").await;
     let new = web(&[claim.clone(), mounting(stateful_set("new"), "data")]);
     w.apply(&new, &["--prune-after-ready"])
         .await
@@ -151,7 +151,7 @@ async fn a_volume_claim_cannot_be_handed_over_while_both_run(w: World) {
     let pretended = ["--prune-after-ready", "--dry-run"];
     let ran = w.apply(&new, &pretended).await.ends(2);
     ran.says("PersistentVolumeClaim/data");
-    assert_eq!(w.record("web").await.secret, before);
+    assert_eq!(w.record_without_log("web").await, before);
     // At once, it can; and another claim is another matter.
     w.apply(&new, &[])
         .await
@@ -252,14 +252,15 @@ async fn a_webhook_that_changes_what_was_applied_is_lived_with(w: World) {
     w.holds_exactly("web", &["ConfigMap/a", "ConfigMap/changed"])
         .await;
     rule.lift().await;
-    w.apply(&module, &[])
-        .await
-        .ok()
-        .did("configured", "ConfigMap/changed");
-    assert_eq!(
-        w.get("ConfigMap/changed").await.unwrap()["data"]["k"],
-        "ours"
-    );
+    // A loaded server may go by the rule for a moment longer; the report is true either way.
+    loop {
+        let ran = w.apply(&module, &[]).await.ok();
+        if w.get("ConfigMap/changed").await.unwrap()["data"]["k"] == "ours" {
+            ran.did("configured", "ConfigMap/changed");
+            break;
+        }
+        ran.did("unchanged", "ConfigMap/changed");
+    }
     // One that takes the release's labels for itself: the uid still tells whose it is.
     let writes = Writes::of("", "configmaps", &["CREATE", "UPDATE"]).named("stripped");
     let expression =

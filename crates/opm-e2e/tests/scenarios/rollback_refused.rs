@@ -56,9 +56,13 @@ async fn a_version_that_is_no_longer_served_is_refused(w: World) {
             .is_none()
     })
     .await;
-    let before = w.raw_record("web").await;
+    let before = w.record_without_log("web").await;
     rollback(&w, &[]).await.ends(2).says("v1").says("Widget");
-    assert_eq!(w.raw_record("web").await, before, "nothing was touched");
+    assert_eq!(
+        w.record_without_log("web").await,
+        before,
+        "nothing was touched"
+    );
     assert_eq!(w.get("ConfigMap/a").await.unwrap()["data"]["k"], "2");
     w.delete("web", &[]).await.ok();
     w.api.delete(&path).await;

@@ -103,7 +103,7 @@ impl<B: Backend> Run<'_, B> {
             .chain(&tracked)
             .map(|identity| (identity.group_kind.clone(), identity.namespace.clone()))
             .collect();
-        if read.stored.shown().is_deleted() {
+        if state == ReleaseState::Deleted && !changes.is_empty() {
             warnings.push("the release was deleted; its history is kept".to_owned());
         }
         match (&change, changes.is_empty()) {
