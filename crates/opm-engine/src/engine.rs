@@ -153,7 +153,8 @@ macro_rules! run {
         let number = $self.runs.fetch_add(1, Ordering::Relaxed);
         let $run = Run::new(&$self.backend, &$self.settings, number, $caller);
         let span = tracing::info_span!("run", command = $name);
-        async { $work.await }.instrument(span).await
+        // On the heap, as a whole run is too much for the stack of a caller's thread.
+        Box::pin(async { $work.await }.instrument(span)).await
     }};
 }
 

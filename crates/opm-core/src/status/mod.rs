@@ -92,7 +92,7 @@ impl ObjectStatus {
 
     /// Whether it is there and does not, or not yet, do its work. What could not be looked at
     /// may be ready.
-    pub fn is_unready(&self) -> bool {
+    fn is_unready(&self) -> bool {
         let unready = match self.health.state {
             HealthState::Ready | HealthState::Unknown => false,
             HealthState::Progressing | HealthState::Degraded | HealthState::Failed => true,

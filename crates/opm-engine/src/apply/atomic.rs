@@ -56,7 +56,7 @@ impl<B: Backend> Run<'_, B> {
             result,
             lock_id,
             mode,
-        } = self.apply_from(&release, &source, lock_timeout).await?;
+        } = Box::pin(self.apply_from(&release, &source, lock_timeout)).await?;
         let failure = match result {
             Ok(report) => return Ok(report),
             Err(failure) => failure,
@@ -64,7 +64,7 @@ impl<B: Backend> Run<'_, B> {
         use FailureKind::{Failed, Interrupted, LockLost};
         match (failure.kind, mode.fallback) {
             (Failed | Interrupted | LockLost, Some(fallback)) => {
-                Err(self.go_back(request, failure, fallback, lock_id).await)
+                Err(Box::pin(self.go_back(request, failure, fallback, lock_id)).await)
             }
             _ => Err(failure),
         }
@@ -111,7 +111,7 @@ impl<B: Backend> Run<'_, B> {
                 };
                 let (release, source) = (release_of(request), ApplySource::Fallback(&fallback));
                 let run = self.not_cancellable(self.caller);
-                let ended = run.apply_from(&release, &source, lock_timeout).await;
+                let ended = Box::pin(run.apply_from(&release, &source, lock_timeout)).await;
                 let result = ended.and_then(|ended| ended.result);
                 rolled_back(failure, result, &done)
             }
@@ -128,7 +128,7 @@ impl<B: Backend> Run<'_, B> {
                     ..removing(request, lock_timeout)
                 };
                 let run = self.not_cancellable(&caller);
-                let removed = run.delete(&delete).await;
+                let removed = Box::pin(run.delete(&delete)).await;
                 rolled_back(
                     failure,
                     removed,
