@@ -179,8 +179,7 @@ fn expected(flow: Flow, wrong: Disturbance, about: &RequestPurpose) -> Expectati
     let (done, deletes) = (ends(0, ""), flow == Flow::Delete);
     let forbidden = wrong == Disturbance::Forbidden;
     let refused = match wrong {
-        Disturbance::Conflict => 2,
-        Disturbance::ErrorWithoutReason => 3,
+        Disturbance::Conflict | Disturbance::ErrorWithoutReason => 3,
         Disturbance::Forbidden => 4,
         _ => return done,
     };

@@ -97,7 +97,10 @@ async fn edge_5_concurrent_applies(w: World) {
         std::fs::create_dir_all(&dir).unwrap();
         let dir = module.write(&dir).display().to_string();
         let w = &w;
-        async move { w.opm(&["mod", "apply", &dir, "-o", "json"]).await }
+        async move {
+            let replaces = "--replace-all"; // each is another module to the others
+            w.opm(&["mod", "apply", &dir, replaces, "-o", "json"]).await
+        }
     });
     let ran = futures::future::join_all(runs).await;
     for run in &ran {

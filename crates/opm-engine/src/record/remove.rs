@@ -24,10 +24,14 @@ impl<B: Backend> Run<'_, B> {
             .await?;
         let mut nothing = Record::new(record.metadata.clone(), record.labels.clone());
         if !missing(&record).is_empty() {
+            let mut log = record.log.clone();
+            log.iter_mut().for_each(|entry| entry.record = None);
             nothing = Record {
                 history: Vec::new(),
+                past: Vec::new(),
                 pending: nothing.pending,
                 kept: nothing.kept,
+                log,
                 ..record
             };
             self.write(guard, nothing.clone()).await?;
