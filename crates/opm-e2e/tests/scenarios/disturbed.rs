@@ -193,7 +193,7 @@ fn expected(flow: Flow, wrong: Disturbance, about: &RequestPurpose) -> Expectati
         }
         RequestPurpose::FindRecord => ends(refused, "cannot look for"),
         RequestPurpose::Namespace if forbidden => done,
-        RequestPurpose::Namespace => ends(refused, "cannot look at namespace"),
+        RequestPurpose::Namespace => ends(2, "cannot look at namespace"),
         RequestPurpose::Look(object) if deletes => ends(1, object),
         RequestPurpose::Look(object) if is_stale(flow, object) => ends(8, object),
         RequestPurpose::Look(object) if forbidden => ends(4, object),
