@@ -8,11 +8,11 @@ use crate::Outcome;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// What to measure
-    what: What,
+    what: BenchSuite,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum What {
+enum BenchSuite {
     /// Digest, plan and check for 10,000 objects
     Core,
     /// Asking whether a feature is on
@@ -21,8 +21,8 @@ enum What {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let name = match args.what {
-        What::Core => "core",
-        What::Feature => "feature",
+        BenchSuite::Core => "core",
+        BenchSuite::Feature => "feature",
     };
     let bench = ["bench", "--quiet", "--package", "opm-core", "--bench", name];
     let status = Command::new(env!("CARGO")).args(bench).status()?;

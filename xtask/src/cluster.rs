@@ -12,11 +12,11 @@ use crate::{Outcome, block_on};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: What,
+    what: ClusterAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum ClusterAction {
     /// Build the programs of the control plane into the cache; needs Go, and minutes the first time
     Build {
         /// Also build the peers of the benchmark: helm and kapp
@@ -33,10 +33,10 @@ enum What {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     match args.what {
-        What::Build { peers } => build(peers),
-        What::Up => block_on(up())?,
-        What::Down => down(),
-        What::Env => block_on(print_env())?,
+        ClusterAction::Build { peers } => build(peers),
+        ClusterAction::Up => block_on(up())?,
+        ClusterAction::Down => down(),
+        ClusterAction::Env => block_on(print_env())?,
     }
 }
 
