@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use opm_core::plan::{PlanOptions, plan_prune_kept};
-use opm_core::protocol::{LockObservation, LockState, Released, RunStart, Timing, begin};
+use opm_core::protocol::{LockObservation, LockState, Released, Timing, begin};
 use opm_core::record::{Body, LogResult, PendingObject, PendingWhy, Record, ReleaseState};
 
 use crate::world::{Flags, World, id, lock};
@@ -146,17 +146,7 @@ fn prunes_away(world: &mut World, record: Record) -> bool {
     let LockState::Open(acquisition) = state else {
         panic!("the lock is not to be had")
     };
-    let run = RunStart {
-        lock: lock("pruner", "prune"),
-        from: String::new(),
-        who: String::new(),
-        opm: String::new(),
-        message: None,
-        change: None,
-        deployed: None,
-        log_entries: 50,
-        now: world.now,
-    };
+    let run = world.start(lock("pruner", "prune"));
     let locked = begin(record, acquisition, checked, run).unwrap();
     let applied = locked
         .finish(&Default::default())

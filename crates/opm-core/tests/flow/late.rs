@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use opm_core::plan::{PlanOptions, plan, plan_delete};
 use opm_core::protocol::{
-    Conclusion, LockAcquisition, LockObservation, LockState, RunStart, SendOutcome, Timing, begin,
+    Conclusion, LockAcquisition, LockObservation, LockState, SendOutcome, Timing, begin,
 };
 use opm_core::record::{LogResult, Record};
 
@@ -43,17 +43,7 @@ impl World {
         let stored = self.record();
         let plan = plan(&desired(objects), stored.as_ref(), PlanOptions::default()).unwrap();
         let checked = self.check(plan, &Flags::default()).unwrap();
-        let run = RunStart {
-            lock: lock("taker", "apply"),
-            from: String::new(),
-            who: String::new(),
-            opm: String::new(),
-            message: None,
-            change: None,
-            deployed: None,
-            log_entries: 50,
-            now: self.now,
-        };
+        let run = self.start(lock("taker", "apply"));
         let locked = begin(stored.unwrap_or_else(new_record), acquisition, checked, run).unwrap();
         self.write(locked.record());
         let sent = self.send(&locked);
@@ -128,17 +118,7 @@ fn found_by_exploration_a_look_before_the_end_of_the_rest_proves_nothing() {
     world.put_mine("CM/ghost");
     // The delete slept between its look and its first write.
     world.wait(100);
-    let run = RunStart {
-        lock: lock("deleter", "delete"),
-        from: String::new(),
-        who: String::new(),
-        opm: String::new(),
-        message: None,
-        change: None,
-        deployed: None,
-        log_entries: 50,
-        now: world.now,
-    };
+    let run = world.start(lock("deleter", "delete"));
     let locked = begin(stored, acquisition, checked, run).unwrap();
     let applied = locked.finish(&HashMap::new()).expect("nothing to apply");
     let reconciled = applied.reconcile(&HashMap::new(), world.now);
@@ -224,17 +204,7 @@ fn a_lock_that_changed_hands_meanwhile_cannot_be_begun() {
     let record = world.record().unwrap();
     let plan = plan(&desired(&["CM/a"]), Some(&record), PlanOptions::default()).unwrap();
     let checked = world.check(plan, &Flags::default()).unwrap();
-    let run = RunStart {
-        lock: lock("other", "apply"),
-        from: String::new(),
-        who: String::new(),
-        opm: String::new(),
-        message: None,
-        change: None,
-        deployed: None,
-        log_entries: 50,
-        now: world.now,
-    };
+    let run = world.start(lock("other", "apply"));
     let free = LockAcquisition::Free { loaded: world.now };
     assert!(begin(record, free, checked, run).is_err());
 }

@@ -10,7 +10,7 @@ use opm_core::identity::{GroupKind, Identity};
 use opm_core::ids::ReleaseId;
 use opm_core::observation::Observation;
 use opm_core::plan::{ComponentOrder, Desired, DesiredObject, Occupants, PlanOptions};
-use opm_core::protocol::NewChange;
+use opm_core::protocol::{NewChange, RunStart};
 use opm_core::record::{
     Extra, Lock, Metadata, ModuleRef, Record, ReleaseState, SecretParts, Stored, Values, decode,
     encode,
@@ -165,6 +165,21 @@ impl Default for World {
 }
 
 impl World {
+    /// A run that begins now and says nothing of itself but its lock.
+    pub(crate) fn start(&self, lock: Lock) -> RunStart {
+        RunStart {
+            lock,
+            from: String::new(),
+            who: String::new(),
+            opm: String::new(),
+            message: None,
+            change: None,
+            deployed: None,
+            log_entries: 50,
+            now: self.now,
+        }
+    }
+
     /// The record as stored.
     pub(crate) fn record(&self) -> Option<Record> {
         self.secret
