@@ -49,6 +49,10 @@ pub(crate) const RECORD_LIMIT: &str = "OPM_RECORD_LIMIT";
 /// cannot set it. Negative when it is behind.
 pub(crate) const CLOCK_SHIFT: &str = "OPM_CLOCK_SHIFT";
 
+/// How long one request, all its attempts, and a credential plugin may take: for tests, which
+/// cannot wait as long as people do.
+pub(crate) const PATIENCE: &str = "OPM_PATIENCE";
+
 /// The environment as it was when `opm` started.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment(BTreeMap<OsString, OsString>);

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::client::ClusterClient;
 use crate::json::{self, Object};
-use crate::list::{name_kind, unreadable};
+use crate::list::name_kind;
 use crate::request::{ApplyOptions, Place};
 use crate::send::{Answer, SendOptions};
 
@@ -33,6 +33,7 @@ impl ClusterClient {
             group: request.identity.group(),
             version: request.version,
             plural: &served.plural,
+            kind: &request.identity.group_kind.kind,
             namespace: request.identity.namespace.as_deref(),
         };
         match &request.precondition {
@@ -56,7 +57,13 @@ impl ClusterClient {
             permit.note_unanswered();
         }
         let error = match done.result {
-            Ok(answer) => return sent(&answer, request),
+            Ok(answer) => {
+                let created = sent(&answer, request, place, None);
+                if created.is_err() && !request.dry_run {
+                    permit.note_unanswered();
+                }
+                return created;
+            }
             Err(error) => error,
         };
         // Whatever the 409 says: something is there, and nothing was merged into it.
@@ -88,12 +95,13 @@ impl ClusterClient {
         place: Place<'_>,
     ) -> Result<Option<String>, ApiError> {
         let call = place.get(&request.identity.name, Detail::Metadata)?;
-        let answer = match self.read(&call).await {
+        let looked_up = self.exchange(&call, SendOptions::looking_up(self)).await;
+        let answer = match looked_up.result {
             Ok(answer) => answer,
             Err(error) if error.kind == ApiErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        let live = read_object(&answer, request)?;
+        let live = read_object(&answer, request, place, None)?;
         let ours = is_ours(request.object, &live, request.field_manager);
         Ok(json::metadata(&live, "uid")
             .filter(|_| ours)
@@ -109,14 +117,16 @@ impl ClusterClient {
     ) -> Result<ApplyResponse, ApiError> {
         let body = with_metadata(request.object, "uid", uid);
         let call = place.apply(&request.identity.name, &body, &options(request))?;
-        let mut races = 0;
+        let mut races: u32 = 0;
         loop {
             let done = self
                 .exchange(&call, SendOptions::writing(self, permit))
                 .await;
             match done.result {
-                Ok(answer) => return sent(&answer, request),
-                Err(error) if lost_a_race(&error) && races < RACES => races += 1,
+                Ok(answer) => return sent(&answer, request, place, Some(uid)),
+                Err(error) if lost_a_race(&error) && races < RACES => {
+                    races = races.saturating_add(1);
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -170,16 +180,26 @@ fn options<'a>(request: &ApplyObject<'a>) -> ApplyOptions<'a> {
     }
 }
 
-fn sent(answer: &Answer, request: &ApplyObject<'_>) -> Result<ApplyResponse, ApiError> {
+fn sent(
+    answer: &Answer,
+    request: &ApplyObject<'_>,
+    place: Place<'_>,
+    uid: Option<&str>,
+) -> Result<ApplyResponse, ApiError> {
     Ok(ApplyResponse {
         created: answer.status == 201,
-        object: read_object(answer, request)?,
+        object: read_object(answer, request, place, uid)?,
     })
 }
 
-fn read_object(answer: &Answer, request: &ApplyObject<'_>) -> Result<Object, ApiError> {
-    let mut object = json::object(&answer.body)
-        .map_err(|error| unreadable(&request.identity.to_string(), &error))?;
+fn read_object(
+    answer: &Answer,
+    request: &ApplyObject<'_>,
+    place: Place<'_>,
+    uid: Option<&str>,
+) -> Result<Object, ApiError> {
+    let mut object: Object = json::read(&answer.body, &request.identity.to_string())?;
+    place.expect(&object, &request.identity.name, uid)?;
     name_kind(&mut object, &request.identity.group_kind, request.version);
     Ok(object)
 }

@@ -6,9 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use opm_engine::ports::{Instant, ServedKinds, Timestamp};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 use crate::clock::SystemClock;
 use crate::identity::ActingIdentity;
+use crate::plugin::TokenPlugin;
 use crate::redact::KnownValues;
 use crate::retry::RetryPolicy;
 use crate::secret_object::CarriedMetadata;
@@ -25,6 +28,9 @@ pub struct ClientSettings {
     pub lock_timeout: Duration,
     /// How many reads are in flight at once.
     pub concurrent_reads: usize,
+    /// How long a credential plugin may take where nobody can be asked; five times as long on a
+    /// terminal.
+    pub plugin_timeout: Duration,
 }
 
 impl Default for ClientSettings {
@@ -34,6 +40,7 @@ impl Default for ClientSettings {
             attempt_timeout: Duration::from_secs(65),
             lock_timeout: Duration::from_secs(8),
             concurrent_reads: 24,
+            plugin_timeout: Duration::from_secs(60),
         }
     }
 }
@@ -46,17 +53,33 @@ pub struct ClusterClient {
     pub(crate) clock: SystemClock,
     /// Who this client, or this run, acts as.
     pub(crate) identity: ActingIdentity,
+    /// What says who asks, where a plugin does.
+    pub(crate) plugin: Option<Arc<TokenPlugin>>,
+    /// What ends the reads of this run.
+    pub(crate) cancel: Option<CancellationToken>,
     server: Arc<ServerState>,
     run: Arc<RunState>,
 }
 
 /// What is known of the server, whoever asks.
-#[derive(Default)]
 struct ServerState {
     served: Mutex<Option<Arc<ServedKinds>>>,
+    /// Large answers are read one at a time.
+    turns: Arc<Semaphore>,
     contacted: AtomicBool,
     /// The latest Date of an answer, and when it came.
     clock: Mutex<Option<(Timestamp, Instant)>>,
+}
+
+impl Default for ServerState {
+    fn default() -> Self {
+        Self {
+            served: Mutex::default(),
+            turns: Arc::new(Semaphore::new(1)),
+            contacted: AtomicBool::default(),
+            clock: Mutex::default(),
+        }
+    }
 }
 
 /// What belongs to one run.
@@ -75,6 +98,8 @@ impl ClusterClient {
             settings: ClientSettings::default(),
             clock: SystemClock::default(),
             identity: ActingIdentity::default(),
+            plugin: None,
+            cancel: None,
             server: Arc::default(),
             run: Arc::default(),
         }
@@ -101,6 +126,13 @@ impl ClusterClient {
         self
     }
 
+    /// The same client with the tokens of a credential plugin.
+    #[must_use]
+    pub(crate) fn with_plugin(mut self, plugin: Option<TokenPlugin>) -> Self {
+        self.plugin = plugin.map(Arc::new);
+        self
+    }
+
     /// The same client for another run: what is known of the server is shared, warnings and
     /// values to hide are not.
     pub(crate) fn with_fresh_run(&self, act_as: Option<&str>) -> Self {
@@ -110,6 +142,18 @@ impl ClusterClient {
             run: Arc::default(),
             ..self.clone()
         }
+    }
+
+    /// The same client in the same run, whose reads end when this is cancelled.
+    pub(crate) fn with_cancel(&self, cancel: Option<CancellationToken>) -> Self {
+        Self {
+            cancel,
+            ..self.clone()
+        }
+    }
+
+    pub(crate) fn turns(&self) -> &Arc<Semaphore> {
+        &self.server.turns
     }
 
     pub(crate) fn served_cache(&self) -> MutexGuard<'_, Option<Arc<ServedKinds>>> {
@@ -141,7 +185,8 @@ impl ClusterClient {
     pub(crate) fn server_clock(&self) -> Option<Timestamp> {
         let (date, at) = (*lock(&self.server.clock))?;
         let (now, _) = self.clock.now();
-        Some(Timestamp(date.0 + now.0.saturating_sub(at.0)))
+        let since = now.0.saturating_sub(at.0);
+        Some(Timestamp(date.0.saturating_add(since)))
     }
 
     pub(crate) fn contacted(&self) -> &AtomicBool {

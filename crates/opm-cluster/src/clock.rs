@@ -36,7 +36,7 @@ impl Clock for SystemClock {
         let now = now.unwrap_or(Duration::ZERO);
         let shift = Duration::from_secs(self.wrong_by.unsigned_abs());
         Timestamp(match self.wrong_by {
-            0.. => now + shift,
+            0.. => now.saturating_add(shift),
             _ => now.saturating_sub(shift),
         })
     }

@@ -12,6 +12,7 @@ use thiserror::Error;
 use crate::client::{ClientSettings, ClusterClient};
 use crate::identity::ActingIdentity;
 use crate::kubeconfig::{Environment, KubeconfigError, SelectedContext, choose};
+use crate::plugin;
 use crate::proxy;
 use crate::send::{chain, network_message};
 
@@ -100,6 +101,13 @@ pub async fn connect(options: ConnectOptions) -> Result<Connection, ConnectError
         let user = options.impersonate.clone().unwrap_or_default();
         return Err(ConnectError::Impersonate(user));
     }
+    let failed = |cause: String| ConnectError::Client {
+        server: server.clone(),
+        cause,
+    };
+    let plugin = plugin::take_from(&mut config.auth_info, options.settings.plugin_timeout)
+        .await
+        .map_err(failed)?;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     config.write_timeout = Some(WRITE_TIMEOUT);
     // Reads are timed per request, not per connection: a watch is silent for long.
@@ -108,14 +116,12 @@ pub async fn connect(options: ConnectOptions) -> Result<Connection, ConnectError
     config.default_retry = false;
     let agent = HeaderValue::from_static(concat!("opm/", env!("CARGO_PKG_VERSION")));
     config.headers.push((USER_AGENT, agent));
-    let client = kube::Client::try_from(config).map_err(|error| ConnectError::Client {
-        server: server.clone(),
-        cause: network_message(&error),
-    })?;
+    let client = kube::Client::try_from(config).map_err(|error| failed(network_message(&error)))?;
     Ok(Connection {
         client: ClusterClient::from_client(client)
             .with_settings(options.settings)
-            .with_identity(identity),
+            .with_identity(identity)
+            .with_plugin(plugin),
         context,
         namespace,
         server,

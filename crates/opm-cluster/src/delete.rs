@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use crate::client::ClusterClient;
 use crate::discovery::{ResolvedKind, not_reachable, place, resolve};
-use crate::json;
-use crate::request::{Call, secrets};
+use crate::errors::StatusBody;
+use crate::json::{self, Object};
+use crate::request::{Call, Place, secrets};
 use crate::send::{Answer, Exchange, SendOptions};
 
 impl ClusterClient {
@@ -32,7 +33,7 @@ impl ClusterClient {
         if matches!(&done.result, Err(error) if error.kind == ApiErrorKind::KindNotServed) {
             return self.deleted_with_its_kind(request).await;
         }
-        outcome(done)
+        outcome(done, place, &request.identity.name, request.uid)
     }
 
     /// The kind went away between discovery and the delete: gone, if the server says so itself.
@@ -56,21 +57,27 @@ impl ClusterClient {
         permit: Permit<'_>,
     ) -> Result<RemoveOutcome, ApiError> {
         let options = options(uid, resource_version, Propagation::Background, false);
-        let call: Call = secrets(Some(namespace)).delete(name, &options)?;
+        let place = secrets(Some(namespace));
+        let call: Call = place.delete(name, &options)?;
         let done = self
             .exchange(&call, SendOptions::writing(self, permit))
             .await;
         match &done.result {
             Err(error) if error.kind == ApiErrorKind::Stale => Ok(RemoveOutcome::Lost),
-            _ => outcome(done).map(|_| RemoveOutcome::Gone),
+            _ => outcome(done, place, name, uid).map(|_| RemoveOutcome::Gone),
         }
     }
 }
 
 /// What the answers to a delete mean.
-fn outcome(done: Exchange) -> Result<DeleteOutcome, ApiError> {
+fn outcome(
+    done: Exchange,
+    place: Place<'_>,
+    name: &str,
+    uid: &str,
+) -> Result<DeleteOutcome, ApiError> {
     let error = match done.result {
-        Ok(answer) => return Ok(accepted(&answer)),
+        Ok(answer) => return accepted(&answer, place, name, uid),
         Err(error) => error,
     };
     match error.kind {
@@ -96,16 +103,26 @@ fn already_terminating(error: &ApiError) -> bool {
 
 /// Whether an accepted delete has removed the object or only marked it. The answer is a
 /// `Status` or the object as it last was.
-fn accepted(answer: &Answer) -> DeleteOutcome {
-    let Ok(object) = json::object(&answer.body) else {
-        return DeleteOutcome::Accepted;
-    };
+fn accepted(
+    answer: &Answer,
+    place: Place<'_>,
+    name: &str,
+    uid: &str,
+) -> Result<DeleteOutcome, ApiError> {
+    let what = format!("the delete of {}/{name}", place.kind);
+    let object: Object = json::read(&answer.body, &what)?;
     if object.get("kind").and_then(Value::as_str) == Some("Status") {
-        return match answer.status {
-            202 => DeleteOutcome::Accepted,
-            _ => DeleteOutcome::Gone,
+        let said = StatusBody::read(&answer.body);
+        return match (said, answer.status) {
+            (Some(said), 202) if said.accepts(name, uid) => Ok(DeleteOutcome::Accepted),
+            (Some(said), _) if said.accepts(name, uid) => Ok(DeleteOutcome::Gone),
+            _ => Err(ApiError::local(
+                ApiErrorKind::Rejected,
+                format!("the server did not say of {what} that it succeeded"),
+            )),
         };
     }
+    place.expect(&object, name, Some(uid))?;
     let metadata = object.get("metadata");
     let list = |value: Option<&Value>| {
         value
@@ -119,10 +136,9 @@ fn accepted(answer: &Answer) -> DeleteOutcome {
         .and_then(Value::as_i64)
         .unwrap_or(0);
     let marked = json::metadata(&object, "deletionTimestamp").is_some();
-    if marked && (finalizers || grace > 0) {
-        DeleteOutcome::Accepted
-    } else {
-        DeleteOutcome::Gone
+    match marked && (finalizers || grace > 0) {
+        true => Ok(DeleteOutcome::Accepted),
+        false => Ok(DeleteOutcome::Gone),
     }
 }
 
@@ -171,12 +187,17 @@ mod tests {
             status,
             date: opm_engine::ports::Timestamp(std::time::Duration::ZERO),
             body: Bytes::from(body.to_string()),
+            _turn: None,
         }
     }
 
     #[test]
     fn marked_is_not_gone() {
-        let metadata = |metadata: Value| json!({"kind": "Pod", "metadata": metadata});
+        let metadata = |mut metadata: Value| {
+            metadata["name"] = json!("x");
+            metadata["uid"] = json!("u");
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata})
+        };
         let at = "2026-11-15T09:30:00Z";
         for (status, body, expected) in [
             (
@@ -207,12 +228,46 @@ mod tests {
             ),
             (
                 200,
-                json!({"kind": "Namespace", "metadata": {"deletionTimestamp": at}, "spec": {"finalizers": ["kubernetes"]}}),
+                {
+                    let mut namespace = metadata(json!({"deletionTimestamp": at}));
+                    namespace["spec"] = json!({"finalizers": ["kubernetes"]});
+                    namespace
+                },
                 DeleteOutcome::Accepted,
             ),
         ] {
-            assert_eq!(accepted(&answer(status, &body)), expected, "{body}");
+            let found = accepted(&answer(status, &body), PODS, "x", "u");
+            assert_eq!(found.unwrap(), expected, "{body}");
         }
+    }
+
+    const PODS: Place<'static> = Place {
+        group: "",
+        version: "v1",
+        plural: "pods",
+        kind: "Pod",
+        namespace: None,
+    };
+
+    #[test]
+    fn an_answer_about_something_else_does_not_say_that_it_is_gone() {
+        let success =
+            |details: Value| json!({"kind": "Status", "status": "Success", "details": details});
+        for body in [
+            json!({}),
+            json!({"kind": "Status", "status": "Failure"}),
+            json!({"kind": "Status"}),
+            success(json!({"name": "y"})),
+            success(json!({"name": "x", "uid": "v"})),
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "uid": "v"}}),
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "y", "uid": "u"}}),
+        ] {
+            let found = accepted(&answer(200, &body), PODS, "x", "u");
+            assert!(found.is_err(), "{body}");
+        }
+        let named = success(json!({"name": "x", "uid": "u", "kind": "pods"}));
+        let found = accepted(&answer(200, &named), PODS, "x", "u");
+        assert_eq!(found.unwrap(), DeleteOutcome::Gone);
     }
 
     #[test]
@@ -222,23 +277,24 @@ mod tests {
             in_doubt,
             may_still_land: in_doubt,
         };
+        let refused = |done| outcome(done, PODS, "x", "u");
         let uid = "the UID in the precondition (A) does not match the UID in record (B)";
         let version = "the ResourceVersion in the precondition (1) does not match";
         assert_eq!(
-            outcome(says(ApiErrorKind::NotFound, "", false)).unwrap(),
+            refused(says(ApiErrorKind::NotFound, "", false)).unwrap(),
             DeleteOutcome::WasGone
         );
         assert_eq!(
-            outcome(says(ApiErrorKind::NotFound, "", true)).unwrap(),
+            refused(says(ApiErrorKind::NotFound, "", true)).unwrap(),
             DeleteOutcome::Gone
         );
         assert_eq!(
-            outcome(says(ApiErrorKind::Stale, uid, false)).unwrap(),
+            refused(says(ApiErrorKind::Stale, uid, false)).unwrap(),
             DeleteOutcome::WasGone
         );
-        assert!(outcome(says(ApiErrorKind::Stale, version, false)).is_err());
-        assert!(outcome(says(ApiErrorKind::KindNotServed, "", false)).is_err());
-        assert!(outcome(says(ApiErrorKind::Forbidden, "", true)).is_err());
+        assert!(refused(says(ApiErrorKind::Stale, version, false)).is_err());
+        assert!(refused(says(ApiErrorKind::KindNotServed, "", false)).is_err());
+        assert!(refused(says(ApiErrorKind::Forbidden, "", true)).is_err());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::client::ClusterClient;
 use crate::discovery::place;
+use crate::json::{self, Object};
 use crate::send::SendOptions;
 
 impl ClusterClient {
@@ -22,7 +23,11 @@ impl ClusterClient {
             .exchange(&call, SendOptions::writing(self, permit))
             .await;
         match done.result {
-            Ok(_) => Ok(()),
+            Ok(answer) => {
+                let name = &request.identity.name;
+                let object: Object = json::read(&answer.body, &request.identity.to_string())?;
+                place.expect(&object, name, Some(&request.disown.uid))
+            }
             // What is gone has moved on, too.
             Err(error) if error.kind == ApiErrorKind::NotFound => Err(ApiError {
                 kind: ApiErrorKind::Stale,

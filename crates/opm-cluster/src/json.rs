@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use jiff::fmt::rfc2822;
-use opm_engine::ports::Timestamp;
+use opm_engine::ports::{ApiError, ApiErrorKind, Timestamp};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+
+use crate::bounds::fits;
 
 /// One object as the API writes it.
 pub(crate) type Object = Map<String, Value>;
@@ -19,9 +22,17 @@ pub(crate) fn label<'a>(object: &'a Object, name: &str) -> Option<&'a str> {
     object.get("metadata")?.get("labels")?.get(name)?.as_str()
 }
 
-/// The object of an answer's body.
-pub(crate) fn object(body: &[u8]) -> Result<Object, serde_json::Error> {
-    serde_json::from_slice(body)
+/// What an answer's body says, if that fits into memory.
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, ApiError> {
+    fits(body)?;
+    serde_json::from_slice(body).map_err(|error| {
+        // The parser's own words may quote the text it stumbled over.
+        let place = format!("line {}, column {}", error.line(), error.column());
+        ApiError::local(
+            ApiErrorKind::Rejected,
+            format!("failed to read the server's answer about {what} ({place})"),
+        )
+    })
 }
 
 /// The entries of `metadata.managedFields`.

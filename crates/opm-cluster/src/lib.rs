@@ -5,8 +5,12 @@
 //! together. Nothing here decides what ought to happen to an object.
 
 #![deny(missing_docs)]
+// A server says numbers, too: what is reckoned from them neither panics nor wraps.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
+mod answered;
 mod apply;
+mod bounds;
 mod client;
 mod clock;
 mod connect;
@@ -19,6 +23,7 @@ mod json;
 mod kubeconfig;
 mod list;
 mod look;
+mod plugin;
 mod ports;
 mod proxy;
 mod redact;

@@ -3,14 +3,19 @@
 //! Consistent reads only: the resourceVersion is never set. Objects come out with the
 //! apiVersion and kind that they have when read alone, which lists leave out.
 
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use opm_core::identity::GroupKind;
 use opm_engine::ports::{ApiError, ApiErrorKind, Detail, ServedKind, Timestamp};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use crate::answered::expect_labels;
+use crate::bounds::{Allowance, MOST_PAGES};
 use crate::client::ClusterClient;
 use crate::discovery::place;
-use crate::json::Object;
+use crate::json::{self, Object};
 use crate::request::{ListPage, Place};
 use crate::send::SendOptions;
 
@@ -60,18 +65,23 @@ pub(crate) fn name_kind(object: &mut Object, kind: &GroupKind, version: &str) {
 
 /// One page of a list.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct Page {
-    #[serde(deserialize_with = "none_is_empty")]
-    pub(crate) items: Vec<Object>,
+    api_version: String,
+    kind: String,
+    #[serde(rename = "items", deserialize_with = "none_is_empty")]
+    listed: Option<Vec<Object>>,
     pub(crate) metadata: PageMetadata,
+    #[serde(skip)]
+    pub(crate) items: Vec<Object>,
     #[serde(skip)]
     pub(crate) date: Option<Timestamp>,
 }
 
-/// Go writes an empty list as `null` where it never made one.
-fn none_is_empty<'de, D: Deserializer<'de>>(items: D) -> Result<Vec<Object>, D::Error> {
-    Option::deserialize(items).map(Option::unwrap_or_default)
+/// Go writes an empty list as `null` where it never made one; a list without `items` is none.
+fn none_is_empty<'de, D: Deserializer<'de>>(items: D) -> Result<Option<Vec<Object>>, D::Error> {
+    let items: Option<Vec<Object>> = Option::deserialize(items)?;
+    Ok(Some(items.unwrap_or_default()))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -90,60 +100,161 @@ impl Page {
     }
 }
 
+/// What of a list is kept, and what it may take in memory.
+pub(crate) struct Keep<'a> {
+    allowance: Allowance,
+    /// The names that matter; all if there are none.
+    names: Option<&'a BTreeSet<String>>,
+}
+
+impl<'a> Keep<'a> {
+    /// Everything.
+    pub(crate) fn all() -> Self {
+        Self {
+            allowance: Allowance::about(0),
+            names: None,
+        }
+    }
+
+    /// What has one of these names.
+    pub(crate) fn named(names: &'a BTreeSet<String>) -> Self {
+        Self {
+            allowance: Allowance::about(names.len()),
+            names: Some(names),
+        }
+    }
+
+    fn is_wanted(&self, object: &Object) -> bool {
+        let name = json::metadata(object, "name").unwrap_or_default();
+        self.names.is_none_or(|names| names.contains(name))
+    }
+}
+
+/// The way through the pages of a list, which has an end whatever the server says.
+#[derive(Debug)]
+pub(crate) struct Paging {
+    pub(crate) limit: usize,
+    pub(crate) token: Option<String>,
+    pages: usize,
+    tokens: BTreeSet<u64>,
+}
+
+impl Paging {
+    pub(crate) fn start(detail: Detail) -> Self {
+        Self {
+            limit: page_size(detail),
+            token: None,
+            pages: 0,
+            tokens: BTreeSet::new(),
+        }
+    }
+
+    /// Goes on to the next page; false at the end.
+    pub(crate) fn advance(&mut self, page: &Page, plural: &str) -> Result<bool, ApiError> {
+        self.token = page.next();
+        let Some(token) = &self.token else {
+            return Ok(false);
+        };
+        self.pages = self.pages.saturating_add(1);
+        let mut hasher = DefaultHasher::new();
+        token.hash(&mut hasher);
+        if !self.tokens.insert(hasher.finish()) {
+            return Err(endless(plural, "it names the same next page twice"));
+        }
+        if self.pages >= MOST_PAGES {
+            return Err(endless(
+                plural,
+                &format!("it has more than {MOST_PAGES} pages"),
+            ));
+        }
+        Ok(true)
+    }
+
+    /// Asks for less at a time after a page that was too large; false if it cannot be less.
+    pub(crate) fn shrink(&mut self) -> bool {
+        let smaller = self.limit.div_euclid(4).max(1);
+        let shrunk = smaller < self.limit;
+        self.limit = smaller;
+        shrunk
+    }
+}
+
+fn endless(plural: &str, why: &str) -> ApiError {
+    ApiError::local(
+        ApiErrorKind::Rejected,
+        format!("the server's list of {plural} does not end: {why}"),
+    )
+}
+
 impl ClusterClient {
-    /// Reads one page; an answer beyond `largest` bytes is an error of kind `TooLarge`.
+    /// Reads one page, and holds what it has against what was asked.
     pub(crate) async fn page(
         &self,
         place: Place<'_>,
         page: &ListPage<'_>,
-        largest: Option<usize>,
     ) -> Result<Page, ApiError> {
         let call = place.list(page)?;
-        let mut options = SendOptions::reading(self);
-        if let Some(largest) = largest {
-            options = options.at_most(largest);
+        let answer = self
+            .exchange(&call, SendOptions::reading(self))
+            .await
+            .result?;
+        let what = format!("a list of {}", place.plural);
+        let mut read: Page = json::read(&answer.body, &what)?;
+        place.expect_list(&read.api_version, &read.kind)?;
+        read.items = read.listed.take().ok_or_else(|| {
+            let message = format!("failed to read the server's answer about {what}: no items");
+            ApiError::local(ApiErrorKind::Rejected, message)
+        })?;
+        for object in &read.items {
+            place.expect_listed(object)?;
+            if let Some(labels) = page.labels {
+                expect_labels(object, labels)?;
+            }
         }
-        let answer = self.exchange(&call, options).await.result?;
-        let mut page: Page = serde_json::from_slice(&answer.body)
-            .map_err(|error| unreadable(&format!("a list of {}", place.plural), &error))?;
-        page.date = Some(answer.date);
-        Ok(page)
+        read.date = Some(answer.date);
+        Ok(read)
     }
 
-    /// All objects of a kind that match, with the server's time and the list's
+    /// All objects of a kind that match and are wanted, with the server's time and the list's
     /// resourceVersion.
     pub(crate) async fn list_all(
         &self,
         place: Place<'_>,
         selectors: Selectors<'_>,
+        keep: &Keep<'_>,
     ) -> Result<Page, ApiError> {
-        let mut restarts = 0;
-        'anew: loop {
-            let mut all = Page::default();
-            let mut token = None;
-            loop {
-                let page = ListPage {
-                    detail: selectors.detail,
-                    limit: page_size(selectors.detail),
-                    labels: selectors.labels,
-                    fields: selectors.fields,
-                    token: token.as_deref(),
-                };
-                let page = match self.page(place, &page, None).await {
-                    Ok(page) => page,
-                    Err(error) if error.status == Some(410) && restarts < RESTARTS => {
-                        restarts += 1;
-                        continue 'anew;
-                    }
-                    Err(error) => return Err(error),
-                };
-                token = page.next();
-                all.date = page.date;
-                all.metadata = page.metadata;
-                all.items.extend(page.items);
-                if token.is_none() {
-                    return Ok(all);
+        let mut restarts: u32 = 0;
+        let mut all = Page::default();
+        let mut paging = Paging::start(selectors.detail);
+        loop {
+            let page = ListPage {
+                detail: selectors.detail,
+                limit: paging.limit,
+                labels: selectors.labels,
+                fields: selectors.fields,
+                token: paging.token.as_deref(),
+            };
+            let mut page = match self.page(place, &page).await {
+                Ok(page) => page,
+                Err(error) if error.status == Some(410) && restarts < RESTARTS => {
+                    restarts = restarts.saturating_add(1);
+                    (all, paging) = (Page::default(), Paging::start(selectors.detail));
+                    continue;
                 }
+                Err(error) if error.kind == ApiErrorKind::TooLarge && paging.shrink() => continue,
+                Err(error) => return Err(error),
+            };
+            for object in std::mem::take(&mut page.items) {
+                if keep.is_wanted(&object) {
+                    keep.allowance.take(&object)?;
+                    all.items.push(object);
+                }
+            }
+            let more = paging.advance(&page, place.plural)?;
+            all.date = page.date;
+            all.metadata = page.metadata;
+            if !more {
+                return Ok(all);
             }
         }
     }
@@ -161,7 +272,7 @@ impl ClusterClient {
             served: &served,
             namespace,
         };
-        let mut list = self.list_all(kind.place(), selectors).await?;
+        let mut list = self.list_all(kind.place(), selectors, &Keep::all()).await?;
         list.items
             .iter_mut()
             .for_each(|object| kind.name_kind(object));
@@ -177,16 +288,6 @@ pub(crate) struct Selectors<'a> {
     pub(crate) fields: Option<&'a str>,
 }
 
-/// The error for an answer that is not what the API promises.
-pub(crate) fn unreadable(what: &str, error: &serde_json::Error) -> ApiError {
-    // The parser's own words may quote the text it stumbled over.
-    let place = format!("line {}, column {}", error.line(), error.column());
-    ApiError::local(
-        ApiErrorKind::Rejected,
-        format!("failed to read the server's answer about {what} ({place})"),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,6 +295,42 @@ mod tests {
     #[test]
     fn an_empty_list_may_be_null() {
         let page: Page = serde_json::from_str(r#"{"metadata": {}, "items": null}"#).unwrap();
-        assert!(page.items.is_empty());
+        assert_eq!(page.listed, Some(Vec::new()));
+        let page: Page = serde_json::from_str(r#"{"metadata": {}}"#).unwrap();
+        assert_eq!(page.listed, None, "no list at all");
+    }
+
+    fn page(token: &str) -> Page {
+        Page {
+            metadata: PageMetadata {
+                token: token.to_owned(),
+                ..PageMetadata::default()
+            },
+            ..Page::default()
+        }
+    }
+
+    #[test]
+    fn every_list_has_an_end() {
+        let mut paging = Paging::start(Detail::Whole);
+        assert!(paging.advance(&page("a"), "pods").unwrap());
+        assert!(paging.advance(&page("b"), "pods").unwrap());
+        assert!(!paging.advance(&page(""), "pods").unwrap());
+        let error = paging.advance(&page("a"), "pods").unwrap_err();
+        assert!(error.message.contains("the same next page"), "{error}");
+        let mut paging = Paging::start(Detail::Whole);
+        let ended = (0..).find_map(|n| paging.advance(&page(&n.to_string()), "pods").err());
+        let error = ended.unwrap();
+        assert!(error.message.contains("2000 pages"), "{error}");
+    }
+
+    #[test]
+    fn pages_become_smaller_until_they_hold_one_object() {
+        let mut paging = Paging::start(Detail::Whole);
+        let mut limits = vec![paging.limit];
+        while paging.shrink() {
+            limits.push(paging.limit);
+        }
+        assert_eq!(limits, [100, 25, 6, 1]);
     }
 }

@@ -12,10 +12,11 @@ use opm_core::scope::Scope;
 use opm_engine::ports::{ApiError, ApiErrorKind, Detail, Observation, ServedKinds};
 use tokio::sync::Semaphore;
 
+use crate::bounds::Allowance;
 use crate::client::ClusterClient;
 use crate::discovery::{ResolvedKind, not_reachable, resolve};
 use crate::json::{self, Object};
-use crate::list::{Kind, page_size, unreadable};
+use crate::list::{Kind, Paging, page_size};
 use crate::request::ListPage;
 use crate::send::Answer;
 
@@ -25,15 +26,18 @@ const LIST_FROM: usize = 4;
 /// One page of a list costs about as much as this many GETs.
 const PAGE_COST: usize = 25;
 
-/// A page larger than this is full of somebody else's large objects.
-const LARGEST_PAGE: usize = 64 << 20;
-
 type Looks = BTreeMap<Identity, Observation>;
 
 /// Objects of one kind in one namespace.
 struct Batch<'a> {
     kind: Kind<'a>,
     wanted: BTreeMap<&'a str, &'a Identity>,
+}
+
+/// What all requests of one look share.
+struct Shared {
+    permits: Semaphore,
+    allowance: Allowance,
 }
 
 /// Whether a list is worth trying. Whole Secrets are never listed: that would read the data of
@@ -45,8 +49,8 @@ fn worth_a_list(kind: &GroupKind, count: usize, detail: Detail) -> bool {
 /// Whether to read on after `read` pages, or to ask for the rest one by one.
 fn worth_reading_on(missing: usize, remaining: Option<usize>, page: usize, read: usize) -> bool {
     // Where the server does not say how much is left: as much again as was read so far.
-    let pages = remaining.map_or(read, |items| items.div_ceil(page));
-    missing > 0 && pages * PAGE_COST <= missing.max(PAGE_COST)
+    let pages = remaining.map_or(read, |items| items.div_ceil(page.max(1)));
+    missing > 0 && pages.saturating_mul(PAGE_COST) <= missing.max(PAGE_COST)
 }
 
 impl ClusterClient {
@@ -60,23 +64,26 @@ impl ClusterClient {
             Err(error) => return all_failed(wanted, &error),
         };
         let (batches, mut looks) = batches(wanted, &served);
-        let permits = Semaphore::new(self.settings.concurrent_reads.max(1));
+        let shared = Shared {
+            permits: Semaphore::new(self.settings.concurrent_reads.max(1)),
+            allowance: Allowance::about(wanted.len()),
+        };
         let found = join_all(
             batches
                 .iter()
-                .map(|batch| self.look_at_batch(batch, detail, &permits)),
+                .map(|batch| self.look_at_batch(batch, detail, &shared)),
         );
         looks.extend(found.await.into_iter().flatten());
         self.settle_unserved(&mut looks).await;
         looks
     }
 
-    async fn look_at_batch(&self, batch: &Batch<'_>, detail: Detail, permits: &Semaphore) -> Looks {
+    async fn look_at_batch(&self, batch: &Batch<'_>, detail: Detail, shared: &Shared) -> Looks {
         let mut missing = batch.wanted.clone();
         let mut looks = Looks::new();
         if worth_a_list(batch.kind.group_kind, missing.len(), detail) {
             match self
-                .look_through_list(batch, detail, permits, &mut missing)
+                .look_through_list(batch, detail, shared, &mut missing)
                 .await
             {
                 Ok((found, complete)) => {
@@ -100,7 +107,7 @@ impl ClusterClient {
         }
         let singles = missing
             .values()
-            .map(|id| self.look_at_one(batch.kind, id, detail, permits));
+            .map(|id| self.look_at_one(batch.kind, id, detail, shared));
         looks.extend(join_all(singles).await);
         looks
     }
@@ -111,42 +118,42 @@ impl ClusterClient {
         &self,
         batch: &Batch<'_>,
         detail: Detail,
-        permits: &Semaphore,
+        shared: &Shared,
         missing: &mut BTreeMap<&str, &Identity>,
     ) -> Result<(Looks, bool), ApiError> {
         let mut looks = Looks::new();
-        let mut token = None;
+        let mut paging = Paging::start(detail);
         for read in 1.. {
             let ask = ListPage {
                 detail,
-                limit: page_size(detail),
+                limit: paging.limit,
                 labels: None,
                 fields: None,
-                token: token.as_deref(),
+                token: paging.token.as_deref(),
             };
             let page = {
-                let _permit = permits.acquire().await;
-                self.page(batch.kind.place(), &ask, Some(LARGEST_PAGE))
-                    .await
+                let _permit = shared.permits.acquire().await;
+                self.page(batch.kind.place(), &ask).await
             };
-            let page = match page {
+            let mut page = match page {
                 Ok(page) => page,
                 // Something was found already; the rest is asked for one by one.
-                Err(error) if token.is_some() && may_be_read_one_by_one(&error) => {
+                Err(error) if paging.token.is_some() && may_be_read_one_by_one(&error) => {
                     return Ok((looks, false));
                 }
                 Err(error) => return Err(error),
             };
-            token = page.next();
+            let more = paging.advance(&page, &batch.kind.served.plural)?;
             let remaining = page.metadata.remaining_item_count;
-            for mut object in page.items {
+            for mut object in std::mem::take(&mut page.items) {
                 let name = json::metadata(&object, "name").unwrap_or_default();
                 if let Some(id) = missing.remove(name) {
+                    shared.allowance.take(&object)?;
                     batch.kind.name_kind(&mut object);
                     looks.insert(id.clone(), Observation::Present(object));
                 }
             }
-            if token.is_none() {
+            if !more {
                 return Ok((looks, true));
             }
             if !worth_reading_on(missing.len(), remaining, page_size(detail), read) {
@@ -161,14 +168,16 @@ impl ClusterClient {
         kind: Kind<'_>,
         id: &Identity,
         detail: Detail,
-        permits: &Semaphore,
+        shared: &Shared,
     ) -> (Identity, Observation) {
-        let _permit = permits.acquire().await;
+        let _permit = shared.permits.acquire().await;
         let answer = match kind.place().get(&id.name, detail) {
             Ok(call) => self.read(&call).await,
             Err(error) => Err(error),
         };
-        let found = match answer.and_then(|answer| present(&answer, kind, id)) {
+        let found = answer.and_then(|answer| present(&answer, kind, id));
+        let found = found.and_then(|object| shared.allowance.take(&object).map(|()| object));
+        let found = match found {
             Ok(object) => Observation::Present(object),
             Err(error) => match error.kind {
                 ApiErrorKind::NotFound | ApiErrorKind::NamespaceMissing => Observation::Absent,
@@ -203,8 +212,8 @@ fn may_be_read_one_by_one(error: &ApiError) -> bool {
 }
 
 fn present(answer: &Answer, kind: Kind<'_>, id: &Identity) -> Result<Object, ApiError> {
-    let mut object =
-        json::object(&answer.body).map_err(|error| unreadable(&id.to_string(), &error))?;
+    let mut object: Object = json::read(&answer.body, &id.to_string())?;
+    kind.place().expect(&object, &id.name, None)?;
     kind.name_kind(&mut object);
     Ok(object)
 }

@@ -10,8 +10,11 @@ use opm_engine::ports::{
     Detail, DisownObject, Instant, Observation, Permit, ServedKinds, Timestamp, WatchEvent,
 };
 use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
 
 use crate::client::ClusterClient;
+use crate::errors::shorten;
+use crate::json;
 use crate::list::Selectors;
 use crate::request::Call;
 use crate::send::SendOptions;
@@ -88,9 +91,9 @@ impl Cluster for ClusterClient {
         let options = SendOptions::reading(self).within(WHO_AM_I);
         let done = self.exchange(&Call::who_am_i(), options).await;
         let answer = done.result.ok()?;
-        let review: Value = serde_json::from_slice(&answer.body).ok()?;
+        let review: Value = json::read(&answer.body, "who asks").ok()?;
         let name = review["status"]["userInfo"]["username"].as_str()?;
-        Some(name.to_owned())
+        Some(shorten(name))
     }
 }
 
@@ -111,5 +114,9 @@ impl Clock for ClusterClient {
 impl Backend for ClusterClient {
     fn for_run(&self, act_as: Option<&str>) -> Self {
         self.with_fresh_run(act_as)
+    }
+
+    fn with_reads_until(&self, cancel: Option<CancellationToken>) -> Self {
+        self.with_cancel(cancel)
     }
 }

@@ -70,11 +70,15 @@ fn in_network(address: IpAddr, net: &str, bits: &str) -> bool {
     };
     match (address, net) {
         (IpAddr::V4(address), IpAddr::V4(net)) if bits <= 32 => {
-            let mask = u32::MAX.checked_shl(32 - bits).unwrap_or(0);
+            let mask = u32::MAX
+                .checked_shl(32_u32.saturating_sub(bits))
+                .unwrap_or(0);
             u32::from(address) & mask == u32::from(net) & mask
         }
         (IpAddr::V6(address), IpAddr::V6(net)) if bits <= 128 => {
-            let mask = u128::MAX.checked_shl(128 - bits).unwrap_or(0);
+            let mask = u128::MAX
+                .checked_shl(128_u32.saturating_sub(bits))
+                .unwrap_or(0);
             u128::from(address) & mask == u128::from(net) & mask
         }
         _ => false,

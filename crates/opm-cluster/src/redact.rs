@@ -85,7 +85,9 @@ fn strings_in(map: Option<&Value>) -> impl Iterator<Item = &str> {
 /// The text as Go's `%q` or a JSON encoder writes it, without the quotes.
 fn quoted(text: &str) -> String {
     let quoted = Value::from(text).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
+    let inside = quoted.strip_prefix('"');
+    let inside = inside.and_then(|text| text.strip_suffix('"'));
+    inside.unwrap_or_default().to_owned()
 }
 
 /// Phrases of the API machinery that say which rule was broken and quote nothing.

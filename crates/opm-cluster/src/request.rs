@@ -9,6 +9,8 @@ use http::Method;
 use opm_engine::ports::{ApiError, ApiErrorKind, Detail};
 use serde_json::{Value, json};
 
+use crate::errors::RequestedResource;
+
 const JSON: &str = "application/json";
 const MERGE: &str = "application/merge-patch+json";
 const APPLY: &str = "application/apply-patch+yaml";
@@ -32,6 +34,8 @@ pub(crate) struct Call {
     pub(crate) body: Bytes,
     /// The plural in the path: a missing namespace is told from a missing Namespace by it.
     pub(crate) plural: String,
+    /// The object's name, if one is asked for by name.
+    pub(crate) name: Option<String>,
     /// Whether answers may quote a Secret.
     pub(crate) secret: bool,
 }
@@ -42,6 +46,7 @@ pub(crate) struct Place<'a> {
     pub(crate) group: &'a str,
     pub(crate) version: &'a str,
     pub(crate) plural: &'a str,
+    pub(crate) kind: &'a str,
     pub(crate) namespace: Option<&'a str>,
 }
 
@@ -51,6 +56,7 @@ pub(crate) fn secrets(namespace: Option<&str>) -> Place<'_> {
         group: "",
         version: "v1",
         plural: "secrets",
+        kind: "Secret",
         namespace,
     }
 }
@@ -82,8 +88,20 @@ impl Place<'_> {
             content_type: None,
             body: Bytes::new(),
             plural: self.plural.to_owned(),
+            name: None,
             secret: self.is_secret(),
         }
+    }
+
+    fn call_about(
+        &self,
+        name: &str,
+        (method, query, accept): (Method, Query, &'static str),
+    ) -> Result<Call, ApiError> {
+        let target = query.onto(format!("{}/{}", self.collection()?, segment(name)?));
+        let mut call = self.call(method, target, accept);
+        call.name = Some(name.to_owned());
+        Ok(call)
     }
 
     /// Reads one object.
@@ -92,8 +110,7 @@ impl Place<'_> {
             Detail::Metadata => METADATA,
             Detail::Whole => JSON,
         };
-        let target = format!("{}/{}", self.collection()?, segment(name)?);
-        Ok(self.call(Method::GET, target, accept))
+        self.call_about(name, (Method::GET, Query::default(), accept))
     }
 
     /// Reads one page of a collection. The resourceVersion stays unset: a consistent read.
@@ -143,10 +160,8 @@ impl Place<'_> {
         if options.dry_run {
             query.add("dryRun", "All");
         }
-        let target = query.onto(format!("{}/{}", self.collection()?, segment(name)?));
-        Ok(self
-            .call(Method::PATCH, target, JSON)
-            .with_body(APPLY, body))
+        let call = self.call_about(name, (Method::PATCH, query, JSON))?;
+        Ok(call.with_body(APPLY, body))
     }
 
     /// A merge patch.
@@ -156,10 +171,8 @@ impl Place<'_> {
         if dry_run {
             query.add("dryRun", "All");
         }
-        let target = query.onto(format!("{}/{}", self.collection()?, segment(name)?));
-        Ok(self
-            .call(Method::PATCH, target, JSON)
-            .with_body(MERGE, body))
+        let call = self.call_about(name, (Method::PATCH, query, JSON))?;
+        Ok(call.with_body(MERGE, body))
     }
 
     /// A full PUT of `body`.
@@ -171,16 +184,14 @@ impl Place<'_> {
     ) -> Result<Call, ApiError> {
         let mut query = Query::default();
         query.add("fieldManager", field_manager);
-        let target = query.onto(format!("{}/{}", self.collection()?, segment(name)?));
-        Ok(self.call(Method::PUT, target, JSON).with_body(JSON, body))
+        let call = self.call_about(name, (Method::PUT, query, JSON))?;
+        Ok(call.with_body(JSON, body))
     }
 
     /// A delete. All options are in the body.
     pub(crate) fn delete(&self, name: &str, options: &Value) -> Result<Call, ApiError> {
-        let target = format!("{}/{}", self.collection()?, segment(name)?);
-        Ok(self
-            .call(Method::DELETE, target, JSON)
-            .with_body(JSON, options))
+        let call = self.call_about(name, (Method::DELETE, Query::default(), JSON))?;
+        Ok(call.with_body(JSON, options))
     }
 }
 
@@ -212,6 +223,15 @@ pub(crate) struct ApplyOptions<'a> {
 }
 
 impl Call {
+    /// What is asked for, as far as the meaning of an answer depends on it.
+    pub(crate) fn asked(&self) -> RequestedResource<'_> {
+        RequestedResource {
+            plural: &self.plural,
+            name: self.name.as_deref(),
+            secret: self.secret,
+        }
+    }
+
     fn with_body(mut self, content_type: &'static str, body: &Value) -> Self {
         self.content_type = Some(content_type);
         self.body = Bytes::from(body.to_string());
@@ -227,6 +247,7 @@ impl Call {
             content_type: None,
             body: Bytes::new(),
             plural: String::new(),
+            name: None,
             secret: false,
         }
     }
@@ -244,6 +265,7 @@ impl Call {
             content_type: None,
             body: Bytes::new(),
             plural: "selfsubjectreviews".to_owned(),
+            name: None,
             secret: false,
         }
         .with_body(JSON, &review)
@@ -274,7 +296,7 @@ impl Query {
 
 /// One segment of a path. An empty one would turn a GET into a LIST and a DELETE into the
 /// deletion of a whole collection, so it is an error, as is what Kubernetes takes for no name.
-fn segment(text: &str) -> Result<String, ApiError> {
+pub(crate) fn segment(text: &str) -> Result<String, ApiError> {
     if text.is_empty() || text == "." || text == ".." || text.contains(['/', '%']) {
         return Err(ApiError {
             kind: ApiErrorKind::Rejected,
@@ -311,6 +333,7 @@ mod tests {
         group: "apps",
         version: "v1",
         plural: "deployments",
+        kind: "Deployment",
         namespace: Some("games"),
     };
 
@@ -320,6 +343,7 @@ mod tests {
             group: "rbac.authorization.k8s.io",
             version: "v1",
             plural: "clusterroles",
+            kind: "ClusterRole",
             namespace: None,
         };
         let call = roles.get("system:node é?#", Detail::Metadata).unwrap();

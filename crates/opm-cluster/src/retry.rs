@@ -112,7 +112,7 @@ impl RetryPolicy {
         };
         let wait = match asked {
             // Not earlier than asked, and not everybody at once.
-            Some(asked) => asked + self.first_wait.mul_f64(random),
+            Some(asked) => asked.saturating_add(self.first_wait.mul_f64(random)),
             None => self.backoff(at.attempts).mul_f64(0.5 + random / 2.0),
         };
         let budget = if at.contacted {
@@ -120,7 +120,7 @@ impl RetryPolicy {
         } else {
             self.first_contact.min(self.budget)
         };
-        (at.elapsed + wait <= budget).then_some(wait)
+        (at.elapsed.saturating_add(wait) <= budget).then_some(wait)
     }
 
     fn backoff(&self, attempts: u32) -> Duration {
@@ -213,6 +213,12 @@ mod tests {
                 "budget spent",
                 AttemptFailure::NoAnswer,
                 after(9, 58_000),
+                None,
+            ),
+            (
+                "for ever asked",
+                status(429, true, Some(u64::MAX)),
+                after(1, 60_000),
                 None,
             ),
             (

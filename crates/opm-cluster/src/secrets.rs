@@ -10,7 +10,7 @@ use opm_engine::ports::{
 use crate::apply::create_body;
 use crate::client::ClusterClient;
 use crate::json::{self, Object};
-use crate::list::{Selectors, unreadable};
+use crate::list::{Keep, Selectors};
 use crate::request::{ApplyOptions, Call, secrets};
 use crate::secret_object::{from_object, to_lock, to_object, to_replacement};
 use crate::send::{Answer, Exchange, SendOptions};
@@ -25,7 +25,8 @@ impl SecretStore for ClusterClient {
         namespace: &str,
         name: &str,
     ) -> Result<Option<StoredSecret>, ApiError> {
-        self.get_secret(namespace, name, SendOptions::reading(self))
+        // A cancelled run still has to know what it wrote.
+        self.get_secret(namespace, name, SendOptions::looking_up(self))
             .await
     }
 
@@ -40,7 +41,8 @@ impl SecretStore for ClusterClient {
             labels: Some(&labels.join(",")),
             fields: None,
         };
-        let list = self.list_all(secrets(namespace), selectors).await?;
+        let keep = Keep::all();
+        let list = self.list_all(secrets(namespace), selectors, &keep).await?;
         let time = list.date.unwrap_or_else(|| self.clock.now().1);
         let mut carried = self.carried();
         list.items
@@ -109,9 +111,16 @@ impl SecretStore for ClusterClient {
                     .get("lock")
                     .is_some_and(|now| now == lock)
         };
-        self.write(&call, options, (at.namespace, at.name), wrote)
-            .await
-            .0
+        let (outcome, _) = self
+            .write(&call, options, (at.namespace, at.name), wrote)
+            .await;
+        match outcome {
+            Ok(WriteOutcome::Written(now)) if now.uid != at.uid => Err(ApiError::local(
+                ApiErrorKind::Rejected,
+                format!("the server wrote a lock into another Secret/{}", at.name),
+            )),
+            outcome => outcome,
+        }
     }
 
     async fn remove_secret(
@@ -136,7 +145,7 @@ impl ClusterClient {
     ) -> Result<Option<StoredSecret>, ApiError> {
         let call = secrets(Some(namespace)).get(name, Detail::Whole)?;
         match self.exchange(&call, options).await.result {
-            Ok(answer) => self.stored(&answer).map(Some),
+            Ok(answer) => self.stored(&answer, (namespace, name)).map(Some),
             Err(error) if is_gone(&error) => Ok(None),
             Err(error) => Err(error),
         }
@@ -151,9 +160,11 @@ impl ClusterClient {
         wrote: impl Fn(&StoredSecret) -> bool + Send,
     ) -> (Result<WriteOutcome, ApiError>, bool) {
         let done = self.exchange(call, options).await;
-        let may_still_land = done.may_still_land;
+        let (may_still_land, answered) = (done.may_still_land, done.result.is_ok());
         let outcome = self.wrote(done, options, at, wrote).await;
-        (outcome, may_still_land)
+        // An answer that says nothing about this Secret is as good as none.
+        let unclear = answered && outcome.is_err();
+        (outcome, may_still_land || unclear)
     }
 
     /// What became of a write that is bound to a version. A 409 after an attempt that was not
@@ -169,7 +180,7 @@ impl ClusterClient {
             result, in_doubt, ..
         } = done;
         let error = match result {
-            Ok(answer) => return self.stored(&answer).map(written),
+            Ok(answer) => return self.stored(&answer, (namespace, name)).map(written),
             Err(error) => error,
         };
         if !is_lost(&error) {
@@ -184,9 +195,13 @@ impl ClusterClient {
         Ok(WriteOutcome::Lost)
     }
 
-    fn stored(&self, answer: &Answer) -> Result<StoredSecret, ApiError> {
-        let object: Object =
-            json::object(&answer.body).map_err(|error| unreadable("a Secret", &error))?;
+    fn stored(
+        &self,
+        answer: &Answer,
+        (namespace, name): (&str, &str),
+    ) -> Result<StoredSecret, ApiError> {
+        let object: Object = json::read(&answer.body, &format!("Secret/{name}"))?;
+        secrets(Some(namespace)).expect(&object, name, None)?;
         from_object(&object, answer.date, &mut self.carried())
     }
 }

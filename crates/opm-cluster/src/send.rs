@@ -6,33 +6,38 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, DATE, RETRY_AFTER};
-use http::{HeaderMap, Request};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE, RETRY_AFTER};
+use http::response::Parts;
+use http::{HeaderMap, Request, Response};
 use kube::client::Body;
 use opm_engine::ports::{ApiError, ApiErrorKind, Permit, Stopped, Timestamp};
 
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout_at;
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
+use crate::bounds::{
+    BodyError, LARGEST_ANSWER, SILENCE, TimeBounds, later, read_error, read_whole, too_large,
+};
 use crate::client::ClusterClient;
-use crate::errors::{RequestedResource, StatusBody, classify};
+use crate::errors::{StatusBody, classify};
 use crate::json;
 use crate::request::Call;
 use crate::retry::{AttemptFailure, RetryPolicy, RetryProgress};
 
-/// More than any answer that makes sense to hold in memory.
-const LARGEST_ANSWER: usize = 256 << 20;
-
 /// How often a wait between attempts looks at the permit.
 const PERMIT_INTERVAL: Duration = Duration::from_millis(100);
 
-/// An answer with a status below 400.
-#[derive(Debug, Clone)]
+/// An answer that says that it was done: 200, 201 or 202.
+#[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     /// The server's clock when it answered.
     pub(crate) date: Timestamp,
     pub(crate) body: Bytes,
+    /// Its turn among the large ones: it is to be parsed and dropped before another is read.
+    pub(crate) _turn: Option<OwnedSemaphorePermit>,
 }
 
 /// What all attempts of a request came to.
@@ -50,19 +55,28 @@ pub(crate) struct Exchange {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SendOptions<'a> {
     permit: Option<Permit<'a>>,
+    /// Whether the run's cancellation ends it at once.
+    cancellable: bool,
     retry: RetryPolicy,
     attempt_timeout: Duration,
-    largest: usize,
 }
 
 impl<'a> SendOptions<'a> {
-    /// A read: nothing stops it.
+    /// A read: it ends when the run is cancelled.
     pub(crate) fn reading(client: &ClusterClient) -> Self {
         Self {
             permit: None,
+            cancellable: true,
             retry: client.settings.retry,
             attempt_timeout: client.settings.attempt_timeout,
-            largest: LARGEST_ANSWER,
+        }
+    }
+
+    /// A read that a cancelled run still makes, to know what became of what it did.
+    pub(crate) fn looking_up(client: &ClusterClient) -> Self {
+        Self {
+            cancellable: false,
+            ..SendOptions::reading(client)
         }
     }
 
@@ -70,15 +84,16 @@ impl<'a> SendOptions<'a> {
     pub(crate) fn writing(client: &ClusterClient, permit: Permit<'a>) -> Self {
         Self {
             permit: Some(permit),
-            ..SendOptions::reading(client)
+            ..SendOptions::looking_up(client)
         }
     }
 
     /// A request that is of no use later than this, all attempts together.
     pub(crate) fn within(mut self, limit: Duration) -> Self {
         // The last attempt begins in the first half and ends in the second.
-        self.retry.budget = self.retry.budget.min(limit / 2);
-        self.attempt_timeout = self.attempt_timeout.min(limit / 2);
+        let half = limit.mul_f64(0.5);
+        self.retry.budget = self.retry.budget.min(half);
+        self.attempt_timeout = self.attempt_timeout.min(half);
         self
     }
 
@@ -86,23 +101,17 @@ impl<'a> SendOptions<'a> {
     pub(crate) fn to_read(self) -> SendOptions<'static> {
         SendOptions {
             permit: None,
+            cancellable: false,
             retry: self.retry,
             attempt_timeout: self.attempt_timeout,
-            largest: self.largest,
         }
-    }
-
-    /// An answer that is given up beyond this size.
-    pub(crate) fn at_most(mut self, bytes: usize) -> Self {
-        self.largest = bytes;
-        self
     }
 }
 
 /// One failed attempt.
-struct FailedAttempt {
+pub(crate) struct FailedAttempt {
     failure: AttemptFailure,
-    error: ApiError,
+    pub(crate) error: ApiError,
 }
 
 impl ClusterClient {
@@ -118,7 +127,7 @@ impl ClusterClient {
     async fn exchange_until_answered(&self, call: &Call, options: SendOptions<'_>) -> Exchange {
         let begun = tokio::time::Instant::now();
         let (mut in_doubt, mut may_still_land) = (false, false);
-        let mut attempts = 0;
+        let mut attempts: u32 = 0;
         // "Stopped" means that nothing was sent. When something was, its cause is the answer.
         let mut doubtful: Option<ApiError> = None;
         loop {
@@ -130,7 +139,7 @@ impl ClusterClient {
                     may_still_land,
                 };
             }
-            attempts += 1;
+            attempts = attempts.saturating_add(1);
             let failed = match self.attempt(call, options).await {
                 Ok(answer) => {
                     let result = Ok(answer);
@@ -161,7 +170,7 @@ impl ClusterClient {
                 doubtful = Some(failed.error.clone());
             }
             tracing::debug!(cause = %failed.error, wait_ms = wait.as_millis(), "sending again");
-            self.wait(wait, options.permit).await;
+            self.wait(wait, options).await;
         }
     }
 
@@ -174,9 +183,9 @@ impl ClusterClient {
         permit.map_or(Ok(()), |permit| permit.check(self.clock.now()))
     }
 
-    async fn wait(&self, wait: Duration, permit: Option<Permit<'_>>) {
-        let until = tokio::time::Instant::now() + wait;
-        while self.pass(permit).is_ok() {
+    async fn wait(&self, wait: Duration, options: SendOptions<'_>) {
+        let until = later(tokio::time::Instant::now(), wait);
+        while self.pass(options.permit).is_ok() && !self.is_cancelled(options) {
             let left = until.saturating_duration_since(tokio::time::Instant::now());
             if left.is_zero() {
                 return;
@@ -185,42 +194,63 @@ impl ClusterClient {
         }
     }
 
+    fn is_cancelled(&self, options: SendOptions<'_>) -> bool {
+        options.cancellable
+            && self
+                .cancel
+                .as_ref()
+                .is_some_and(CancellationToken::is_cancelled)
+    }
+
+    /// One attempt, which a cancellation of the run ends if it may.
     async fn attempt(
         &self,
         call: &Call,
         options: SendOptions<'_>,
     ) -> Result<Answer, FailedAttempt> {
-        let request = self.http_request(call)?;
-        let talk = async {
-            let response = self.kube.send(request).await.map_err(|e| no_answer(&e))?;
-            let (head, body) = response.into_parts();
-            self.contacted().store(true, Ordering::Relaxed);
-            let date = header(&head.headers, &DATE).and_then(json::header_time);
-            let date = self.note_server_time(date);
-            self.warnings().note(&head.headers, &self.known());
-            let body = Limited::new(body, options.largest)
-                .collect()
-                .await
-                .map_err(|error| broken_body(error.as_ref()))?;
-            Ok((head, date, body.to_bytes()))
+        let cancel = self.cancel.as_ref().filter(|_| options.cancellable);
+        let Some(cancel) = cancel else {
+            return self.talk(call, options).await;
         };
-        let (head, date, body) = tokio::time::timeout(options.attempt_timeout, talk)
-            .await
-            .map_err(|_| timed_out(options.attempt_timeout))??;
-        let status = head.status.as_u16();
-        if status < 400 {
-            return Ok(Answer { status, date, body });
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(FailedAttempt {
+                failure: AttemptFailure::Permanent,
+                error: ApiError::stopped(Stopped::Cancelled),
+            }),
+            answer = self.talk(call, options) => answer,
         }
-        Err(self.refused(call, status, &head.headers, &body))
     }
 
-    fn refused(&self, call: &Call, status: u16, headers: &HeaderMap, body: &[u8]) -> FailedAttempt {
-        let asked = RequestedResource {
-            plural: &call.plural,
-            secret: call.secret,
-        };
-        let error = classify(status, body, asked, &self.known());
-        let told = header(headers, &RETRY_AFTER).and_then(|text| text.parse().ok());
+    async fn talk(&self, call: &Call, options: SendOptions<'_>) -> Result<Answer, FailedAttempt> {
+        let time = TimeBounds::within(options.attempt_timeout, SILENCE);
+        let late = |_| timed_out(options.attempt_timeout);
+        let response = timeout_at(time.until, self.send(self.http_request(call)?)).await;
+        let response = response.map_err(late)??;
+        let (head, body) = response.into_parts();
+        self.contacted().store(true, Ordering::Relaxed);
+        let date = header(&head.headers, &DATE).and_then(json::header_time);
+        let date = self.note_server_time(date);
+        self.warnings().note(&head.headers, &self.known());
+        let status = head.status.as_u16();
+        if !is_done(status) {
+            let body = read_error(body, time).await;
+            return Err(self.refused(call, &head, &body));
+        }
+        let body = read_whole(body, LARGEST_ANSWER, time, self.turns()).await;
+        let body = body.map_err(|error| broken_body(error, options.attempt_timeout))?;
+        Ok(Answer {
+            status,
+            date,
+            body: body.bytes,
+            _turn: body.turn,
+        })
+    }
+
+    fn refused(&self, call: &Call, head: &Parts, body: &[u8]) -> FailedAttempt {
+        let status = head.status.as_u16();
+        let error = classify(status, body, call.asked(), &self.known());
+        let told = header(&head.headers, &RETRY_AFTER).and_then(|text| text.parse().ok());
         let in_body = StatusBody::read(body)
             .map(|answer| answer.details.retry_after_seconds)
             .filter(|seconds| *seconds > 0);
@@ -249,6 +279,22 @@ impl ClusterClient {
         request.body(Body::from(call.body.clone()))
     }
 
+    /// Sends a request once, with the credentials that are good now.
+    pub(crate) async fn send(
+        &self,
+        mut request: Request<Body>,
+    ) -> Result<Response<Body>, FailedAttempt> {
+        if let Some(plugin) = &self.plugin {
+            let header = plugin.header().await.map_err(|message| FailedAttempt {
+                failure: AttemptFailure::Permanent,
+                error: ApiError::local(ApiErrorKind::Unreachable, message),
+            })?;
+            request.headers_mut().insert(AUTHORIZATION, header);
+        }
+        let sent = self.kube.send(request).await;
+        sent.map_err(|error| no_answer(&error))
+    }
+
     fn http_request(&self, call: &Call) -> Result<Request<Body>, FailedAttempt> {
         self.to_http(call).map_err(|error| FailedAttempt {
             failure: AttemptFailure::Permanent,
@@ -265,49 +311,44 @@ fn no_answer(error: &kube::Error) -> FailedAttempt {
     };
     FailedAttempt {
         failure,
-        error: unreachable_error(error),
+        error: ApiError::local(ApiErrorKind::Unreachable, network_message(error)),
     }
 }
 
-fn broken_body(error: &(dyn StdError + Send + Sync + 'static)) -> FailedAttempt {
-    if error.is::<LengthLimitError>() {
-        let message = "the server's answer is too large to be read".to_owned();
-        return FailedAttempt {
-            failure: AttemptFailure::Permanent,
-            error: ApiError::local(ApiErrorKind::TooLarge, message),
-        };
-    }
+/// No API server answers a request of these with anything else when it did what was asked: a
+/// redirect, which is not followed, is somebody else's answer.
+pub(crate) fn is_done(status: u16) -> bool {
+    matches!(status, 200..=202)
+}
+
+fn broken_body(error: BodyError, patience: Duration) -> FailedAttempt {
+    let cause = match error {
+        BodyError::Slow => return timed_out(patience),
+        BodyError::TooLarge => {
+            return FailedAttempt {
+                failure: AttemptFailure::Permanent,
+                error: too_large(),
+            };
+        }
+        BodyError::Broken(cause) => cause,
+    };
     FailedAttempt {
         failure: AttemptFailure::NoAnswer,
-        error: ApiError::local(ApiErrorKind::Unreachable, chain(error)),
+        error: ApiError::local(ApiErrorKind::Unreachable, chain(cause.as_ref())),
     }
 }
 
 fn timed_out(after: Duration) -> FailedAttempt {
-    let message = format!("no answer within {} s", after.as_secs_f32());
+    let message = format!("no whole answer within {} s", after.as_secs_f32());
     FailedAttempt {
         failure: AttemptFailure::NoAnswer,
         error: ApiError::local(ApiErrorKind::Unreachable, message),
     }
 }
 
-/// What kept a request from being answered.
-pub(crate) fn unreachable_error(error: &kube::Error) -> ApiError {
-    ApiError::local(ApiErrorKind::Unreachable, network_message(error))
-}
-
 /// Says what happened to the network, without the wrapping that says it happened in a client.
-/// A credential plugin's arguments and output are left out, for they may hold the credential.
 pub(crate) fn network_message(error: &kube::Error) -> String {
     match error {
-        kube::Error::Auth(kube::client::AuthError::AuthExecRun { out, .. }) => {
-            let stderr = String::from_utf8_lossy(&out.stderr);
-            let stderr = stderr.trim();
-            format!(
-                "the kubeconfig's credential plugin failed with {}: {stderr}",
-                out.status
-            )
-        }
         kube::Error::Auth(error) => format!("no credentials: {error}"),
         kube::Error::Service(error) => chain(error.as_ref()),
         other => chain(other),

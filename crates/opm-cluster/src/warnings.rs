@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 
 use http::{HeaderMap, header::WARNING};
 
+use crate::errors::shorten;
 use crate::redact::KnownValues;
+
+/// More warnings than these are not told.
+const MOST_WARNINGS: usize = 200;
 
 /// Warnings that nobody has been told yet, and all that were ever told.
 #[derive(Debug, Default)]
@@ -20,8 +24,8 @@ impl Warnings {
             let Some(text) = value.to_str().ok().and_then(text_of) else {
                 continue;
             };
-            let text = known.redact(&text);
-            if self.seen.insert(text.clone()) {
+            let text = known.redact(&shorten(&text));
+            if self.seen.len() < MOST_WARNINGS && self.seen.insert(text.clone()) {
                 self.untold.push(text);
             }
         }

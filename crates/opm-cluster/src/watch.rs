@@ -10,10 +10,11 @@ use opm_core::identity::{GroupKind, Identity};
 use opm_engine::ports::{ApiError, ApiErrorKind, Detail, Observation, ServedKind, WatchEvent};
 use tokio::sync::mpsc::{Sender, channel};
 
+use crate::bounds::Allowance;
 use crate::client::ClusterClient;
 use crate::discovery::{ResolvedKind, not_reachable, resolve};
 use crate::json::{self, Object};
-use crate::list::{Kind, Selectors};
+use crate::list::{Keep, Kind, Selectors};
 use crate::request::WatchFrom;
 use crate::send::random;
 use crate::watch_stream::{Change, LASTS, StreamEnd};
@@ -94,8 +95,13 @@ impl ClusterClient {
         on_event: &mut (dyn FnMut(WatchEvent) -> bool + Send),
     ) -> Result<bool, ApiError> {
         let groups = split(wanted);
-        let (events, mut arrived) = channel(64);
-        let follow = try_join_all(groups.iter().map(|group| self.follow(group, &events)));
+        // Few at a time: each may be as large as an object can be.
+        let (events, mut arrived) = channel(4);
+        let reporter = Reporter {
+            events,
+            allowance: Allowance::about(wanted.len()),
+        };
+        let follow = try_join_all(groups.iter().map(|group| self.follow(group, &reporter)));
         let enough = async {
             while let Some(event) = arrived.recv().await {
                 if on_event(event) {
@@ -123,23 +129,23 @@ impl ClusterClient {
     async fn follow(
         &self,
         group: &WatchGroup,
-        events: &Sender<WatchEvent>,
+        reporter: &Reporter,
     ) -> Result<Infallible, ApiError> {
         loop {
             let served = self.served_with([&group.group_kind]).await?;
             let served = match resolve(&served, &group.group_kind) {
                 ResolvedKind::Served(served) => served,
                 ResolvedKind::NotServed => {
-                    self.all_gone(group, events).await;
+                    reporter.all_gone(group).await;
                     tokio::time::sleep(POLL).await;
                     continue;
                 }
                 silent => return Err(not_reachable(&group.group_kind, &silent)),
             };
-            match self.list_and_watch(group, &served, events).await {
+            match self.list_and_watch(group, &served, reporter).await {
                 Ok(()) => {}
                 Err(error) if error.kind == ApiErrorKind::Forbidden => {
-                    return self.poll(group, events).await;
+                    return self.poll(group, reporter).await;
                 }
                 Err(error) if error.kind == ApiErrorKind::KindNotServed => {
                     self.discover().await?;
@@ -154,7 +160,7 @@ impl ClusterClient {
         &self,
         group: &WatchGroup,
         served: &ServedKind,
-        events: &Sender<WatchEvent>,
+        reporter: &Reporter,
     ) -> Result<(), ApiError> {
         let kind = Kind {
             group_kind: &group.group_kind,
@@ -167,16 +173,19 @@ impl ClusterClient {
             labels: None,
             fields: fields.as_deref(),
         };
-        let list = self.list_all(kind.place(), selectors).await?;
+        let keep = Keep::named(&group.names);
+        let list = self.list_all(kind.place(), selectors, &keep).await?;
         let mut missing = group.names.clone();
         for object in list.items {
             let name = json::metadata(&object, "name").unwrap_or_default();
             if missing.remove(name) {
-                self.report(group, kind, Change::Is(object), events).await;
+                reporter.report(group, kind, Change::Is(object)).await?;
             }
         }
         for name in missing {
-            let _ = events.send(WatchEvent::Gone(group.identity(&name))).await;
+            reporter
+                .tell(WatchEvent::Gone(group.identity(&name)))
+                .await?;
         }
         let mut version = list.metadata.resource_version;
         let mut failing_since = None;
@@ -191,71 +200,39 @@ impl ClusterClient {
             let ended = match self.open(&call).await {
                 Err(ended) => ended,
                 Ok(mut stream) => loop {
-                    failing_since = None;
                     match stream.next().await {
                         Err(ended) => break ended,
                         Ok(change) => {
+                            failing_since = None;
                             if let Some(now) = change.version() {
                                 now.clone_into(&mut version);
                             }
-                            self.report(group, kind, change, events).await;
+                            reporter.report(group, kind, change).await?;
                         }
                     }
                 },
             };
             match ended {
-                StreamEnd::Expired => return Ok(()),
+                StreamEnd::Expired => {
+                    pause().await;
+                    return Ok(());
+                }
                 StreamEnd::Failed(error) if !is_passing(&error) => return Err(error),
                 StreamEnd::Failed(error) => {
                     let now = tokio::time::Instant::now();
-                    if now - *failing_since.get_or_insert(now) > self.settings.retry.budget {
+                    let since = *failing_since.get_or_insert(now);
+                    if now.saturating_duration_since(since) > self.settings.retry.budget {
                         return Err(error);
                     }
                 }
                 StreamEnd::Disconnected => {}
             }
-            // A server that ends every watch at once must not be asked in a tight loop.
-            tokio::time::sleep(AGAIN.mul_f64(0.5 + random() / 2.0)).await;
-        }
-    }
-
-    async fn report(
-        &self,
-        group: &WatchGroup,
-        kind: Kind<'_>,
-        change: Change,
-        events: &Sender<WatchEvent>,
-    ) {
-        let event = match change {
-            Change::Is(mut object) => {
-                let Some(id) = wanted(group, &object) else {
-                    return;
-                };
-                kind.name_kind(&mut object);
-                WatchEvent::Seen(id, object)
-            }
-            Change::Gone(object) => match wanted(group, &object) {
-                Some(id) => WatchEvent::Gone(id),
-                None => return,
-            },
-            Change::Bookmark(_) => return,
-        };
-        // Nobody listening any more means that the watch is about to end.
-        let _ = events.send(event).await;
-    }
-
-    async fn all_gone(&self, group: &WatchGroup, events: &Sender<WatchEvent>) {
-        for id in group.identities() {
-            let _ = events.send(WatchEvent::Gone(id)).await;
+            pause().await;
         }
     }
 
     /// For those who may read an object but not watch it.
-    async fn poll(
-        &self,
-        group: &WatchGroup,
-        events: &Sender<WatchEvent>,
-    ) -> Result<Infallible, ApiError> {
+    async fn poll(&self, group: &WatchGroup, reporter: &Reporter) -> Result<Infallible, ApiError> {
         let wanted = group.identities();
         let mut known: BTreeMap<Identity, Option<String>> = BTreeMap::new();
         loop {
@@ -269,11 +246,67 @@ impl ClusterClient {
                     Observation::Failed(error) => return Err(error),
                 };
                 if known.insert(id, version.clone()) != Some(version) {
-                    let _ = events.send(event).await;
+                    reporter.tell(event).await?;
                 }
             }
             tokio::time::sleep(POLL).await;
         }
+    }
+}
+
+/// A server that ends every watch at once must not be asked in a tight loop.
+async fn pause() {
+    tokio::time::sleep(AGAIN.mul_f64(0.5 + random() / 2.0)).await;
+}
+
+/// Where all groups of one watch report to.
+struct Reporter {
+    events: Sender<WatchEvent>,
+    /// What the newest states of all objects may take in memory.
+    allowance: Allowance,
+}
+
+impl Reporter {
+    async fn report(
+        &self,
+        group: &WatchGroup,
+        kind: Kind<'_>,
+        change: Change,
+    ) -> Result<(), ApiError> {
+        let event = match change {
+            Change::Is(mut object) => {
+                kind.place().expect_listed(&object)?;
+                let Some(id) = wanted(group, &object) else {
+                    return Ok(());
+                };
+                kind.name_kind(&mut object);
+                WatchEvent::Seen(id, object)
+            }
+            Change::Gone(object) => {
+                kind.place().expect_listed(&object)?;
+                match wanted(group, &object) {
+                    Some(id) => WatchEvent::Gone(id),
+                    None => return Ok(()),
+                }
+            }
+            Change::Bookmark(_) => return Ok(()),
+        };
+        self.tell(event).await
+    }
+
+    async fn all_gone(&self, group: &WatchGroup) {
+        for id in group.identities() {
+            let _ = self.tell(WatchEvent::Gone(id)).await;
+        }
+    }
+
+    async fn tell(&self, event: WatchEvent) -> Result<(), ApiError> {
+        if let WatchEvent::Seen(id, object) = &event {
+            self.allowance.replace(id, object)?;
+        }
+        // Nobody listening any more means that the watch is about to end.
+        let _ = self.events.send(event).await;
+        Ok(())
     }
 }
 

@@ -154,7 +154,8 @@ macro_rules! run {
         let $run = Run::new(&$self.backend, &$self.settings, number, $caller);
         let span = tracing::info_span!("run", command = $name);
         // On the heap, as a whole run is too much for the stack of a caller's thread.
-        Box::pin(async { $work.await }.instrument(span)).await
+        let done = Box::pin(async { $work.await }.instrument(span)).await;
+        done.map_err(|failure| $run.because_cancelled(failure))
     }};
 }
 

@@ -14,7 +14,7 @@ use opm_core::time::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Settings;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::ports::{Answer, Backend, Caller, Doubt, Instant, Permit, Question, Stopped};
 use crate::record::LockGuard;
 use crate::report::{ObjectOutcome, Report};
@@ -46,12 +46,14 @@ impl<'a, B: Backend> Run<'a, B> {
         number: u64,
         caller: &'a Caller<'a>,
     ) -> Self {
+        let cancel = Some(caller.cancel.clone());
+        let backend = backend.for_run(caller.act_as.as_deref());
         Self {
             number,
-            backend: backend.for_run(caller.act_as.as_deref()),
+            backend: backend.with_reads_until(cancel.clone()),
             settings,
             caller,
-            cancel: Some(caller.cancel.clone()),
+            cancel,
             doubt: Doubt::default(),
             asking: Mutex::new(()),
         }
@@ -60,9 +62,11 @@ impl<'a, B: Backend> Run<'a, B> {
     /// A run that cancelling does not stop: it puts back what this one began.
     pub(crate) fn not_cancellable<'s>(&'s self, caller: &'s Caller<'s>) -> Run<'s, B> {
         let number = self.number | FALLBACK;
+        let run = Run::new(&self.backend, self.settings, number, caller);
         Run {
             cancel: None,
-            ..Run::new(&self.backend, self.settings, number, caller)
+            backend: run.backend.with_reads_until(None),
+            ..run
         }
     }
 
@@ -167,6 +171,14 @@ impl<'a, B: Backend> Run<'a, B> {
             Ok(done) => done,
             Err(stopped) => Err(Failure::new(stopped.into(), "interrupted")),
         }
+    }
+
+    /// A look that a cancellation ended was not kept from its answer by anything else.
+    pub(crate) fn because_cancelled(&self, mut failure: Failure) -> Failure {
+        if failure.kind == FailureKind::Unreachable && self.caller.cancel.is_cancelled() {
+            failure.kind = FailureKind::Interrupted;
+        }
+        failure
     }
 
     /// This run, as the lock and the log name it.

@@ -1,5 +1,7 @@
 //! From settings to a client of the cluster that is meant.
 
+use std::time::Duration;
+
 use opm_cluster::{
     ClientSettings, ClusterClient, ConnectError, ConnectOptions, Environment, KubeClient,
 };
@@ -42,7 +44,7 @@ async fn reach_cluster(settings: &Settings) -> Result<Connection, CliError> {
         context: settings.context.clone(),
         impersonate: settings.as_user.clone(),
         environment: Environment::of_this_process(),
-        settings: ClientSettings::default(),
+        settings: client_settings(settings.for_tests.patience),
     };
     let connected = opm_cluster::connect(options)
         .await
@@ -59,6 +61,16 @@ async fn reach_cluster(settings: &Settings) -> Result<Connection, CliError> {
         server: connected.server,
         namespace,
     })
+}
+
+fn client_settings(patience: Option<Duration>) -> ClientSettings {
+    let mut settings = ClientSettings::default();
+    if let Some(patience) = patience {
+        settings.attempt_timeout = patience;
+        settings.retry.budget = patience;
+        settings.plugin_timeout = patience;
+    }
+    settings
 }
 
 fn unusable(error: &ConnectError) -> CliError {

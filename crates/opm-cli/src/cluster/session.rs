@@ -6,7 +6,7 @@ use opm_cluster::{ClusterClient, SystemClock};
 use opm_core::name::NamespaceName;
 use opm_core::record::size::MAX_RECORD_BYTES;
 use opm_engine::ports::{Caller, Frontend};
-use opm_engine::{Engine, Settings as EngineSettings, Timing};
+use opm_engine::{Engine, FailureKind, Settings as EngineSettings, Timing};
 use tokio_util::sync::CancellationToken;
 
 use super::actor::actor;
@@ -40,7 +40,14 @@ impl Session {
         interrupt: &Interrupt,
         yes: bool,
     ) -> Result<Self, CliError> {
-        let connection = connect(settings).await?;
+        let cancel = interrupt.token();
+        // A credential plugin may take its time.
+        let connection = tokio::select! {
+            connection = connect(settings) => connection?,
+            () = cancel.cancelled() => {
+                return Err(CliError::new(FailureKind::Interrupted, "interrupted"));
+            }
+        };
         let for_tests = &settings.for_tests;
         let clock = SystemClock::wrong_by(for_tests.clock_shift.unwrap_or_default());
         let engine_settings = EngineSettings {
@@ -58,7 +65,7 @@ impl Session {
             ui: *ui,
             progress: Progress::new(*ui, settings.events),
             prompt: TerminalPrompt::new(*ui, yes),
-            cancel: interrupt.token(),
+            cancel,
         })
     }
 

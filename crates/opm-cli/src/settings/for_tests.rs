@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::duration;
-use crate::env::{CLOCK_SHIFT, Environment, LOCK_TTL, RECORD_LIMIT};
+use crate::env::{CLOCK_SHIFT, Environment, LOCK_TTL, PATIENCE, RECORD_LIMIT};
 use crate::error::{CliError, ErrorKind};
 
 /// Each of them if it is not as usual.
@@ -17,6 +17,8 @@ pub(crate) struct ForTests {
     pub(crate) record_limit: Option<usize>,
     /// By how many seconds the wall clock is taken to be wrong.
     pub(crate) clock_shift: Option<i64>,
+    /// How long one request, all its attempts, and a credential plugin may take.
+    pub(crate) patience: Option<Duration>,
 }
 
 impl ForTests {
@@ -25,6 +27,7 @@ impl ForTests {
             lock_ttl: read(env, LOCK_TTL, duration::parse)?,
             record_limit: read(env, RECORD_LIMIT, number)?,
             clock_shift: read(env, CLOCK_SHIFT, number)?,
+            patience: read(env, PATIENCE, duration::parse)?,
         })
     }
 }

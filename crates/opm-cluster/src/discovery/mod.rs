@@ -13,13 +13,18 @@ use opm_core::scope::Scope;
 use opm_engine::ports::{ApiError, ApiErrorKind, ServedKind, ServedKinds};
 use serde::Deserialize;
 use serde_json::Value;
+use tokio::time::timeout;
 
+use crate::bounds::MOST_GROUP_VERSIONS;
 use crate::client::ClusterClient;
-use crate::request::{Call, Place};
+use crate::json;
+use crate::request::{Call, Place, segment};
 use crate::send::SendOptions;
 
 /// How long a single group's server is waited for.
 const PATIENCE: Duration = Duration::from_secs(6);
+
+const WHAT: &str = "what it serves";
 
 /// One kind, as far as discovery can tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,21 +63,42 @@ pub(crate) fn not_reachable(kind: &GroupKind, resolved: &ResolvedKind) -> ApiErr
 impl ClusterClient {
     /// Asks anew, and remembers.
     pub(crate) async fn discover(&self) -> Result<Arc<ServedKinds>, ApiError> {
-        let core = Call::discovery("/api");
-        let groups = Call::discovery("/apis");
-        let (core, groups) = futures::join!(self.read(&core), self.read(&groups));
+        let (core, groups) = futures::join!(self.document("/api"), self.document("/apis"));
         let mut found = ServedKinds::default();
         let mut versions = Vec::new();
-        for answer in [core?, groups?] {
-            match document(&answer.body)? {
+        for document in [core?, groups?] {
+            match document {
                 Document::Aggregated(list) => add_aggregated(&mut found, list),
                 Document::Classic(list) => versions.extend(list),
             }
         }
-        self.ask_each(&mut found, versions).await;
+        if versions.len() > MOST_GROUP_VERSIONS {
+            let message = format!(
+                "the server says that it serves {} API versions, which is not believed",
+                versions.len()
+            );
+            return Err(ApiError::local(ApiErrorKind::Rejected, message));
+        }
+        let all = self.settings.retry.budget;
+        if timeout(all, self.ask_each(&mut found, versions))
+            .await
+            .is_err()
+        {
+            let message = format!(
+                "the server did not say within {} s what it serves",
+                all.as_secs_f32()
+            );
+            return Err(ApiError::local(ApiErrorKind::Unreachable, message));
+        }
+        says_what_every_server_serves(&found)?;
         let found = Arc::new(found);
         *self.served_cache() = Some(Arc::clone(&found));
         Ok(found)
+    }
+
+    async fn document(&self, path: &str) -> Result<Document, ApiError> {
+        let answer = self.read(&Call::discovery(path)).await?;
+        document(&answer.body)
     }
 
     /// What was found last, or is found now if some of these kinds are not in it: a kind may
@@ -105,25 +131,42 @@ impl ClusterClient {
     async fn ask_each(&self, found: &mut ServedKinds, versions: Vec<GroupVersion>) {
         let answers = futures::stream::iter(versions)
             .map(|version| async {
-                let call = Call::discovery(&version.path());
-                let options = SendOptions::reading(self).within(PATIENCE);
-                (version, self.exchange(&call, options).await.result)
+                let resources = self.resources(&version).await;
+                (version, resources)
             })
             // In order: the preferred version of a group must be seen first.
-            .buffered(self.settings.concurrent_reads);
+            .buffered(self.settings.concurrent_reads.max(1));
         let mut answers = std::pin::pin!(answers);
-        while let Some((version, answer)) = answers.next().await {
-            let list = answer
-                .map_err(|error| error.message)
-                .and_then(|answer| resource_list(&answer.body));
+        while let Some((version, list)) = answers.next().await {
             match list {
                 Ok(resources) => resources
                     .iter()
                     .for_each(|resource| add(found, &version, resource)),
-                Err(cause) => {
-                    found.silent_groups.insert(version.group, cause);
+                Err(error) => {
+                    found.silent_groups.insert(version.group, error.message);
                 }
             }
+        }
+    }
+
+    async fn resources(&self, version: &GroupVersion) -> Result<Vec<Resource>, ApiError> {
+        let call = Call::discovery(&version.path()?);
+        let options = SendOptions::reading(self).within(PATIENCE);
+        let answer = self.exchange(&call, options).await.result?;
+        resource_list(&answer.body)
+    }
+}
+
+/// What is not served does not exist, so that is believed only of a server that serves Secrets.
+fn says_what_every_server_serves(found: &ServedKinds) -> Result<(), ApiError> {
+    let secret = GroupKind::new("", "Secret");
+    match resolve(found, &secret) {
+        ResolvedKind::Served(_) => Ok(()),
+        ResolvedKind::Silent(_) => Err(not_reachable(&secret, &resolve(found, &secret))),
+        ResolvedKind::NotServed => {
+            let message =
+                "the server does not say that it serves Secrets, as every Kubernetes API does";
+            Err(ApiError::local(ApiErrorKind::Rejected, message))
         }
     }
 }
@@ -135,11 +178,12 @@ struct GroupVersion {
 }
 
 impl GroupVersion {
-    fn path(&self) -> String {
-        match self.group.as_str() {
-            "" => format!("/api/{}", self.version),
-            group => format!("/apis/{group}/{}", self.version),
-        }
+    fn path(&self) -> Result<String, ApiError> {
+        let version = segment(&self.version)?;
+        Ok(match self.group.as_str() {
+            "" => format!("/api/{version}"),
+            group => format!("/apis/{}/{version}", segment(group)?),
+        })
     }
 }
 
@@ -157,19 +201,20 @@ enum Document {
 }
 
 fn document(body: &[u8]) -> Result<Document, ApiError> {
-    let unreadable = |error: serde_json::Error| {
-        ApiError::local(
-            ApiErrorKind::Rejected,
-            format!("failed to read what the server serves: {error}"),
-        )
-    };
-    let value: Value = serde_json::from_slice(body).map_err(unreadable)?;
+    let value: Value = json::read(body, WHAT)?;
     match value["kind"].as_str() {
         Some("APIGroupDiscoveryList") => serde_json::from_value(value)
             .map(Document::Aggregated)
-            .map_err(unreadable),
-        _ => Ok(Document::Classic(classic_versions(&value))),
+            .map_err(|_| not_discovery()),
+        Some("APIVersions" | "APIGroupList") => Ok(Document::Classic(classic_versions(&value))),
+        // An empty document would say that nothing is served, and so that nothing exists.
+        _ => Err(not_discovery()),
     }
+}
+
+fn not_discovery() -> ApiError {
+    let message = format!("failed to read the server's answer about {WHAT}");
+    ApiError::local(ApiErrorKind::Rejected, message)
 }
 
 /// The group versions of an `APIVersions` or `APIGroupList`, each group's preferred one first.
@@ -202,9 +247,10 @@ fn classic_versions(value: &Value) -> Vec<GroupVersion> {
     found
 }
 
-fn resource_list(body: &[u8]) -> Result<Vec<Resource>, String> {
+fn resource_list(body: &[u8]) -> Result<Vec<Resource>, ApiError> {
     #[derive(Deserialize)]
     struct List {
+        kind: String,
         #[serde(default)]
         resources: Vec<Item>,
     }
@@ -216,7 +262,10 @@ fn resource_list(body: &[u8]) -> Result<Vec<Resource>, String> {
         #[serde(default)]
         verbs: Vec<String>,
     }
-    let list: List = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let list: List = json::read(body, WHAT)?;
+    if list.kind != "APIResourceList" {
+        return Err(not_discovery());
+    }
     let resources = list.resources.into_iter();
     Ok(resources
         .filter(|item| !item.name.contains('/'))
@@ -318,6 +367,7 @@ pub(crate) fn place<'a>(
         group: &kind.group,
         version: &served.preferred,
         plural: &served.plural,
+        kind: &kind.kind,
         namespace,
     }
 }

@@ -63,17 +63,32 @@ fn the_classic_form_asks_for_preferred_versions_first() {
     let Ok(Document::Classic(versions)) = document(groups.to_string().as_bytes()) else {
         panic!("not recognised as classic");
     };
-    let paths: Vec<_> = versions.iter().map(GroupVersion::path).collect();
+    let paths: Vec<_> = versions.iter().map(|v| v.path().unwrap()).collect();
     assert_eq!(paths, ["/apis/apps/v1", "/apis/apps/v1beta1"]);
     let core = json!({"kind": "APIVersions", "versions": ["v1"]});
     let Ok(Document::Classic(versions)) = document(core.to_string().as_bytes()) else {
         panic!("not recognised as classic");
     };
-    assert_eq!(versions[0].path(), "/api/v1");
+    assert_eq!(versions[0].path().unwrap(), "/api/v1");
     let list = json!({"kind": "APIResourceList", "resources": [
         {"name": "pods", "kind": "Pod", "namespaced": true, "verbs": ["get"]},
         {"name": "pods/eviction", "kind": "Eviction", "namespaced": true, "verbs": ["create"]},
     ]});
     let resources = resource_list(list.to_string().as_bytes()).unwrap();
     assert_eq!(resources.len(), 1, "subresources are no kinds of their own");
+}
+
+#[test]
+fn what_is_no_discovery_does_not_say_that_nothing_exists() {
+    for body in ["", "{}", "[]", "<html>", r#"{"kind": "Status"}"#, "null"] {
+        assert!(document(body.as_bytes()).is_err(), "{body}");
+        assert!(resource_list(body.as_bytes()).is_err(), "{body}");
+    }
+    let nothing = ServedKinds::default();
+    assert!(says_what_every_server_serves(&nothing).is_err());
+    let outside = GroupVersion {
+        group: "..".into(),
+        version: "v1".into(),
+    };
+    assert!(outside.path().is_err());
 }

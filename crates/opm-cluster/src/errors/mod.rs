@@ -6,11 +6,15 @@ use serde::Deserialize;
 
 use crate::redact::{KnownValues, rule_words};
 
+/// More causes than these help nobody.
+const MOST_CAUSES: usize = 100;
+
 /// The server's `Status`, as far as it matters here.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct StatusBody {
     kind: String,
+    status: String,
     pub(crate) message: String,
     pub(crate) reason: String,
     pub(crate) code: u16,
@@ -21,6 +25,7 @@ pub(crate) struct StatusBody {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Details {
+    name: String,
     pub(crate) kind: String,
     pub(crate) uid: String,
     pub(crate) retry_after_seconds: u64,
@@ -35,12 +40,27 @@ struct CauseBody {
     field: String,
 }
 
+impl Details {
+    /// Whether it names another object than this one.
+    pub(crate) fn is_about_another(&self, name: Option<&str>) -> bool {
+        !self.name.is_empty() && name.is_some_and(|name| name != self.name)
+    }
+}
+
 impl StatusBody {
     /// Reads a `Status`, or `None` if the body is something else (plain text, HTML, an object).
     pub(crate) fn read(body: &[u8]) -> Option<Self> {
         serde_json::from_slice::<Self>(body)
             .ok()
             .filter(|status| status.kind == "Status")
+    }
+
+    /// Whether it says of the delete of this object that it succeeded.
+    pub(crate) fn accepts(&self, name: &str, uid: &str) -> bool {
+        let same = |said: &str, asked: &str| said.is_empty() || said == asked;
+        self.status == "Success"
+            && !self.details.is_about_another(Some(name))
+            && same(&self.details.uid, uid)
     }
 
     fn has_cause(&self, reason: &str) -> bool {
@@ -56,6 +76,8 @@ impl StatusBody {
 pub(crate) struct RequestedResource<'a> {
     /// The plural in the path.
     pub(crate) plural: &'a str,
+    /// The object's name, if one was asked for by name.
+    pub(crate) name: Option<&'a str>,
     /// Whether the answer may quote a Secret.
     pub(crate) secret: bool,
 }
@@ -68,7 +90,7 @@ pub(crate) fn classify(
     known: &KnownValues,
 ) -> ApiError {
     let parsed = StatusBody::read(body);
-    let kind = kind_of(status, parsed.as_ref(), asked.plural);
+    let kind = kind_of(status, parsed.as_ref(), asked);
     let Some(answer) = parsed else {
         return ApiError {
             kind,
@@ -89,13 +111,13 @@ pub(crate) fn classify(
     ApiError {
         kind,
         status: Some(status),
-        reason: answer.reason,
+        reason: shorten(&answer.reason),
         message: known.redact(&message),
         causes,
     }
 }
 
-fn kind_of(status: u16, answer: Option<&StatusBody>, plural: &str) -> ApiErrorKind {
+fn kind_of(status: u16, answer: Option<&StatusBody>, asked: RequestedResource<'_>) -> ApiErrorKind {
     let message = answer.map_or("", |answer| answer.message.as_str());
     if is_admission(message) {
         return ApiErrorKind::Denied;
@@ -108,7 +130,9 @@ fn kind_of(status: u16, answer: Option<&StatusBody>, plural: &str) -> ApiErrorKi
         (404, Some(answer)) => match answer.details.kind.as_str() {
             // The object is named by its kind; nothing is named when no such kind is served.
             "" => ApiErrorKind::KindNotServed,
-            "namespaces" if plural != "namespaces" => ApiErrorKind::NamespaceMissing,
+            "namespaces" if asked.plural != "namespaces" => ApiErrorKind::NamespaceMissing,
+            // Absent is what is said of this very object.
+            _ if answer.details.is_about_another(asked.name) => ApiErrorKind::Rejected,
             _ => ApiErrorKind::NotFound,
         },
         (404, None) => ApiErrorKind::KindNotServed,
@@ -174,9 +198,10 @@ fn is_admission(message: &str) -> bool {
 }
 
 fn causes(answer: &StatusBody, secret: bool, known: &KnownValues) -> Vec<Cause> {
-    let listed = answer.details.causes.iter().map(|cause| Cause {
-        reason: cause.reason.clone(),
-        field: known.redact(&cause.field),
+    let listed = answer.details.causes.iter().take(MOST_CAUSES);
+    let listed = listed.map(|cause| Cause {
+        reason: shorten(&cause.reason),
+        field: known.redact(&shorten(&cause.field)),
         message: match secret && cause.reason != "FieldManagerConflict" {
             true => rule_words(&cause.message),
             false => known.redact(&shorten(&cause.message)),
@@ -199,7 +224,7 @@ fn conflicts_in(message: &str) -> Vec<Cause> {
         field: field.trim().to_owned(),
         message: heading.trim().to_owned(),
     };
-    for line in message.lines() {
+    for line in message.lines().take(MOST_CAUSES) {
         if let Some(field) = line.strip_prefix("- ") {
             causes.push(cause(&heading, field));
         } else if let Some(start) = line.find("conflict with ").or(line.find("conflicts with ")) {
@@ -277,9 +302,10 @@ fn admission_name(message: &str) -> Option<String> {
 /// `failed to create typed patch object (ns/name; /v1, Kind=Secret): .data.x: expected …`.
 fn typed_path(message: &str) -> Option<String> {
     let (_, rest) = message.split_once("Kind=Secret)")?;
-    let start = rest.find(" .")?;
-    let (path, _) = rest[start + 1..].split_once(": ")?;
-    (!path.contains(char::is_whitespace)).then(|| path.to_owned())
+    let (_, rest) = rest.split_once(" .")?;
+    let (path, _) = rest.split_once(": ")?;
+    let path = format!(".{path}");
+    (!path.contains(char::is_whitespace)).then_some(path)
 }
 
 /// What an answer without a `Status` says: the plain text of a missing path, a proxy's page.
@@ -289,6 +315,9 @@ fn plain_text(status: u16, body: &[u8], secret: bool) -> String {
     match line {
         Some(line) if !secret && !line.starts_with(['<', '{']) => {
             format!("the server answered {status}: {}", shorten(line))
+        }
+        _ if (300..400).contains(&status) => {
+            format!("the server answered {status}, a redirect, which is not followed")
         }
         _ => format!("the server answered {status} without saying why"),
     }
@@ -303,7 +332,7 @@ pub(crate) fn shorten(text: &str) -> String {
         return text.to_owned();
     }
     let head: String = text.chars().take(HEAD).collect();
-    let tail: String = text.chars().skip(count - TAIL).collect();
+    let tail: String = text.chars().skip(count.saturating_sub(TAIL)).collect();
     format!("{head} … {tail}")
 }
 

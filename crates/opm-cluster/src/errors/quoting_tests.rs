@@ -108,6 +108,7 @@ fn a_known_value_is_taken_out_of_other_kinds_too() {
         cause("FieldValueInvalid", "spec.x", said),
     );
     let asked = RequestedResource {
+        name: None,
         plural: "deployments",
         secret: false,
     };

@@ -20,6 +20,7 @@ pub(super) fn status(code: u16, reason: &str, message: &str, details: Value) -> 
 
 pub(super) fn read(answer: &Said, plural: &str) -> ApiError {
     let asked = RequestedResource {
+        name: None,
         plural,
         secret: plural == "secrets",
     };

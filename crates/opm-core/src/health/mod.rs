@@ -4,6 +4,8 @@
 //! object that says nothing about itself is ready as soon as it exists. Whether to wait for it,
 //! and for how long, is decided elsewhere.
 
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 mod conditions;
 mod fields;
 mod pod;

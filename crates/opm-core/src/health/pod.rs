@@ -71,7 +71,7 @@ pub fn why_not_ready(pods: &[Map<String, Value>]) -> Option<String> {
         return None;
     }
     let shown: Vec<&str> = reasons.iter().take(3).map(|(_, said)| &**said).collect();
-    let more = match reasons.len() - shown.len() {
+    let more = match reasons.len().saturating_sub(shown.len()) {
         0 => String::new(),
         rest => format!("; and {rest} more pods"),
     };

@@ -37,7 +37,10 @@ pub(super) fn deployment(fields: &ObjectFields<'_>) -> Health {
         return Health::progressing(format!("{updated} of {wanted} pods are up to date"));
     }
     if total > updated {
-        return Health::progressing(format!("{} old pods are still there", total - updated));
+        return Health::progressing(format!(
+            "{} old pods are still there",
+            total.saturating_sub(updated)
+        ));
     }
     if available < wanted {
         let message = format!("{available} of {wanted} pods are available");
@@ -69,7 +72,7 @@ pub(super) fn stateful_set(fields: &ObjectFields<'_>) -> Health {
     let updated = fields.count("/status/updatedReplicas");
     let same_revision =
         fields.text("/status/currentRevision") == fields.text("/status/updateRevision");
-    let due = (wanted - partition).max(0);
+    let due = wanted.saturating_sub(partition).max(0);
     if !same_revision && updated < due {
         return Health::progressing(format!("{updated} of {due} pods are up to date"));
     }

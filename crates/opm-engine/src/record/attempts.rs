@@ -58,9 +58,10 @@ impl<B: Backend> Run<'_, B> {
         let started = self.backend.monotonic();
         let mut attempts = 0;
         loop {
-            let record = self
-                .wait_for_lock(release, W::READING, lock_timeout)
-                .await?;
+            let loading = self.wait_for_lock(release, W::READING, lock_timeout);
+            let record = self.unless_stopped(self.permit(), loading).await;
+            let record =
+                record.map_err(|stopped| Failure::stopped("reading the record", stopped))??;
             if let Attempt::Done(output) = writer.attempt(record).await? {
                 return Ok(output);
             }

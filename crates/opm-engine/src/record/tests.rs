@@ -247,6 +247,10 @@ impl Backend for Store {
     fn for_run(&self, _: Option<&str>) -> Self {
         self.clone()
     }
+
+    fn with_reads_until(&self, _: Option<tokio_util::sync::CancellationToken>) -> Self {
+        self.clone()
+    }
 }
 
 fn lock(id: &str) -> Lock {
