@@ -167,15 +167,25 @@ impl<'a, B: Backend> Run<'a, B> {
         &self,
         work: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
+        let interrupted = |stopped: Stopped| Failure::new(stopped.into(), "interrupted");
         match self.unless_stopped(self.permit(), work).await {
+            // A look that was cut short makes a failure of its own.
+            Ok(Err(failure)) => match self.permit().check(self.now()) {
+                Ok(()) => Err(failure),
+                Err(stopped) => Err(interrupted(stopped)),
+            },
             Ok(done) => done,
-            Err(stopped) => Err(Failure::new(stopped.into(), "interrupted")),
+            Err(stopped) => Err(interrupted(stopped)),
         }
     }
 
     /// A look that a cancellation ended was not kept from its answer by anything else.
     pub(crate) fn because_cancelled(&self, mut failure: Failure) -> Failure {
-        if failure.kind == FailureKind::Unreachable && self.caller.cancel.is_cancelled() {
+        let before_writing = matches!(
+            failure.kind,
+            FailureKind::Unreachable | FailureKind::Refused
+        );
+        if before_writing && self.caller.cancel.is_cancelled() {
             failure.kind = FailureKind::Interrupted;
         }
         failure

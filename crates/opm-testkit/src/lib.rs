@@ -13,6 +13,7 @@
 mod admission;
 mod audit;
 mod cargo;
+pub mod hostile;
 mod keys;
 mod kubeconfig;
 mod namespace;

@@ -114,7 +114,7 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
             let planned = apply.plan(loaded.loaded, warnings).await?;
             apply.check(apply.observe(planned).await).await
         };
-        let checked = match checked.await {
+        let checked = match run.unless_cancelled(checked).await {
             Ok(Some(checked)) => checked,
             Ok(None) => {
                 self.served = run.discover().await?;

@@ -81,7 +81,8 @@ impl<B: Backend> RecordWriter for Delete<'_, B> {
         let Some(source) = self.source(loaded, warnings).await? else {
             return not_found(self.request, &[]).map(Attempt::Done);
         };
-        let checked = self.check(&source.record).await?;
+        let checking = self.check(&source.record);
+        let checked = self.run.unless_cancelled(checking).await?;
         self.announce(&checked);
         if self.request.dry_run {
             let rehearsed = self.rehearse(&checked, source.warnings).await;
