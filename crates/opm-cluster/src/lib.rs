@@ -19,6 +19,7 @@ mod json;
 mod kubeconfig;
 mod list;
 mod look;
+mod move_fields;
 mod ports;
 mod proxy;
 mod redact;

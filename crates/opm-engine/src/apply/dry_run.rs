@@ -162,9 +162,12 @@ impl<B: Backend> Apply<'_, B> {
         let mut results = pin!(sends);
         while let Some((step, result)) = results.next().await {
             let (action, reason, after) = match result {
-                Ok(AppliedObject { action, after, .. }) => {
-                    (action, self.why(step, action, context), after)
-                }
+                Ok(AppliedObject {
+                    action,
+                    after,
+                    note,
+                    ..
+                }) => (action, self.why(step, action, context).or(note), after),
                 Err(SendError::Stopped(stopped)) => {
                     all.stopped = Some(stopped);
                     continue;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use opm_core::check::{CheckContext, Observed};
+use opm_core::check::{Adopt, CheckContext, Observed};
 use opm_core::identity::Identity;
 use opm_core::plan::Occupants;
 use opm_core::reach::{self, OwnNamespace};
@@ -48,10 +48,16 @@ impl<B: Backend> Apply<'_, B> {
     pub(super) fn check_context<'s>(&self, observed: &'s ObservedApply) -> CheckContext<'s> {
         CheckContext {
             release: self.candidate.owner.id,
-            adopt: self.request.options.adopt.clone(),
+            adopt: self.adopt(),
             take_ownership: self.request.options.take_ownership,
             occupants: &observed.occupants,
         }
+    }
+
+    /// What may be adopted; a release of Helm is one of this namespace unless it says otherwise.
+    fn adopt(&self) -> Adopt {
+        let namespace = self.request.namespace.as_str();
+        self.request.options.adopt.in_namespace(namespace)
     }
 
     async fn reach(&self) -> Result<OwnNamespace, Failure> {
