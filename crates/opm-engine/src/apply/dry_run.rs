@@ -193,7 +193,12 @@ impl<B: Backend> Apply<'_, B> {
             let outcome = ObjectOutcome::of(&step.entry, action, reason);
             self.tell_object(&outcome);
             let changes = self.changes(&outcome, after.as_ref(), context);
-            all.objects.push(Difference { outcome, changes });
+            let leftovers = self.leftovers(step, after.as_ref());
+            all.objects.push(Difference {
+                outcome,
+                changes,
+                leftovers,
+            });
         }
     }
 
@@ -261,6 +266,7 @@ impl<B: Backend> Apply<'_, B> {
         Difference {
             outcome,
             changes: changes.unwrap_or_default(),
+            leftovers: Vec::new(),
         }
     }
 
@@ -273,7 +279,11 @@ impl<B: Backend> Apply<'_, B> {
         let outcome = ObjectOutcome::of(entry, Action::Refused, Some(refusal.message()));
         self.tell_object(&outcome);
         let changes = self.changes(&outcome, None, context);
-        Difference { outcome, changes }
+        Difference {
+            outcome,
+            changes,
+            leftovers: Vec::new(),
+        }
     }
 
     async fn rehearse_prunes(&self, preview: &Preview, all: &mut DryRunResults) {
@@ -309,6 +319,7 @@ impl<B: Backend> Apply<'_, B> {
             all.objects.push(Difference {
                 outcome,
                 changes: Vec::new(),
+                leftovers: Vec::new(),
             });
         }
     }

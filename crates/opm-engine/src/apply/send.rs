@@ -303,6 +303,9 @@ impl<B: Backend> Apply<'_, B> {
             Ownership::Shared { mine: false, .. } if item.step.shared => {
                 Ok(Precondition::Exists { uid: live.uid })
             }
+            _ if still_as_planned(&item.step.method, &live) => {
+                Ok(Precondition::Exists { uid: live.uid })
+            }
             Ownership::OtherRelease(other) => Err(SendError::because(format!(
                 "it was taken by release {other} meanwhile"
             ))),
@@ -310,6 +313,17 @@ impl<B: Backend> Apply<'_, B> {
                 "it was created by somebody else meanwhile, and is not tracked by this release",
             )),
         }
+    }
+}
+
+/// Whether an object that is to be taken over is still the one, and still whose it was.
+fn still_as_planned(method: &ApplyMethod, live: &LiveObject) -> bool {
+    match method {
+        ApplyMethod::Adopt { uid } => *uid == live.uid && live.owner.id.is_none(),
+        ApplyMethod::Take { uid, from } => {
+            *uid == live.uid && live.owner.id.as_ref() == Some(&from.id)
+        }
+        _ => false,
     }
 }
 

@@ -14,7 +14,8 @@ use opm_core::diff::{ChangeKind, diff};
 use opm_core::identity::Identity;
 use opm_core::labels;
 use opm_core::takeover::{
-    MovedFields, Takeover, changed_fields_of_others, merge_patch, moved_fields,
+    LeftoverField, MovedFields, Takeover, changed_fields_of_others, leftovers, merge_patch,
+    moved_fields,
 };
 use serde_json::{Map, Value};
 
@@ -92,16 +93,23 @@ impl<B: Backend> Apply<'_, B> {
             object = self.same_object(item, &moved.uid).await?;
         }
         if moved_on.is_some() {
-            let reason = "it keeps changing while its fields are being taken over";
-            return Err(SendError::because(reason));
+            return Err(changes_too_often());
         }
         if !removes {
             return Ok(None);
         }
         let uid = metadata(applied, "uid").unwrap_or_default().to_owned();
         let force = self.forces(item.step) || item.step.shared_with.is_empty();
-        let sent = self.send_as(item, Precondition::Exists { uid }, force, false);
-        Ok(Some(sent.await?.object))
+        for _ in 0..LOOKS {
+            let exists = Precondition::Exists { uid: uid.clone() };
+            match self.send_as(item, exists, force, false).await {
+                Ok(sent) => return Ok(Some(sent.object)),
+                Err(error) if error.kind == ApiErrorKind::Stale => {}
+                Err(error) => return Err(error.into()),
+            }
+            self.same_object(item, &uid).await?;
+        }
+        Err(changes_too_often())
     }
 
     /// The object as it is now, if it is still the one.
@@ -290,6 +298,18 @@ impl<B: Backend> Apply<'_, B> {
         Ok(None)
     }
 
+    /// What replaced tools would still own of an object beyond what is rendered.
+    pub(super) fn leftovers(&self, step: &ApplyStep, after: Option<&Object>) -> Vec<LeftoverField> {
+        let kind = &step.entry.identity.group_kind;
+        let retired = &self.run.settings.retired_managers;
+        match after {
+            Some(after) if !step.takes_fields => {
+                leftovers(kind, after, &self.candidate.owner.id, retired)
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The name under which this release applies an object.
     pub(super) fn field_manager(&self, step: &ApplyStep) -> String {
         match step.shared {
@@ -310,7 +330,13 @@ impl TakenOver {
     /// Only what the server has not filled in again is gone.
     fn new(identity: &Identity, applied: &Object, object: Object) -> Self {
         let changes = diff(&identity.group_kind, applied, &object).into_iter();
-        let removed = changes.filter(|change| change.kind != ChangeKind::Added);
+        // What has another value now has the one that the server fills in. Controllers write
+        // annotations at any time.
+        let removed = changes.filter(|change| match change.kind {
+            ChangeKind::Removed => true,
+            ChangeKind::Changed => !change.path.starts_with("metadata."),
+            ChangeKind::Added => false,
+        });
         Self {
             removed: removed.map(|change| change.path).collect(),
             object,
@@ -326,6 +352,10 @@ impl TakenOver {
             )
         })
     }
+}
+
+fn changes_too_often() -> SendError {
+    SendError::because("it keeps changing while its fields are being taken over")
 }
 
 fn uid_of(step: &ApplyStep) -> Option<String> {
