@@ -12,7 +12,7 @@ use opm_core::feature::FeatureSet;
 pub use opm_core::protocol::Timing;
 use opm_core::record::DEFAULT_LOG_ENTRIES;
 use opm_core::record::size::MAX_RECORD_BYTES;
-pub use opm_core::takeover::RetiredManagers;
+use opm_core::takeover::RetiredManagers;
 use tracing::Instrument as _;
 
 use crate::apply::Orphans;

@@ -8,16 +8,18 @@ use super::field_set::{FieldSet, value_at};
 /// The fields without those whose value the server would fill in again.
 pub(super) fn without(fields: &FieldSet, value: &Value) -> FieldSet {
     let below = fields.below.iter().filter_map(|(key, below)| {
-        let Some(value) = value_at(value, key) else {
+        let Some(inner) = value_at(value, key) else {
             return Some((key.clone(), below.clone()));
         };
         let name = key.strip_prefix("f:");
-        if name.is_some_and(|name| is_filled_in(name, value)) {
+        // A port leads to the port of the same number.
+        let same_port = name == Some("targetPort") && value.get("port") == Some(inner);
+        if same_port || name.is_some_and(|name| is_filled_in(name, inner)) {
             return None;
         }
         let left = match below.member {
             true => below.clone(),
-            false => without(below, value),
+            false => without(below, inner),
         };
         (!left.is_empty()).then(|| (key.clone(), left))
     });

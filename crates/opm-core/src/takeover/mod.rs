@@ -60,11 +60,6 @@ impl RetiredManagers {
     pub fn new<T: Into<String>>(names: impl IntoIterator<Item = T>) -> Self {
         Self(names.into_iter().map(Into::into).collect())
     }
-
-    /// Their names, in order.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
-    }
 }
 
 /// What has to be known to take an object over.
