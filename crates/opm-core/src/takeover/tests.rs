@@ -72,12 +72,12 @@ fn what_the_server_allocates_or_cannot_change_never_moves() {
         (
             "",
             "PersistentVolumeClaim",
-            spec(json!({"volumeName": "v", "storageClassName": "s"})),
+            spec(json!({"volumeName": "v", "storageClassName": "s", "dataSource": {"name": "d"}})),
         ),
         (
             "",
             "PersistentVolume",
-            spec(json!({"claimRef": {"name": "c"}, "volumeMode": "Block"})),
+            spec(json!({"claimRef": {"name": "c"}, "nfs": {"path": "p"}})),
         ),
         (
             "",
@@ -111,6 +111,11 @@ fn what_the_server_allocates_or_cannot_change_never_moves() {
             "admissionregistration.k8s.io",
             "ValidatingWebhookConfiguration",
             json!({"webhook": {"clientConfig": {"caBundle": "abc"}}}),
+        ),
+        (
+            "apiregistration.k8s.io",
+            "APIService",
+            spec(json!({"caBundle": "abc"})),
         ),
         (
             "rbac.authorization.k8s.io",

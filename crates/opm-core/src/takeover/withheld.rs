@@ -49,6 +49,8 @@ impl Withheld<'_> {
     fn is_allocated(&self, keys: &[&str]) -> bool {
         let kind = |group: &str, kind: &str| self.kind.is(group, kind);
         match keys {
+            [.., "f:caBundle"] => true,
+            ["f:spec", "f:finalizers"] => kind("", "Namespace"),
             [
                 "f:spec",
                 "f:clusterIP"
@@ -58,12 +60,16 @@ impl Withheld<'_> {
                 | "f:ipFamilyPolicy",
             ]
             | ["f:spec", "f:ports", _, "f:nodePort"] => kind("", "Service"),
-            ["f:spec", "f:volumeName"] => kind("", "PersistentVolumeClaim"),
-            ["f:spec", "f:claimRef"] => kind("", "PersistentVolume"),
-            ["f:spec", "f:finalizers"] => kind("", "Namespace"),
+            // Of a claim only what it asks for can be changed, of a volume hardly more.
+            ["f:spec", "f:resources" | "f:volumeAttributesClassName"] => false,
+            [
+                "f:spec",
+                "f:accessModes" | "f:capacity" | "f:persistentVolumeReclaimPolicy",
+            ] => kind("", "PersistentVolumeClaim"),
+            ["f:spec", _] if kind("", "PersistentVolumeClaim") => true,
+            ["f:spec", _] => kind("", "PersistentVolume"),
             ["f:secrets"] => kind("", "ServiceAccount"),
             ["f:spec"] => kind("", "Pod"),
-            [.., "f:caBundle"] => true,
             ["f:rules"] => {
                 kind("rbac.authorization.k8s.io", "ClusterRole")
                     && self.object.contains_key("aggregationRule")

@@ -54,7 +54,11 @@ impl<B: Backend> Apply<'_, B> {
             return Ok(TakenOver::as_it_was(applied));
         }
         if self.request.options.dry_run {
-            return Ok(self.pretend_removal(item, applied).await?);
+            let pretended = self.pretend_removal(item, applied).await;
+            return pretended.map_err(|error| match error.kind {
+                ApiErrorKind::Invalid => SendError::because(unremovable(&error)),
+                _ => error.into(),
+            });
         }
         let Some(after) = self.move_and_remove(item, &applied).await? else {
             return Ok(TakenOver::as_it_was(applied));
@@ -250,9 +254,7 @@ impl<B: Backend> Apply<'_, B> {
         // Whatever is wrong with the object itself comes up when it is sent.
         let applied = sent.await.ok()?.object;
         let error = self.pretend_removal(item, applied).await.err()?;
-        (error.kind == ApiErrorKind::Invalid).then(|| {
-            format!("fields that another tool has set and the module does not render cannot be removed: {error}")
-        })
+        (error.kind == ApiErrorKind::Invalid).then(|| unremovable(&error))
     }
 
     /// After a conflict over fields: whether the values only read otherwise, because the server
@@ -352,6 +354,12 @@ impl TakenOver {
             )
         })
     }
+}
+
+fn unremovable(error: &ApiError) -> String {
+    format!(
+        "fields that another tool has set and the module does not render cannot be removed: {error}"
+    )
 }
 
 fn changes_too_often() -> SendError {
