@@ -110,6 +110,10 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     pub(crate) log_entries: Option<usize>,
 
+    /// The tools that opm replaces: their managed fields are taken over with an object [env: OPM_RETIRED_MANAGERS]
+    #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) retired_managers: Option<Vec<String>>,
+
     /// Enable these features; `opm feature list` shows them [env: OPM_FEATURE_ENABLE]
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) feature_enable: Vec<String>,

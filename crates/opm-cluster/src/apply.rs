@@ -39,6 +39,16 @@ impl ClusterClient {
         match &request.precondition {
             Precondition::Absent => self.create(request, place, permit).await,
             Precondition::Exists { uid } => self.update(request, place, uid, permit).await,
+            Precondition::Unchanged {
+                uid,
+                resource_version,
+            } => {
+                let body = with_metadata(request.object, "uid", uid);
+                let body = with_version(body, resource_version);
+                let call = place.apply(&request.identity.name, &body, &options(request))?;
+                let writing = SendOptions::writing(self, permit);
+                sent(&self.exchange(&call, writing).await.result?, request)
+            }
         }
     }
 
@@ -170,6 +180,11 @@ fn with_metadata(object: &Object, field: &str, value: &str) -> Value {
         .or_insert_with(|| Value::Object(Map::new()));
     metadata[field] = json!(value);
     Value::Object(object)
+}
+
+fn with_version(mut body: Value, version: &str) -> Value {
+    body["metadata"]["resourceVersion"] = json!(version);
+    body
 }
 
 fn options<'a>(request: &ApplyObject<'a>) -> ApplyOptions<'a> {

@@ -23,6 +23,7 @@ mod json;
 mod kubeconfig;
 mod list;
 mod look;
+mod move_fields;
 mod plugin;
 mod ports;
 mod proxy;

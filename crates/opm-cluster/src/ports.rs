@@ -7,7 +7,8 @@ use std::time::Duration;
 use opm_core::identity::{GroupKind, Identity};
 use opm_engine::ports::{
     ApiError, ApplyObject, ApplyResponse, Backend, Clock, Cluster, DeleteObject, DeleteOutcome,
-    Detail, DisownObject, Instant, Observation, Permit, ServedKinds, Timestamp, WatchEvent,
+    Detail, DisownObject, Instant, MoveFields, Observation, Permit, PretendedPatch, ServedKinds,
+    Timestamp, WatchEvent,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -65,6 +66,22 @@ impl Cluster for ClusterClient {
 
     async fn disown(&self, request: DisownObject<'_>, permit: Permit<'_>) -> Result<(), ApiError> {
         self.disown_one(&request, permit).await
+    }
+
+    async fn move_fields(
+        &self,
+        request: MoveFields<'_>,
+        permit: Permit<'_>,
+    ) -> Result<(), ApiError> {
+        self.move_fields_of(&request, permit).await
+    }
+
+    async fn pretend_patch(
+        &self,
+        request: PretendedPatch<'_>,
+        permit: Permit<'_>,
+    ) -> Result<Map<String, Value>, ApiError> {
+        self.pretend_patch_of(&request, permit).await
     }
 
     async fn watch(

@@ -9,3 +9,4 @@ mod table;
 
 pub use refusal::immutable_fields;
 pub use table::changed_immutable_fields;
+pub(crate) use table::is_immutable;

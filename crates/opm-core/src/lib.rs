@@ -36,6 +36,7 @@ pub mod rendered;
 pub mod repair;
 pub mod scope;
 pub mod status;
+pub mod takeover;
 pub mod time;
 pub mod values;
 pub mod weight;

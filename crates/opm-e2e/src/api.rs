@@ -124,6 +124,26 @@ impl Api {
         body
     }
 
+    /// Creates an object as a tool of this name does that knows no server-side apply.
+    pub async fn create_by(&self, manager: &str, namespace: &str, object: &Value) -> Value {
+        let path = collection(object["kind"].as_str().unwrap(), Some(namespace));
+        let path = format!("{path}?fieldManager={manager}");
+        let (status, body) = self
+            .send(Method::POST, &path, "application/json", Some(object))
+            .await;
+        assert_eq!(status, 201, "POST {path}: {body}");
+        body
+    }
+
+    /// Applies an object on the server as a tool of this name does.
+    pub async fn apply_by(&self, manager: &str, path: &str, object: &Value) -> Value {
+        let path = format!("{path}?fieldManager={manager}&force=true");
+        let apply = "application/apply-patch+yaml";
+        let (status, body) = self.send(Method::PATCH, &path, apply, Some(object)).await;
+        assert!(matches!(status, 200 | 201), "APPLY {path}: {status} {body}");
+        body
+    }
+
     /// Changes an object as somebody else would.
     pub async fn merge(&self, path: &str, patch: Value) -> Value {
         let patch_type = "application/merge-patch+json";

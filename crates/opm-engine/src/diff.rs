@@ -8,6 +8,7 @@ use opm_core::diff::FieldChange;
 use opm_core::entry::Entry;
 use opm_core::ids::ChangeId;
 use opm_core::record::ReleaseState;
+use opm_core::takeover::LeftoverField;
 
 use serde::Serialize;
 
@@ -23,6 +24,9 @@ pub struct Difference {
     /// The fields that would change, in a stable order. Of a new object, those that are
     /// rendered.
     pub changes: Vec<FieldChange>,
+    /// Fields that the module does not render and that a replaced tool still owns: they stay.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub leftovers: Vec<LeftoverField>,
 }
 
 impl Difference {

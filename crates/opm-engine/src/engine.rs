@@ -12,6 +12,7 @@ use opm_core::feature::FeatureSet;
 pub use opm_core::protocol::Timing;
 use opm_core::record::DEFAULT_LOG_ENTRIES;
 use opm_core::record::size::MAX_RECORD_BYTES;
+use opm_core::takeover::RetiredManagers;
 use tracing::Instrument as _;
 
 use crate::apply::Orphans;
@@ -79,6 +80,8 @@ pub struct Settings {
     pub record_limit: usize,
     /// How many deployments a release's log remembers.
     pub log_entries: usize,
+    /// The tools whose managed fields a release takes over with an object.
+    pub retired_managers: RetiredManagers,
     /// The feature flags in force, by name. Recorded with each change.
     pub features: BTreeMap<String, bool>,
 }
@@ -96,6 +99,7 @@ impl Settings {
             timing: Timing::default(),
             record_limit: MAX_RECORD_BYTES,
             log_entries: DEFAULT_LOG_ENTRIES,
+            retired_managers: RetiredManagers::default(),
             features: features.states(),
         }
     }

@@ -244,8 +244,8 @@ pub struct ForgetRequest {
     pub release: ReleaseRef,
     /// Its namespace.
     pub namespace: NamespaceName,
-    /// Which of its tracked objects.
-    pub objects: Vec<ObjectSelector>,
+    /// Which of its tracked objects. Without any, the release itself is given up.
+    pub objects: ObjectSelection,
     /// How long to wait for another holder of the lock.
     pub lock_timeout: Duration,
 }

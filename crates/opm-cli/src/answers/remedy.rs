@@ -9,7 +9,11 @@ pub(super) fn words(remedy: &Remedy) -> String {
     match remedy {
         Remedy::Adopt => "Delete it manually or use --adopt to take ownership".to_owned(),
         Remedy::AdoptNamed(identity) => {
-            format!("Use --adopt={} to take it from Helm", named(identity))
+            format!(
+                "Use --adopt={} to take it from Helm, or --adopt=helm/RELEASE for all that a Helm \
+                 release has",
+                named(identity)
+            )
         }
         Remedy::AdoptFieldsOf(identity) => {
             format!("--adopt={} does so for this one alone", named(identity))

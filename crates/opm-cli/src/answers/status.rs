@@ -8,6 +8,7 @@ use opm_engine::status::{LockStatus, ObjectStatus, Presence, Status, TrackedStat
 use super::{failed, told};
 use crate::cluster::Session;
 use crate::error::{CliError, Exit};
+use crate::ui::difference::leftover_words;
 use crate::ui::{Format, Table};
 
 /// How many drifted fields a line names.
@@ -89,6 +90,7 @@ pub(super) fn message(object: &ObjectStatus, format: Format) -> String {
     if !object.health.message.is_empty() {
         words.push(object.health.message.clone());
     }
+    words.extend(leftover_words(&object.leftovers));
     words.join("; ")
 }
 
@@ -195,6 +197,7 @@ mod tests {
             presence: Presence::There,
             health: Health::progressing("0 of 1 pods are available"),
             drift: drift.collect(),
+            leftovers: Vec::new(),
         }
     }
 

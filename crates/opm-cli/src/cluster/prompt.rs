@@ -51,6 +51,7 @@ fn answered_by_yes(question: &Question) -> bool {
         }
         Question::Delete { .. }
         | Question::PruneKept { .. }
+        | Question::ForgetAll { .. }
         | Question::VolumeData { .. }
         | Question::Repair(_)
         | Question::Unlock { .. } => true,
@@ -89,6 +90,10 @@ fn wording(question: &Question) -> String {
             )
         }
         Question::PruneKept { objects } => format!("{}\nDelete these kept objects?", list(objects)),
+        Question::ForgetAll { release, objects } => format!(
+            "{}\nForget these objects, which stay as they are, and the release {release} with its history?",
+            list(objects)
+        ),
         Question::VolumeData { leaves, fresh } => {
             let mut lines = Vec::new();
             if !leaves.is_empty() {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use opm_cluster::{ClusterClient, SystemClock};
 use opm_core::name::NamespaceName;
 use opm_core::record::size::MAX_RECORD_BYTES;
+use opm_core::takeover::RetiredManagers;
 use opm_engine::ports::{Caller, Frontend};
 use opm_engine::{Engine, FailureKind, Settings as EngineSettings, Timing};
 use tokio_util::sync::CancellationToken;
@@ -55,6 +56,10 @@ impl Session {
             timing: for_tests.lock_ttl.map_or_else(Timing::default, timing),
             record_limit: for_tests.record_limit.unwrap_or(MAX_RECORD_BYTES),
             log_entries: settings.log_entries,
+            retired_managers: match &settings.retired_managers {
+                Some(names) => RetiredManagers::new(names.iter().cloned()),
+                None => RetiredManagers::default(),
+            },
             features: settings.features.states(),
         };
         let client = connection.client.with_clock(clock);

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use serde_json::{Map, Value};
 
 use crate::error::{CliError, ErrorKind};
-use crate::settings::{Key, Layer, Origin, choice, entries, namespace, verbosity};
+use crate::settings::{Key, Layer, Origin, choice, entries, named, namespace, verbosity};
 use opm_core::nearest::{did_you_mean, nearest};
 
 /// Reads a document. `path` is where it came from.
@@ -83,6 +83,9 @@ impl Reader<'_> {
             Key::Events => self.layer.events = Some(self.switch(key, value)?),
             Key::LogEntries => {
                 self.layer.log_entries = Some(entries(&self.origin, value.as_u64())?);
+            }
+            Key::RetiredManagers => {
+                self.layer.retired_managers = Some(named(self.list(key, value)?));
             }
             Key::FeatureEnable => self.layer.feature_enable = self.list(key, value)?,
             Key::FeatureDisable => self.layer.feature_disable = self.list(key, value)?,

@@ -86,6 +86,10 @@ fn explained(key: Key) -> (&'static str, &'static str) {
             "true",
         ),
         Key::LogEntries => ("How many deployments a release's log remembers.", "50"),
+        Key::RetiredManagers => (
+            "The tools that opm replaces: their managed fields are taken over with an object.",
+            "[\"helm\", \"kubectl-client-side-apply\"]",
+        ),
         Key::FeatureEnable => (
             "Features to enable; `opm feature list` shows them all.",
             "[\"some-feature\"]",

@@ -17,13 +17,14 @@ pub(crate) enum Key {
     Color,
     Events,
     LogEntries,
+    RetiredManagers,
     FeatureEnable,
     FeatureDisable,
 }
 
 impl Key {
     /// All settings, in the order in which they are shown.
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Kubeconfig,
         Self::Context,
         Self::Namespace,
@@ -37,6 +38,7 @@ impl Key {
         Self::Color,
         Self::Events,
         Self::LogEntries,
+        Self::RetiredManagers,
         Self::FeatureEnable,
         Self::FeatureDisable,
     ];
@@ -57,6 +59,7 @@ impl Key {
             Self::Color => "color",
             Self::Events => "events",
             Self::LogEntries => "log-entries",
+            Self::RetiredManagers => "retired-managers",
             Self::FeatureEnable => "feature-enable",
             Self::FeatureDisable => "feature-disable",
         }
@@ -78,6 +81,7 @@ impl Key {
             Self::Color => "OPM_COLOR",
             Self::Events => "OPM_EVENTS",
             Self::LogEntries => "OPM_LOG_ENTRIES",
+            Self::RetiredManagers => "OPM_RETIRED_MANAGERS",
             Self::FeatureEnable => "OPM_FEATURE_ENABLE",
             Self::FeatureDisable => "OPM_FEATURE_DISABLE",
         }

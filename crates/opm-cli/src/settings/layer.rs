@@ -67,6 +67,7 @@ pub(crate) struct Layer {
     pub(crate) color: Option<Color>,
     pub(crate) events: Option<bool>,
     pub(crate) log_entries: Option<usize>,
+    pub(crate) retired_managers: Option<Vec<String>>,
     pub(crate) feature_enable: Vec<String>,
     pub(crate) feature_disable: Vec<String>,
 }
@@ -94,6 +95,7 @@ impl Layer {
             color: args.color,
             events: args.events,
             log_entries: args.log_entries,
+            retired_managers: args.retired_managers.clone().map(named),
             feature_enable: args.feature_enable.clone(),
             feature_disable: args.feature_disable.clone(),
         })
@@ -123,6 +125,7 @@ impl Layer {
             log_entries: text(env, Key::LogEntries)?
                 .map(|given| entries(&Origin::Environment, given.parse().ok()))
                 .transpose()?,
+            retired_managers: text(env, Key::RetiredManagers)?.map(|given| named(split(given))),
             feature_enable: list(env, Key::FeatureEnable)?,
             feature_disable: list(env, Key::FeatureDisable)?,
         })
@@ -204,9 +207,17 @@ fn count(key: Key, given: &str) -> Result<u8, CliError> {
 }
 
 fn list(env: &Environment, key: Key) -> Result<Vec<String>, CliError> {
-    Ok(text(env, key)?
-        .map(|given| given.split(',').map(str::to_owned).collect())
-        .unwrap_or_default())
+    Ok(text(env, key)?.map(split).unwrap_or_default())
+}
+
+fn split(given: &str) -> Vec<String> {
+    given.split(',').map(str::to_owned).collect()
+}
+
+/// Names without those that name nothing: an empty list is one, too.
+pub(crate) fn named(names: Vec<String>) -> Vec<String> {
+    let names = names.into_iter().map(|name| name.trim().to_owned());
+    names.filter(|name| !name.is_empty()).collect()
 }
 
 fn invalid(key: Key, why: &str) -> CliError {

@@ -28,7 +28,7 @@ use opm_engine::FailureKind;
 
 pub(crate) use for_tests::ForTests;
 pub(crate) use key::Key;
-pub(crate) use layer::{Layer, Origin, choice, entries, namespace, verbosity};
+pub(crate) use layer::{Layer, Origin, choice, entries, named, namespace, verbosity};
 
 /// What is there before anything is typed.
 #[derive(Debug)]
@@ -70,6 +70,8 @@ pub(crate) struct Settings {
     pub(crate) events: bool,
     /// How many deployments a release's log remembers.
     pub(crate) log_entries: usize,
+    /// The tools whose managed fields are taken over, if somebody says which.
+    pub(crate) retired_managers: Option<Vec<String>>,
     /// Which features are on.
     pub(crate) features: FeatureSet,
     /// Who chose the features that somebody chose.
@@ -168,6 +170,7 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
     let verbosity = from.first(Key::Verbose, |layer| layer.verbosity);
     let color = from.first(Key::Color, |layer| layer.color);
     let events = from.first(Key::Events, |layer| layer.events);
+    let retired_managers = from.first(Key::RetiredManagers, |layer| layer.retired_managers.clone());
     let log_entries = from.first(Key::LogEntries, |layer| layer.log_entries);
     Ok(Settings {
         kubeconfig: from.first(Key::Kubeconfig, |layer| layer.kubeconfig.clone()),
@@ -184,6 +187,7 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
         color: color.unwrap_or_default(),
         events: events.unwrap_or_default(),
         log_entries: log_entries.unwrap_or(DEFAULT_LOG_ENTRIES),
+        retired_managers,
         features: chosen.features,
         feature_origins: chosen.origins,
         config_named: None,

@@ -9,6 +9,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 use opm_core::diff::{ChangeKind, FieldChange, ShownValue};
+use opm_core::takeover::LeftoverField;
 use opm_engine::Action;
 use opm_engine::diff::{DiffReport, Difference};
 use opm_render::yaml;
@@ -31,11 +32,15 @@ const OWN_LABELS: [&str; 3] = [
     "shared.opmodel.dev/",
 ];
 
+/// How many fields a note names.
+const SHOWN_LEFTOVERS: usize = 3;
+
 /// The whole report.
 pub(crate) fn text(report: &DiffReport, format: Format) -> String {
     let mut text = String::new();
     for difference in &report.objects {
-        if difference.differs() || format == Format::Wide {
+        let noted = !difference.leftovers.is_empty();
+        if difference.differs() || noted || format == Format::Wide {
             object(&mut text, difference, format);
         }
     }
@@ -76,6 +81,31 @@ fn object(text: &mut String, difference: &Difference, format: Format) {
             field(text, change);
         }
     }
+    if let Some(note) = leftover_words(&difference.leftovers) {
+        let identity = &outcome.identity;
+        let named = format!("{}/{}", identity.kind(), identity.name);
+        let line = format!("{note} (--adopt={named} removes them)");
+        indented(text, QUIET, "·", &printable::line(&line));
+    }
+}
+
+/// A note: who still owns fields that the module does not render.
+pub(crate) fn leftover_words(leftovers: &[LeftoverField]) -> Option<String> {
+    let mut by: Vec<&str> = leftovers.iter().map(|one| one.by.as_str()).collect();
+    by.sort_unstable();
+    by.dedup();
+    let fields = leftovers.iter().take(SHOWN_LEFTOVERS);
+    let mut fields: Vec<String> = fields.map(|one| one.field.clone()).collect();
+    if leftovers.len() > SHOWN_LEFTOVERS {
+        fields.push(format!("{} more", leftovers.len() - SHOWN_LEFTOVERS));
+    }
+    (!leftovers.is_empty()).then(|| {
+        format!(
+            "note: {} still owns fields that the module does not render: {}",
+            by.join(", "),
+            fields.join(", ")
+        )
+    })
 }
 
 fn is_own_label(path: &str) -> bool {

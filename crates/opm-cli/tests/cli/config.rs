@@ -108,6 +108,7 @@ fn view_shows_every_setting_with_its_origin() {
     color                          never             opm-config.yaml
     events                         false             default
     log-entries                    50                default
+    retired-managers               -                 default
     feature change-records         true              default
     feature label-orphan-pruning   false             default
     feature sandbox                true              default
@@ -165,6 +166,9 @@ fn init_writes_a_file_that_changes_nothing() {
 
     # How many deployments a release's log remembers.
     # log-entries: 50
+
+    # The tools that opm replaces: their managed fields are taken over with an object.
+    # retired-managers: ["helm", "kubectl-client-side-apply"]
 
     features:
       # Features to enable; `opm feature list` shows them all.
@@ -226,6 +230,9 @@ fn init_writes_where_and_what_it_is_told() {
 
     # How many deployments a release's log remembers.
     # log-entries = 50
+
+    # The tools that opm replaces: their managed fields are taken over with an object.
+    # retired-managers = ["helm", "kubectl-client-side-apply"]
 
     [features]
     # Features to enable; `opm feature list` shows them all.

@@ -1,13 +1,13 @@
 //! How each rendered object is to be sent, or why it must not be.
 
 use super::{
-    ApplyMethod, ApplyStep, CheckContext, CheckedPhase, Intent, LabelledRelease, LiveObject,
+    Adopt, ApplyMethod, ApplyStep, CheckContext, CheckedPhase, Intent, LabelledRelease, LiveObject,
     Observed, Ownership, Refusal, RefusalReason,
 };
 use crate::api_error::ApiErrorKind;
 use crate::observation::Observation;
 use crate::plan::{Plan, PlannedObject, TrackedAs};
-use crate::record::PendingWhy;
+use crate::record::{KeptWhy, PendingWhy};
 
 /// Decides about everything that is to be applied.
 pub(super) fn phases(
@@ -33,6 +33,7 @@ pub(super) fn phases(
                     shared: planned.object.shared,
                     shared_with: sharing(planned, seen, checking),
                     same: planned.same_hash,
+                    takes_fields: takes_fields(planned, &method, &checking.adopt),
                     method,
                 })
             }
@@ -140,7 +141,7 @@ fn untracked(
         return Ok(ApplyMethod::Update { uid });
     }
     let identity = &planned.object.entry.identity;
-    if checking.adopt.allows(identity, live.helm.is_some()) {
+    if checking.adopt.allows(identity, live) {
         return Ok(ApplyMethod::Adopt { uid });
     }
     match &live.helm {
@@ -149,13 +150,28 @@ fn untracked(
     }
 }
 
+/// Whether an object is being taken over, so that the fields of retired tools come with it: for
+/// the first time, after an attempt that did not get to its end, or once more because somebody
+/// names it.
+fn takes_fields(planned: &PlannedObject, method: &ApplyMethod, adopt: &Adopt) -> bool {
+    match method {
+        ApplyMethod::Adopt { .. } | ApplyMethod::Take { .. } => true,
+        ApplyMethod::Update { .. } => match planned.known {
+            TrackedAs::Pending(why) if why.was_there_before() => true,
+            TrackedAs::Kept(KeptWhy::NotMine) => true,
+            _ => adopt.names(&planned.object.entry.identity),
+        },
+        ApplyMethod::Create | ApplyMethod::Join { .. } | ApplyMethod::Completed => false,
+    }
+}
+
 /// Why an object has to be written down before it is sent, unless the record has it already: in
 /// the inventory, or as kept, where a failed attempt must leave it.
 fn intent(planned: &PlannedObject, method: &ApplyMethod) -> Option<PendingWhy> {
     match (planned.known, method) {
         (_, ApplyMethod::Completed) | (TrackedAs::Inventoried, _) => None,
-        (TrackedAs::Kept, ApplyMethod::Create) => Some(PendingWhy::Create),
-        (TrackedAs::Kept, _) => None,
+        (TrackedAs::Kept(_), ApplyMethod::Create) => Some(PendingWhy::Create),
+        (TrackedAs::Kept(_), _) => None,
         // What was there before the first attempt is still there, with our label on it by now.
         (TrackedAs::Pending(why), ApplyMethod::Update { .. } | ApplyMethod::Join { .. }) => {
             Some(why)

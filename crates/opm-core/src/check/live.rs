@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::HelmRelease;
 use crate::identity::Identity;
 use crate::ids::ReleaseId;
 use crate::labels::{
-    COMPONENT, COMPONENT_INVENTORY, COMPONENT_RECORD, FIELD_MANAGER, OwnerLabels, PRUNE,
-    shared_field_manager,
+    COMPONENT, COMPONENT_INVENTORY, COMPONENT_RECORD, FIELD_MANAGER, MANAGED_BY, OwnerLabels,
+    PRUNE, shared_field_manager,
 };
 use crate::observation::Observation;
 
@@ -32,6 +33,8 @@ pub struct LiveObject {
     pub opted_out: bool,
     /// The Helm release that owns it, as `namespace/name`.
     pub helm: Option<String>,
+    /// The same, if it carries everything by which Helm itself knows its objects.
+    pub helm_release: Option<HelmRelease>,
     /// Whether another object owns it.
     pub owned: bool,
     /// Whether it is a record of a release, of whichever one: nobody's to apply or prune.
@@ -63,11 +66,24 @@ impl LiveObject {
                 let namespace = annotation("meta.helm.sh/release-namespace").unwrap_or_default();
                 format!("{namespace}/{name}")
             }),
+            helm_release: helm_release(object),
             owned: owners.is_some_and(|owners| !owners.is_empty()),
             is_record: component()
                 .is_some_and(|word| [COMPONENT_INVENTORY, COMPONENT_RECORD].contains(&word)),
         }
     }
+}
+
+/// Helm takes an object for its own if two annotations and a label say so.
+fn helm_release(object: &Map<String, Value>) -> Option<HelmRelease> {
+    let metadata = object.get("metadata")?;
+    let annotation = |name: &str| metadata.get("annotations")?.get(name)?.as_str();
+    let manager = metadata.get("labels")?.get(MANAGED_BY)?;
+    let release = HelmRelease {
+        namespace: annotation("meta.helm.sh/release-namespace")?.to_owned(),
+        name: annotation("meta.helm.sh/release-name")?.to_owned(),
+    };
+    (manager == "Helm").then_some(release)
 }
 
 fn applied_by_opm(managed_fields: Option<&Value>, release: &ReleaseId) -> bool {

@@ -3,6 +3,7 @@
 //! A check looks at every object of a plan and answers with a checked plan, or with every reason
 //! to refuse, all at once, before anything is touched. Only a checked plan can be begun.
 
+mod adopt;
 mod apply;
 mod disown;
 mod live;
@@ -15,6 +16,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+pub use adopt::{Adopt, AdoptSelector, HelmRelease};
 pub use disown::{Disown, SharedDecision, decide_shared, disown, former_manager};
 pub use live::{LiveObject, Observed};
 pub use ownership::{LabelledRelease, Ownership, counts_as_discovered};
@@ -22,33 +24,10 @@ pub use refusal::{Refusal, RefusalReason, Refusals, against_recreating};
 pub use unchanged::{is_unchanged, would_be_unchanged};
 
 use crate::entry::Entry;
-use crate::identity::{Identity, ObjectSelector};
+use crate::identity::Identity;
 use crate::ids::ReleaseId;
 use crate::plan::{Occupants, Plan, PlanOptions, Purpose, StaleOrigin};
 use crate::record::{KeptObject, KeptWhy, PendingWhy, RecordedEntry};
-
-/// Which existing objects that no release tracks may be taken over.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Adopt {
-    /// None: they are a reason to refuse.
-    #[default]
-    None,
-    /// All of them, except those that Helm owns.
-    All,
-    /// These, those that Helm owns included.
-    Named(Vec<ObjectSelector>),
-}
-
-impl Adopt {
-    /// Whether an untracked object may be taken over.
-    pub fn allows(&self, identity: &Identity, helms: bool) -> bool {
-        match self {
-            Self::None => false,
-            Self::All => !helms,
-            Self::Named(selectors) => selectors.iter().any(|one| one.matches(identity)),
-        }
-    }
-}
 
 /// What a check has to know beside the plan and the live objects.
 #[derive(Debug, Clone)]
@@ -105,6 +84,8 @@ pub struct ApplyStep {
     pub shared_with: Vec<LabelledRelease>,
     /// Whether it is rendered as it was when it was applied last.
     pub same: bool,
+    /// Whether fields that tools of before have set become this release's with it.
+    pub takes_fields: bool,
     /// How to send it.
     pub method: ApplyMethod,
 }

@@ -216,7 +216,8 @@ fn collect<'a>(
     trail.pop();
 }
 
-fn step(key: &str) -> PathStep<'_> {
+/// One step into an object, as a key of a tree of owned fields writes it.
+pub(crate) fn step(key: &str) -> PathStep<'_> {
     match key.split_once(':') {
         Some(("f", field)) => PathStep::Field(field),
         Some(("k", keys)) => PathStep::Item(item_label(keys)),

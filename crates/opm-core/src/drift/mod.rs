@@ -16,6 +16,9 @@ use serde_json::{Map, Value};
 use crate::ids::ReleaseId;
 use managers::Managers;
 
+pub(crate) use managers::step as path_step;
+pub(crate) use walk::is_item;
+
 /// One field that is not as it was applied.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct FieldDrift {

@@ -315,7 +315,7 @@ impl<'a> DriftWalk<'a> {
 }
 
 /// Whether the item of a list has these keys. What it leaves out, the server has filled in.
-fn is_item(item: &Value, keys: &str) -> bool {
+pub(crate) fn is_item(item: &Value, keys: &str) -> bool {
     let keys: Option<Map<String, Value>> = serde_json::from_str(keys).ok();
     let Some(keys) = keys else {
         return false;

@@ -92,6 +92,11 @@ fn fields(kind: &GroupKind) -> &'static [(&'static str, ImmutableRule)] {
     }
 }
 
+/// Whether a field is known to be immutable.
+pub(crate) fn is_immutable(kind: &GroupKind, path: &str) -> bool {
+    fields(kind).iter().any(|(field, _)| *field == path)
+}
+
 fn is_one_of(kind: &GroupKind, group: &str, kinds: &[&str]) -> bool {
     kind.group == group && kinds.contains(&kind.kind.as_str())
 }

@@ -123,8 +123,8 @@ pub enum TrackedAs {
     Inventoried,
     /// It is pending, for this reason.
     Pending(PendingWhy),
-    /// It was left standing by an earlier run.
-    Kept,
+    /// It was left standing by an earlier run, for this reason.
+    Kept(KeptWhy),
     /// Nothing: it is new to the release.
     No,
 }

@@ -18,7 +18,10 @@ pub(super) fn known(stored: Option<&Record>) -> KnownObjects<'_> {
     };
     let mut known = HashMap::with_capacity(record.inventory().len());
     for kept in &record.kept.objects {
-        known.insert(&kept.entry.identity, (TrackedAs::Kept, &kept.entry));
+        known.insert(
+            &kept.entry.identity,
+            (TrackedAs::Kept(kept.why), &kept.entry),
+        );
     }
     for pending in record.pending.objects() {
         known.insert(

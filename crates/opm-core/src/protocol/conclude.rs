@@ -291,6 +291,17 @@ impl Reconciled {
         self.record.forget(forgotten)
     }
 
+    /// Gives the release up, if it tracks nothing any more: its history goes with it.
+    pub fn give_up(&mut self) {
+        let record = &mut self.record;
+        let pending = record.pending.objects.here().is_some_and(Vec::is_empty);
+        if record.inventory().is_empty() && pending && record.kept.objects.is_empty() {
+            record.metadata.state = ReleaseState::Deleted;
+            record.history.clear();
+            record.past.clear();
+        }
+    }
+
     /// Lets go of the lock and records no change: what is pending and kept is all that is new.
     /// A run that took over a lock leaves the record in any case: a request of the old holder
     /// may still land.

@@ -8,6 +8,7 @@ use crate::drift::{self, FieldDrift};
 use crate::entry::Entry;
 use crate::health::{self, Health};
 use crate::observation::Observation;
+use crate::takeover::leftovers;
 
 /// How an object stands, given everything that is known about it.
 pub fn judge(entry: Entry, evidence: ObjectEvidence<'_>) -> ObjectStatus {
@@ -42,12 +43,15 @@ pub fn judge(entry: Entry, evidence: ObjectEvidence<'_>) -> ObjectStatus {
     if let Some(pods) = evidence.pods {
         health = health::with_pods(health, pods);
     }
+    let (release, retired) = (evidence.release, evidence.retired);
+    let leftovers = leftovers(&entry.identity.group_kind, object, release, retired);
     let drift = drifted(&entry, object, whole, &live, evidence);
     ObjectStatus {
         entry,
         presence: Presence::There,
         health,
         drift,
+        leftovers,
     }
 }
 
@@ -63,6 +67,7 @@ fn status(entry: Entry, presence: Presence, health: Health) -> ObjectStatus {
         presence,
         health,
         drift: Vec::new(),
+        leftovers: Vec::new(),
     }
 }
 

@@ -18,6 +18,7 @@ use crate::health::{Health, HealthState};
 use crate::identity::Identity;
 use crate::ids::ReleaseId;
 use crate::observation::Observation;
+use crate::takeover::{LeftoverField, RetiredManagers};
 
 pub use judge::{is_suspect, judge};
 
@@ -41,6 +42,8 @@ pub struct ObjectEvidence<'a> {
     pub applied: Option<&'a Map<String, Value>>,
     /// Its pods, if it is a workload that is not ready and they could be seen.
     pub pods: Option<&'a [Map<String, Value>]>,
+    /// The tools that were replaced.
+    pub retired: &'a RetiredManagers,
 }
 
 /// Whether an object is there, and whose it is.
@@ -69,6 +72,8 @@ pub struct ObjectStatus {
     pub health: Health,
     /// The fields that are no longer as they were applied.
     pub drift: Vec<FieldDrift>,
+    /// The fields that were never applied and that a replaced tool still owns. No drift.
+    pub leftovers: Vec<LeftoverField>,
 }
 
 impl ObjectStatus {
@@ -143,6 +148,8 @@ impl Serialize for ObjectStatus {
             message: &'a str,
             drifted: bool,
             drift: &'a [FieldDrift],
+            #[serde(skip_serializing_if = "<[_]>::is_empty")]
+            leftovers: &'a [LeftoverField],
         }
         let document = ObjectStatusDocument {
             entry: &self.entry,
@@ -150,6 +157,7 @@ impl Serialize for ObjectStatus {
             message: &self.health.message,
             drifted: self.is_drifted(),
             drift: &self.drift,
+            leftovers: &self.leftovers,
         };
         document.serialize(serializer)
     }

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use super::*;
 use crate::api_error::{ApiError, ApiErrorKind};
 use crate::identity::GroupKind;
+use crate::takeover::RetiredManagers;
 
 const ID: &str = "ba7ef080-f6d7-5049-9ee5-a5e34cd652de";
 const OTHER: &str = "00000000-0000-5000-8000-000000000000";
@@ -56,6 +57,7 @@ fn judged(
         observation,
         applied: applied.as_ref(),
         pods: None,
+        retired: &RetiredManagers::default(),
     };
     judge(entry, evidence)
 }
@@ -148,6 +150,7 @@ fn a_component_is_as_its_worst_object() {
             presence: Presence::There,
             health,
             drift: Vec::new(),
+            leftovers: Vec::new(),
         }
     };
     let components = by_component(vec![
@@ -201,6 +204,7 @@ fn what_is_not_ready_beats_what_has_strayed() {
             }],
             false => Vec::new(),
         },
+        leftovers: Vec::new(),
     };
     let but = |presence: Presence, object: ObjectStatus| ObjectStatus { presence, ..object };
     for (objects, orphans, pending, expected) in [

@@ -238,6 +238,7 @@ fn force_is_for_what_is_ones_own_and_for_what_was_named() {
         shared: !shared_with.is_empty(),
         shared_with,
         same: false,
+        takes_fields: false,
         method,
     };
     let (update, adopt) = (

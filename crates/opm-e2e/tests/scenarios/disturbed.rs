@@ -15,6 +15,7 @@ scenarios! {
     disturbed_upgrade_with_rename,
     disturbed_apply_after_two_failed_ones,
     disturbed_delete,
+    disturbed_adoption_with_moved_fields,
 }
 
 /// How many faults are tried when not all of them are.
@@ -37,6 +38,10 @@ async fn disturbed_apply_after_two_failed_ones(w: World) {
 
 async fn disturbed_delete(w: World) {
     disturb_everywhere(w, Flow::Delete).await;
+}
+
+async fn disturbed_adoption_with_moved_fields(w: World) {
+    disturb_everywhere(w, Flow::Adopt).await;
 }
 
 /// What goes wrong once.
@@ -98,6 +103,8 @@ enum RequestPurpose {
     Look(String),
     /// All objects of a kind as they are.
     LookAtAll(&'static str),
+    /// What would become of one object; whatever is wrong with it comes up when it is sent.
+    Pretend,
     /// Whether a release without a record was there before: who cannot tell looks closer.
     Trace,
     /// Lock and intent.
@@ -140,6 +147,9 @@ impl RequestPurpose {
             ("list", ..) if seen.uri.contains("labelSelector") => Self::Trace,
             ("list", ..) => Self::LookAtAll(kind),
             ("get", false, true) => Self::ReadRecord,
+            ("patch", ..) if is_pretended(seen) => Self::Pretend,
+            // What is to be adopted is looked at once more to see what would become of it.
+            ("get", ..) if requests[..nth].iter().any(is_pretended) => Self::Pretend,
             ("get", ..) => Self::Look(spelled),
             ("delete", true, _) => Self::RemovePart,
             ("delete", false, true) => Self::RemoveRecord,
@@ -185,7 +195,7 @@ fn expected(flow: Flow, wrong: Disturbance, about: &RequestPurpose) -> Expectati
     };
     let conflict = wrong == Disturbance::Conflict;
     match about {
-        RequestPurpose::Aside | RequestPurpose::Trace => done,
+        RequestPurpose::Aside | RequestPurpose::Trace | RequestPurpose::Pretend => done,
         RequestPurpose::Discovery => ends(refused, "which kinds it serves"),
         RequestPurpose::ReadRecord => ends(refused, "cannot read the release's record"),
         RequestPurpose::FindRecord if forbidden && !deletes => {
@@ -224,6 +234,11 @@ fn expected(flow: Flow, wrong: Disturbance, about: &RequestPurpose) -> Expectati
         RequestPurpose::Record => ends(1, "record could not be written"),
         RequestPurpose::RemoveRecord => ends(1, "the release's record is not"),
     }
+}
+
+/// Whether the server was only asked to pretend.
+fn is_pretended(seen: &RequestInfo) -> bool {
+    seen.uri.contains("dryRun")
 }
 
 /// Whether lock and intent are among these requests.

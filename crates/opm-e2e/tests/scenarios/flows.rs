@@ -6,6 +6,7 @@
 
 use opm_e2e::objects::{config_map, deployment, secret, service, unacceptable};
 use opm_e2e::{Module, World};
+use serde_json::json;
 
 /// A flow of a release's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub(crate) enum Flow {
     AfterTwoFailures,
     /// Everything goes.
     Delete,
+    /// Another tool has made the objects, with fields of its own, and they are adopted.
+    Adopt,
 }
 
 impl Flow {
@@ -28,13 +31,14 @@ impl Flow {
             Self::Upgrade => "upgrade",
             Self::AfterTwoFailures => "third",
             Self::Delete => "delete",
+            Self::Adopt => "adopt",
         }
     }
 
     /// What was recorded before, by its stem.
     pub(crate) fn before(self) -> Option<&'static str> {
         match self {
-            Self::FirstApply => None,
+            Self::FirstApply | Self::Adopt => None,
             Self::Upgrade | Self::AfterTwoFailures | Self::Delete => Some("v1"),
         }
     }
@@ -42,7 +46,7 @@ impl Flow {
     /// What is there after it, by its stem; nothing after a delete.
     pub(crate) fn after(self) -> Option<&'static str> {
         match self {
-            Self::FirstApply => Some("v1"),
+            Self::FirstApply | Self::Adopt => Some("v1"),
             Self::Upgrade | Self::AfterTwoFailures => Some("v2"),
             Self::Delete => None,
         }
@@ -52,6 +56,9 @@ impl Flow {
     pub(crate) async fn prepare(self, w: &World, release: &str) {
         if let Some(before) = self.before() {
             w.apply(&module(release, before), &[]).await.ok();
+        }
+        if self == Self::Adopt {
+            make_by_kubectl(w, release).await;
         }
         if self == Self::AfterTwoFailures {
             for stem in ["lost", "stray"] {
@@ -64,6 +71,7 @@ impl Flow {
     pub(crate) fn command(self, w: &World, release: &str) -> Vec<String> {
         let module = self.after().map(|stem| w.write(&module(release, stem)));
         let words = match &module {
+            Some(dir) if self == Self::Adopt => vec!["mod", "apply", dir, "--adopt", "-o", "json"],
             Some(dir) => vec!["mod", "apply", dir, "-o", "json"],
             None => vec!["mod", "delete", release, "--yes", "-o", "json"],
         };
@@ -75,6 +83,9 @@ impl Flow {
         match self.after() {
             Some(stem) => holds(w, release, stem).await,
             None => is_gone(w, release).await,
+        }
+        if self == Self::Adopt {
+            is_wholly_adopted(w, release).await;
         }
     }
 }
@@ -95,6 +106,9 @@ impl Recovery {
 
     /// Recovers, and looks whether everything is as it should be.
     pub(crate) async fn run(self, flow: Flow, w: &World, release: &str) {
+        if flow == Flow::Adopt {
+            return self.adopt_again(w, release).await;
+        }
         let stem = match self {
             Self::Same => flow.after(),
             Self::Previous => flow.before(),
@@ -110,6 +124,45 @@ impl Recovery {
                 is_gone(w, release).await;
             }
         }
+    }
+}
+
+impl Recovery {
+    /// What was there before a release tried to adopt it survives a delete; so there is always
+    /// something to adopt, or nothing in the way.
+    async fn adopt_again(self, w: &World, release: &str) {
+        if self != Self::Same {
+            w.delete(release, &["--ignore-not-found"]).await.ok();
+        }
+        w.apply(&module(release, "v1"), &["--adopt"]).await.ok();
+        Flow::Adopt.is_done(w, release).await;
+    }
+}
+
+/// The field manager of `kubectl apply`, and a label that only it sets.
+const KUBECTL: &str = "kubectl-client-side-apply";
+const OLD: &str = "old";
+
+/// All objects of the module as kubectl has made them, with a label that the module lacks.
+async fn make_by_kubectl(w: &World, release: &str) {
+    for object in module(release, "v1").objects() {
+        let mut object = object.clone();
+        object["metadata"]["labels"] = json!({ OLD: "1" });
+        w.api.create_by(KUBECTL, &w.ns, &object).await;
+    }
+}
+
+/// kubectl owns nothing any more, and what it alone had set is gone.
+async fn is_wholly_adopted(w: &World, release: &str) {
+    for spelled in objects(release, "v1") {
+        let metadata = w.get(&spelled).await.expect("it is there")["metadata"].clone();
+        assert_eq!(metadata["labels"].get(OLD), None, "{spelled}");
+        let entries = metadata["managedFields"].as_array().unwrap();
+        let mut managers = entries.iter().map(|entry| &entry["manager"]);
+        assert!(
+            !managers.any(|name| name == KUBECTL),
+            "{spelled}: {entries:?}"
+        );
     }
 }
 

@@ -12,6 +12,7 @@ scenarios! {
     killed_upgrade_with_rename,
     killed_apply_after_two_failed_ones,
     killed_delete,
+    killed_adoption_with_moved_fields,
     killed_upgrade_of_a_record_that_does_not_fit,
     killed_delete_of_a_record_that_does_not_fit,
 }
@@ -36,6 +37,10 @@ async fn killed_apply_after_two_failed_ones(w: World) {
 
 async fn killed_delete(w: World) {
     kill_everywhere(w, Flow::Delete).await;
+}
+
+async fn killed_adoption_with_moved_fields(w: World) {
+    kill_everywhere(w, Flow::Adopt).await;
 }
 
 async fn killed_upgrade_of_a_record_that_does_not_fit(w: World) {

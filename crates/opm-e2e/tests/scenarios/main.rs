@@ -10,6 +10,7 @@
     reason = "scenarios fail loudly"
 )]
 
+mod adopting;
 mod another_module;
 mod atomic;
 mod change_records;

@@ -74,6 +74,9 @@ impl<B: Backend> Apply<'_, B> {
         self.without_conflicts(&checked, &context)
             .await
             .map_err(|failure| self.refusal(failure))?;
+        self.without_unremovable(&checked, &context)
+            .await
+            .map_err(|failure| self.refusal(failure))?;
         self.without_contested_claims(checked.applies(), going, &context)
             .await
             .map_err(|failure| self.refusal(failure))?;

@@ -69,7 +69,11 @@ impl<B: Backend> Apply<'_, B> {
             .send_once(item, Precondition::Exists { uid }, true)
             .await;
         let error = sent.err()?;
-        (error.kind == ApiErrorKind::FieldConflict).then(|| conflict(&error, step))
+        if error.kind != ApiErrorKind::FieldConflict {
+            return None;
+        }
+        let same_values = self.apply_same_values(item, true).await;
+        (!matches!(same_values, Ok(Some(_)))).then(|| conflict(&error, step))
     }
 }
 

@@ -162,9 +162,12 @@ impl<B: Backend> Apply<'_, B> {
         let mut results = pin!(sends);
         while let Some((step, result)) = results.next().await {
             let (action, reason, after) = match result {
-                Ok(AppliedObject { action, after, .. }) => {
-                    (action, self.why(step, action, context), after)
-                }
+                Ok(AppliedObject {
+                    action,
+                    after,
+                    note,
+                    ..
+                }) => (action, self.why(step, action, context).or(note), after),
                 Err(SendError::Stopped(stopped)) => {
                     all.stopped = Some(stopped);
                     continue;
@@ -190,7 +193,12 @@ impl<B: Backend> Apply<'_, B> {
             let outcome = ObjectOutcome::of(&step.entry, action, reason);
             self.tell_object(&outcome);
             let changes = self.changes(&outcome, after.as_ref(), context);
-            all.objects.push(Difference { outcome, changes });
+            let leftovers = self.leftovers(step, after.as_ref());
+            all.objects.push(Difference {
+                outcome,
+                changes,
+                leftovers,
+            });
         }
     }
 
@@ -258,6 +266,7 @@ impl<B: Backend> Apply<'_, B> {
         Difference {
             outcome,
             changes: changes.unwrap_or_default(),
+            leftovers: Vec::new(),
         }
     }
 
@@ -270,7 +279,11 @@ impl<B: Backend> Apply<'_, B> {
         let outcome = ObjectOutcome::of(entry, Action::Refused, Some(refusal.message()));
         self.tell_object(&outcome);
         let changes = self.changes(&outcome, None, context);
-        Difference { outcome, changes }
+        Difference {
+            outcome,
+            changes,
+            leftovers: Vec::new(),
+        }
     }
 
     async fn rehearse_prunes(&self, preview: &Preview, all: &mut DryRunResults) {
@@ -306,6 +319,7 @@ impl<B: Backend> Apply<'_, B> {
             all.objects.push(Difference {
                 outcome,
                 changes: Vec::new(),
+                leftovers: Vec::new(),
             });
         }
     }

@@ -23,6 +23,7 @@ mod recreate;
 mod send;
 mod source;
 mod stages;
+mod take_over;
 pub(crate) mod tell;
 
 use std::time::Duration;

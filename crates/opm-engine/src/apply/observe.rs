@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use opm_core::check::{CheckContext, Observed};
+use opm_core::check::{Adopt, CheckContext, HelmRelease, Observed};
 use opm_core::identity::Identity;
 use opm_core::plan::Occupants;
 use opm_core::reach::{self, OwnNamespace};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::Apply;
 use super::plan::PlannedApply;
 use crate::failure::Failure;
-use crate::ports::{Backend, Detail};
+use crate::ports::{Backend, Detail, Observation};
 
 /// A plan, and everything that was seen of what it is about.
 pub(super) struct ObservedApply {
@@ -26,7 +26,7 @@ pub(super) struct ObservedApply {
 impl<B: Backend> Apply<'_, B> {
     /// Looks at the namespaces and kinds that the candidate needs, at every object of the plan,
     /// and into what the plan would delete with everything in it.
-    pub(super) async fn observe(&self, planned: PlannedApply) -> ObservedApply {
+    pub(super) async fn observe(&self, mut planned: PlannedApply) -> ObservedApply {
         let reached = self.reach().await;
         let detail = match self.request.options.dry_run {
             true => Detail::Whole,
@@ -34,6 +34,7 @@ impl<B: Backend> Apply<'_, B> {
         };
         let release = &self.candidate.owner.id;
         let (observed, live) = self.run.observe(&planned.plan, release, detail).await;
+        planned.warnings.extend(self.without_objects(&observed));
         let occupants = self.run.look_into(&planned.plan, self.served).await;
         ObservedApply {
             planned,
@@ -48,10 +49,30 @@ impl<B: Backend> Apply<'_, B> {
     pub(super) fn check_context<'s>(&self, observed: &'s ObservedApply) -> CheckContext<'s> {
         CheckContext {
             release: self.candidate.owner.id,
-            adopt: self.request.options.adopt.clone(),
+            adopt: self.adopt(),
             take_ownership: self.request.options.take_ownership,
             occupants: &observed.occupants,
         }
+    }
+
+    /// What may be adopted; a release of Helm is one of this namespace unless it says otherwise.
+    fn adopt(&self) -> Adopt {
+        let namespace = self.request.namespace.as_str();
+        self.request.options.adopt.in_namespace(namespace)
+    }
+
+    /// Releases of Helm of which no object is to be adopted: perhaps the name is another one.
+    fn without_objects(&self, observed: &Observed) -> Vec<String> {
+        let adopt = self.adopt();
+        let has = |release: &&HelmRelease| {
+            let mut seen = observed.values().filter_map(Observation::present);
+            seen.any(|live| live.helm_release.as_ref() == Some(*release))
+        };
+        let missing = adopt.helm_releases().filter(|release| !has(release));
+        let missing = missing.map(|release| {
+            format!("no object that the module renders belongs to the Helm release {release}")
+        });
+        missing.collect()
     }
 
     async fn reach(&self) -> Result<OwnNamespace, Failure> {

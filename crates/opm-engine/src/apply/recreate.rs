@@ -46,6 +46,7 @@ impl<B: Backend> Apply<'_, B> {
                 uid: metadata(&live, "uid").map(str::to_owned),
                 action: Action::Recreated,
                 after: None,
+                note: None,
             });
         }
         self.recreate(item, &live).await
@@ -164,6 +165,7 @@ impl<B: Backend> Apply<'_, B> {
             uid: metadata(&sent.object, "uid").map(str::to_owned),
             action: Action::Recreated,
             after: None,
+            note: None,
         })
     }
 }

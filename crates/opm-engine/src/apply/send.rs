@@ -9,7 +9,6 @@ use opm_core::check::{
 };
 use opm_core::failure::Remedy;
 use opm_core::identity::Identity;
-use opm_core::labels;
 use serde_json::{Map, Value};
 
 use super::Apply;
@@ -46,6 +45,8 @@ pub(super) struct AppliedObject {
     pub(super) action: Action,
     /// How it would look, if the server only pretended.
     pub(super) after: Option<Map<String, Value>>,
+    /// More about it.
+    pub(super) note: Option<String>,
 }
 
 /// Why an object was not taken.
@@ -136,15 +137,13 @@ impl<B: Backend> Apply<'_, B> {
         for _ in 0..LOOKS {
             let dry_run = self.request.options.dry_run;
             match self.send_once(item, precondition.clone(), dry_run).await {
-                Ok(sent) => {
-                    self.shed(item, &sent.object).await?;
-                    return Ok(self.taken(item, &sent.object, sent.created));
-                }
+                Ok(sent) => return self.applied(item, sent).await,
                 Err(error) if self.request.options.dry_run && comes_along(&error) => {
                     return Ok(AppliedObject {
                         uid: None,
                         action: Action::Created,
                         after: None,
+                        note: None,
                     });
                 }
                 Err(error) if moved_on(&error) => {
@@ -154,7 +153,10 @@ impl<B: Backend> Apply<'_, B> {
                     return self.perhaps_recreate(item, error).await;
                 }
                 Err(error) if error.kind == ApiErrorKind::FieldConflict => {
-                    return Err(SendError::Conflict(conflict(&error, item.step)));
+                    return match self.apply_same_values(item, dry_run).await? {
+                        Some(sent) => self.applied(item, sent).await,
+                        None => Err(SendError::Conflict(conflict(&error, item.step))),
+                    };
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -164,23 +166,44 @@ impl<B: Backend> Apply<'_, B> {
         ))
     }
 
+    /// What is left to do for an object that the server took.
+    async fn applied(
+        &self,
+        item: ObjectToSend<'_>,
+        sent: ApplyResponse,
+    ) -> Result<AppliedObject, SendError> {
+        self.shed(item, &sent.object).await?;
+        let taken = self.take_fields(item, sent.object).await?;
+        Ok(AppliedObject {
+            note: taken.note(),
+            ..self.taken(item, &taken.object, sent.created)
+        })
+    }
+
     pub(super) async fn send_once(
         &self,
         item: ObjectToSend<'_>,
         precondition: Precondition,
         dry_run: bool,
     ) -> Result<ApplyResponse, ApiError> {
-        let shared = labels::shared_field_manager(&self.candidate.owner.id);
+        let force = self.forces(item.step);
+        self.send_as(item, precondition, force, dry_run).await
+    }
+
+    pub(super) async fn send_as(
+        &self,
+        item: ObjectToSend<'_>,
+        precondition: Precondition,
+        force: bool,
+        dry_run: bool,
+    ) -> Result<ApplyResponse, ApiError> {
         let request = ApplyObject {
             identity: item.identity(),
             version: &item.step.entry.version,
             object: item.object,
             precondition,
-            field_manager: match item.step.shared {
-                true => &shared,
-                false => labels::FIELD_MANAGER,
-            },
-            force: self.forces(item.step),
+            field_manager: &self.field_manager(item.step),
+            force,
             dry_run,
         };
         self.run.backend.apply(request, item.permit).await
@@ -244,6 +267,7 @@ impl<B: Backend> Apply<'_, B> {
             uid: metadata(live, "uid").map(str::to_owned),
             action,
             after: dry_run.then(|| live.clone()),
+            note: None,
         }
     }
 
@@ -279,6 +303,9 @@ impl<B: Backend> Apply<'_, B> {
             Ownership::Shared { mine: false, .. } if item.step.shared => {
                 Ok(Precondition::Exists { uid: live.uid })
             }
+            _ if still_as_planned(&item.step.method, &live) => {
+                Ok(Precondition::Exists { uid: live.uid })
+            }
             Ownership::OtherRelease(other) => Err(SendError::because(format!(
                 "it was taken by release {other} meanwhile"
             ))),
@@ -289,12 +316,24 @@ impl<B: Backend> Apply<'_, B> {
     }
 }
 
+/// Whether an object that is to be taken over is still the one, and still whose it was.
+fn still_as_planned(method: &ApplyMethod, live: &LiveObject) -> bool {
+    match method {
+        ApplyMethod::Adopt { uid } => *uid == live.uid && live.owner.id.is_none(),
+        ApplyMethod::Take { uid, from } => {
+            *uid == live.uid && live.owner.id.as_ref() == Some(&from.id)
+        }
+        _ => false,
+    }
+}
+
 /// A Job that is done and gone is as it should be.
 fn completed(item: ObjectToSend<'_>) -> AppliedObject {
     AppliedObject {
         uid: item.step.entry.uid.clone(),
         action: Action::Unchanged,
         after: None,
+        note: None,
     }
 }
 

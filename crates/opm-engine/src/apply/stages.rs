@@ -51,7 +51,9 @@ impl ApplyResults {
         result: Result<AppliedObject, SendError>,
     ) -> ObjectOutcome {
         let (action, reason, sent) = match result {
-            Ok(AppliedObject { uid, action, .. }) => (action, None, SendOutcome::Done { uid }),
+            Ok(AppliedObject {
+                uid, action, note, ..
+            }) => (action, note, SendOutcome::Done { uid }),
             Err(SendError::Stopped(stopped)) => {
                 self.stopped = Some(stopped);
                 let reason = ApiError::stopped(stopped).message;

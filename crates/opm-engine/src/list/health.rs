@@ -88,6 +88,7 @@ impl<B: Backend> Run<'_, B> {
                 observation: objects.get(&entry.identity),
                 applied: manifest.map(|manifest| manifest.object()),
                 pods: None,
+                retired: &self.settings.retired_managers,
             };
             judge(entry.clone(), evidence)
         });

@@ -6,16 +6,17 @@
 use std::collections::{HashMap, HashSet};
 
 use opm_core::entry::Entry;
+use opm_core::failure::Remedy;
 use opm_core::identity::Identity;
 use opm_core::record::{LogResult, Record};
 
 use super::check_named;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiErrorKind, Backend, Permit, Stopped};
+use crate::ports::{Answer, ApiErrorKind, Backend, Permit, Question, Stopped};
 use crate::record::{Attempt, RecordWriter, WritableRecord};
 use crate::removal::RemovalOptions;
 use crate::report::{Action, ObjectOutcome, Release, Report};
-use crate::request::ForgetRequest;
+use crate::request::{ForgetRequest, ObjectSelection};
 use crate::run::Run;
 
 impl<B: Backend> Run<'_, B> {
@@ -26,6 +27,7 @@ impl<B: Backend> Run<'_, B> {
             run: self,
             request,
             release: release.clone(),
+            confirmed: false,
         };
         self.write_release(&release, request.lock_timeout, &mut forget)
             .await
@@ -36,6 +38,8 @@ struct Forget<'a, B> {
     run: &'a Run<'a, B>,
     request: &'a ForgetRequest,
     release: Release,
+    /// Whether somebody has said that everything is meant.
+    confirmed: bool,
 }
 
 impl<B: Backend> RecordWriter for Forget<'_, B> {
@@ -48,7 +52,14 @@ impl<B: Backend> RecordWriter for Forget<'_, B> {
         };
         let entries: Vec<Entry> = tracked(&loaded.record).into_iter().cloned().collect();
         let identities: Vec<&Identity> = entries.iter().map(|entry| &entry.identity).collect();
-        check_named("tracked object", &self.request.objects, &identities)?;
+        match &self.request.objects {
+            ObjectSelection::Named(named) => check_named("tracked object", named, &identities)?,
+            ObjectSelection::All if self.confirmed => {}
+            ObjectSelection::All => {
+                self.confirm(&identities).await?;
+                self.confirmed = true;
+            }
+        }
         let nothing = |_: &Identity| false;
         let checked = run
             .plan_maintenance(release, &loaded.record, nothing)
@@ -69,6 +80,9 @@ impl<B: Backend> RecordWriter for Forget<'_, B> {
             }
         };
         let forgotten = reconciled.forget(|identity| disowned.done.contains(identity));
+        if self.request.objects == ObjectSelection::All {
+            reconciled.give_up();
+        }
         let released = reconciled.release(&run.ended(result, reason, &disowned.failed));
         let forgotten = forgotten.iter().map(forgotten_outcome);
         let report = Report {
@@ -93,6 +107,22 @@ struct DisownResults {
 }
 
 impl<B: Backend> Forget<'_, B> {
+    /// A release that is given up takes its history with it.
+    async fn confirm(&self, objects: &[&Identity]) -> Result<(), Failure> {
+        let question = Question::ForgetAll {
+            release: self.release.name.to_string(),
+            objects: objects.iter().copied().cloned().collect(),
+        };
+        match self.run.confirm(&question).await? {
+            Answer::Yes => Ok(()),
+            Answer::No => Err(Failure::refused("declined: nothing was forgotten")),
+            Answer::CannotAsk => {
+                let message = "forgetting a release has to be confirmed";
+                Err(Failure::refused(message).remedy(Remedy::Confirm))
+            }
+        }
+    }
+
     /// Takes the release's labels off everything that is to be forgotten.
     async fn disown_all(&self, entries: &[Entry], permit: Permit<'_>) -> DisownResults {
         let options = RemovalOptions {
@@ -102,8 +132,10 @@ impl<B: Backend> Forget<'_, B> {
             done: Action::Kept,
             permit,
         };
-        let selectors = &self.request.objects;
-        let named = |entry: &&Entry| selectors.iter().any(|s| s.matches(&entry.identity));
+        let named = |entry: &&Entry| match &self.request.objects {
+            ObjectSelection::All => true,
+            ObjectSelection::Named(named) => named.iter().any(|s| s.matches(&entry.identity)),
+        };
         let mut results = DisownResults::default();
         for entry in entries.iter().filter(named) {
             let (identity, uid) = (&entry.identity, entry.uid.as_deref());

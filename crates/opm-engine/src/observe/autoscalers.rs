@@ -67,7 +67,8 @@ impl<B: Backend> Run<'_, B> {
             .collect()
     }
 
-    async fn live_targets(
+    /// What the autoscalers of a namespace target; a kind of them that cannot be listed is a warning.
+    pub(crate) async fn live_targets(
         &self,
         namespace: &str,
         going: &[PruneStep],

@@ -54,6 +54,13 @@ pub enum Question {
         /// What will be deleted.
         objects: Vec<Identity>,
     },
+    /// These objects will be forgotten, and the release with its history.
+    ForgetAll {
+        /// The release's name.
+        release: String,
+        /// What will be forgotten.
+        objects: Vec<Identity>,
+    },
     /// Going back does not bring the content of volumes back.
     VolumeData {
         /// Claims that stay with their data, and that nothing uses any more.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use opm_core::check::Disown;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::scope::Scope;
+use opm_core::takeover::MovedFields;
 use serde_json::{Map, Value};
 
 use super::{ApiError, Observation, Permit};
@@ -60,6 +61,14 @@ pub enum Precondition {
     Exists {
         /// The uid it must have.
         uid: String,
+    },
+    /// It must exist with this uid, and be as it was at this version; otherwise the answer is
+    /// `Stale` and nothing changes.
+    Unchanged {
+        /// The uid it must have.
+        uid: String,
+        /// The resourceVersion it must have.
+        resource_version: String,
     },
 }
 
@@ -128,6 +137,31 @@ pub struct DisownObject<'a> {
     pub dry_run: bool,
 }
 
+/// Makes the managed fields of one object what taking it over makes of them, and changes nothing
+/// else of it.
+#[derive(Debug)]
+pub struct MoveFields<'a> {
+    /// The identity.
+    pub identity: &'a Identity,
+    /// The managed fields, and of which object at which version.
+    pub moved: &'a MovedFields,
+}
+
+/// A change of one object that the server only pretends to make.
+#[derive(Debug)]
+pub struct PretendedPatch<'a> {
+    /// The identity.
+    pub identity: &'a Identity,
+    /// The API version without its group.
+    pub version: &'a str,
+    /// The uid it must have.
+    pub uid: &'a str,
+    /// The resourceVersion it must have.
+    pub resource_version: &'a str,
+    /// The merge patch.
+    pub patch: &'a Map<String, Value>,
+}
+
 /// What a delete came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeleteOutcome {
@@ -191,6 +225,21 @@ pub trait Cluster: Send + Sync {
         request: DisownObject<'_>,
         permit: Permit<'_>,
     ) -> impl Future<Output = Result<(), ApiError>> + Send;
+
+    /// Moves managed fields of one object. If it is another object by now, or has changed since
+    /// it was looked at, the answer is `Stale` and nothing changes.
+    fn move_fields(
+        &self,
+        request: MoveFields<'_>,
+        permit: Permit<'_>,
+    ) -> impl Future<Output = Result<(), ApiError>> + Send;
+
+    /// What an object would look like after a patch. Nothing is written.
+    fn pretend_patch(
+        &self,
+        request: PretendedPatch<'_>,
+        permit: Permit<'_>,
+    ) -> impl Future<Output = Result<Map<String, Value>, ApiError>> + Send;
 
     /// Watches these objects, beginning with how they are now (or that they are absent), and
     /// calls `on_event` for each change until it returns true, or the time is over. Resumes

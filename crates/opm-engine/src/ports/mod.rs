@@ -13,7 +13,7 @@ pub use caller::{Answer, Caller, Events, Frontend, Prompt, Question, Unattended}
 pub use clock::{Clock, Instant, Timestamp};
 pub use cluster::{
     ApplyObject, ApplyResponse, Cluster, DeleteObject, DeleteOutcome, Detail, DisownObject,
-    Precondition, Propagation, ServedKind, ServedKinds, WatchEvent,
+    MoveFields, Precondition, PretendedPatch, Propagation, ServedKind, ServedKinds, WatchEvent,
 };
 pub use opm_core::api_error::{ApiError, ApiErrorKind, Cause, Stopped};
 pub use opm_core::observation::Observation;

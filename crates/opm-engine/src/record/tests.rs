@@ -19,9 +19,9 @@ use crate::engine::{Actor, Settings};
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{
     ApiError, ApiErrorKind, ApplyObject, ApplyResponse, Backend, Caller, Clock, Cluster,
-    DeleteObject, DeleteOutcome, Detail, DisownObject, Instant, Observation, Permit, RemoveOutcome,
-    SecretContent, SecretStore, SecretVersion, ServedKinds, Stopped, StoredSecret, Timestamp,
-    WatchEvent, WriteOutcome,
+    DeleteObject, DeleteOutcome, Detail, DisownObject, Instant, MoveFields, Observation, Permit,
+    PretendedPatch, RemoveOutcome, SecretContent, SecretStore, SecretVersion, ServedKinds, Stopped,
+    StoredSecret, Timestamp, WatchEvent, WriteOutcome,
 };
 use crate::report::Release;
 use crate::run::Run;
@@ -218,6 +218,18 @@ impl Cluster for Store {
     }
 
     async fn disown(&self, _: DisownObject<'_>, _: Permit<'_>) -> Result<(), ApiError> {
+        Err(no_answer())
+    }
+
+    async fn move_fields(&self, _: MoveFields<'_>, _: Permit<'_>) -> Result<(), ApiError> {
+        Err(no_answer())
+    }
+
+    async fn pretend_patch(
+        &self,
+        _: PretendedPatch<'_>,
+        _: Permit<'_>,
+    ) -> Result<Map<String, Value>, ApiError> {
         Err(no_answer())
     }
 

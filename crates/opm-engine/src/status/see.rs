@@ -10,6 +10,7 @@ use futures::StreamExt as _;
 use opm_core::health;
 use opm_core::identity::Identity;
 use opm_core::status::{ObjectEvidence, ReadObject, is_suspect};
+use opm_core::takeover::RetiredManagers;
 use serde_json::{Map, Value};
 
 use super::known::KnownRelease;
@@ -33,6 +34,8 @@ pub(super) struct ReleaseObservations {
     pub(super) applied: ObjectMap,
     pub(super) pods: BTreeMap<Identity, Vec<Map<String, Value>>>,
     pub(super) warnings: Vec<String>,
+    /// The tools that were replaced.
+    retired: RetiredManagers,
 }
 
 impl ReleaseObservations {
@@ -47,6 +50,7 @@ impl ReleaseObservations {
             observation: self.objects.get(identity),
             applied: self.applied.get(identity),
             pods: self.pods.get(identity).map(Vec::as_slice),
+            retired: &self.retired,
         }
     }
 }
@@ -61,6 +65,7 @@ impl<B: Backend> Run<'_, B> {
             objects,
             applied,
             warnings,
+            retired: self.settings.retired_managers.clone(),
             ..ReleaseObservations::default()
         };
         self.look_closer(known, &wanted, &mut seen).await;

@@ -61,7 +61,7 @@ async fn a_forgotten_object_stays_and_is_nobodys() {
     let request = ForgetRequest {
         release: release("app"),
         namespace: namespace("games"),
-        objects: vec!["ConfigMap/b".parse().unwrap()],
+        objects: ObjectSelection::Named(vec!["ConfigMap/b".parse().unwrap()]),
         lock_timeout: Duration::ZERO,
     };
     let report = done(lab.forget(request, &nobody)).await.unwrap();

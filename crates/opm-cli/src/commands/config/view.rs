@@ -123,6 +123,7 @@ fn value(settings: &Settings, key: Key) -> Value {
         Key::Color => json!(settings.color),
         Key::Events => json!(settings.events),
         Key::LogEntries => json!(settings.log_entries),
+        Key::RetiredManagers => json!(settings.retired_managers),
         Key::FeatureEnable | Key::FeatureDisable => Value::Null,
     }
 }

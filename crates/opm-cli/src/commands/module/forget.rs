@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use opm_core::identity::ObjectSelector;
-use opm_engine::request::ForgetRequest;
+use opm_engine::request::{ForgetRequest, ObjectSelection};
 
 use super::release_arg::ReleaseArgs;
 use crate::answers;
@@ -25,23 +25,39 @@ pub(crate) struct Args {
     release: ReleaseArgs,
 
     /// The objects to forget, such as ConfigMap/settings
-    #[arg(value_name = "KIND/NAME", required = true)]
+    #[arg(
+        value_name = "KIND/NAME",
+        required_unless_present = "all",
+        conflicts_with = "all"
+    )]
     objects: Vec<ObjectSelector>,
+
+    /// Forget everything: the release and its history are given up, after a confirmation that
+    /// lists its objects
+    #[arg(long)]
+    all: bool,
 
     /// How long to wait for somebody else who is changing the release
     #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
     lock_timeout: Duration,
+
+    /// Answer prompts with yes
+    #[arg(long, short)]
+    yes: bool,
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
     let interrupt = Interrupt::listen(*ui);
     runtime::run(async {
         let release = args.release.resolve(settings, ui, &interrupt).await?;
-        let session = Session::open(settings, ui, &interrupt, false).await?;
+        let session = Session::open(settings, ui, &interrupt, args.yes).await?;
         let request = ForgetRequest {
             release,
             namespace: session.namespace_or_default()?,
-            objects: args.objects.clone(),
+            objects: match args.all {
+                true => ObjectSelection::All,
+                false => ObjectSelection::Named(args.objects.clone()),
+            },
             lock_timeout: args.lock_timeout,
         };
         let ended = session.engine.forget(&request, &session.caller()).await;

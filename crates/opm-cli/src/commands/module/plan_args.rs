@@ -1,7 +1,7 @@
 //! The flags that change what an apply would do: the same for `apply`, for `rollback`, and for
 //! `diff`, which shows it beforehand.
 
-use opm_core::identity::ObjectSelector;
+use opm_core::check::AdoptSelector;
 use opm_engine::request::{Adopt, ApplyOptions, DEFAULT_CONCURRENCY};
 
 use super::guard_args::GuardArgs;
@@ -12,9 +12,10 @@ pub(crate) struct PlanArgs {
     #[arg(long)]
     no_prune: bool,
 
-    /// Take over existing objects that no release tracks: all of them, or these
+    /// Take over existing objects that no release tracks: all of them, these, or those of a Helm
+    /// release (helm/RELEASE)
     #[arg(long, value_name = "KIND/NAME", value_delimiter = ',', num_args = 0..=1, require_equals = true)]
-    adopt: Option<Vec<ObjectSelector>>,
+    adopt: Option<Vec<AdoptSelector>>,
 
     /// Take over objects that belong to other releases, which then let go of them
     #[arg(long)]
