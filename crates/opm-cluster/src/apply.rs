@@ -47,7 +47,8 @@ impl ClusterClient {
                 let body = with_version(body, resource_version);
                 let call = place.apply(&request.identity.name, &body, &options(request))?;
                 let writing = SendOptions::writing(self, permit);
-                sent(&self.exchange(&call, writing).await.result?, request)
+                let answer = self.exchange(&call, writing).await.result?;
+                sent(&answer, request, place, Some(uid))
             }
         }
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::client::ClusterClient;
 use crate::discovery::place;
 use crate::json::{self as read, Object};
-use crate::list::{name_kind, unreadable};
+use crate::list::name_kind;
 use crate::request::Place;
 use crate::send::SendOptions;
 
@@ -24,7 +24,9 @@ impl ClusterClient {
         let done = self
             .exchange(&call, SendOptions::writing(self, permit))
             .await;
-        done.result.map(drop).map_err(gone_is_stale)
+        let answer = done.result.map_err(gone_is_stale)?;
+        let object: Object = read::read(&answer.body, &request.identity.to_string())?;
+        place.expect(&object, &request.identity.name, Some(&request.moved.uid))
     }
 
     pub(crate) async fn pretend_patch_of(
@@ -38,6 +40,7 @@ impl ClusterClient {
             group: identity.group(),
             version: request.version,
             plural: &served.plural,
+            kind: &identity.group_kind.kind,
             namespace: identity.namespace.as_deref(),
         };
         let call = place.merge(&identity.name, &pretended(request), true)?;
@@ -45,8 +48,8 @@ impl ClusterClient {
             .exchange(&call, SendOptions::writing(self, permit))
             .await;
         let answer = done.result.map_err(gone_is_stale)?;
-        let mut object = read::object(&answer.body)
-            .map_err(|error| unreadable(&identity.to_string(), &error))?;
+        let mut object: Object = read::read(&answer.body, &identity.to_string())?;
+        place.expect(&object, &identity.name, Some(request.uid))?;
         name_kind(&mut object, &identity.group_kind, request.version);
         Ok(object)
     }

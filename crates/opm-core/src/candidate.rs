@@ -21,7 +21,7 @@ use crate::ids::{ChangeId, ReleaseId};
 use crate::labels::{Owner, is_shared};
 use crate::manifest::Manifest;
 use crate::name::{ComponentName, NamespaceName, ReleaseName};
-use crate::plan::{ComponentOrder, Desired, DesiredObject};
+use crate::plan::{ComponentOrder, Desired, DesiredObject, apply_order, stages};
 use crate::record::{Extra, ModuleRef};
 use crate::rendered::{Component, Module, Rendered};
 use crate::scope::{Scope, Scopes};
@@ -80,7 +80,7 @@ pub struct Candidate {
     /// All components of the module, in its order: order passes through those that are not
     /// included.
     pub components: Vec<CandidateComponent>,
-    /// All objects, in apply order.
+    /// All objects, in the order of the digest.
     pub objects: Vec<CandidateObject>,
     /// The digest of the objects.
     pub digest: ManifestDigest,
@@ -153,6 +153,10 @@ impl Candidate {
         let digest = ManifestDigest::of_canonical(&bytes.join(&b'\n'));
         let objects: Vec<CandidateObject> = prepared.into_iter().map(|one| one.object).collect();
         duplicate::refuse(&objects)?;
+        let hooks: Vec<Identity> = helm_hooks(&objects).cloned().collect();
+        if !hooks.is_empty() {
+            warnings.push(CandidateWarning::HelmHooks(hooks));
+        }
         let version = module.version.as_deref();
         let change = ChangeId::of(module.path.as_str(), version, &values, &digest);
         Ok(Self {
@@ -170,18 +174,13 @@ impl Candidate {
 
     /// What the release should consist of, as a plan takes it.
     pub fn desired(&self) -> Desired {
-        let names = |names: &[ComponentName]| names.iter().map(ToString::to_string).collect();
-        let component = |component: &CandidateComponent| ComponentOrder {
-            name: component.name.to_string(),
-            after: names(&component.after),
-        };
         let object = |object: &CandidateObject| DesiredObject {
             entry: object.entry(),
             shared: is_shared(&object.manifest),
             expires: expires(&object.manifest),
         };
         Desired {
-            components: self.components.iter().map(component).collect(),
+            components: self.component_order(),
             objects: self.objects.iter().map(object).collect(),
         }
     }
@@ -197,7 +196,28 @@ impl Candidate {
             .collect()
     }
 
-    /// All objects as an inventory names them, in apply order.
+    /// The objects in the order in which they are applied.
+    pub fn in_apply_order(&self) -> Vec<&CandidateObject> {
+        let stages = stages(&self.component_order()).unwrap_or_default();
+        let stage = |object: &CandidateObject| stages.get(object.component.as_str());
+        let mut objects: Vec<&CandidateObject> = self.objects.iter().collect();
+        objects.sort_by(|a, b| {
+            let identities = || apply_order(a.manifest.identity(), b.manifest.identity());
+            stage(a).cmp(&stage(b)).then_with(identities)
+        });
+        objects
+    }
+
+    fn component_order(&self) -> Vec<ComponentOrder> {
+        let names = |names: &[ComponentName]| names.iter().map(ToString::to_string).collect();
+        let component = |component: &CandidateComponent| ComponentOrder {
+            name: component.name.to_string(),
+            after: names(&component.after),
+        };
+        self.components.iter().map(component).collect()
+    }
+
+    /// All objects as an inventory names them.
     pub fn entries(&self) -> Vec<Entry> {
         self.objects.iter().map(CandidateObject::entry).collect()
     }
@@ -231,7 +251,7 @@ impl DigestedObject {
     }
 }
 
-/// Turns rendered objects into what is sent, in apply order.
+/// Turns rendered objects into what is sent, in the order of the digest.
 fn prepare(
     components: Vec<Component>,
     owner: &Owner,
@@ -249,6 +269,17 @@ fn prepare(
     }
     prepared.sort_by(|a, b| a.order().cmp(&b.order()));
     Ok(prepared)
+}
+
+/// The objects that say of themselves that they are hooks or tests of a Helm chart.
+fn helm_hooks(objects: &[CandidateObject]) -> impl Iterator<Item = &Identity> {
+    let is_hook = |one: &&CandidateObject| {
+        let metadata = one.manifest.object().get("metadata");
+        let annotations = metadata.and_then(|metadata| metadata.get("annotations"));
+        annotations.is_some_and(|annotations| annotations.get("helm.sh/hook").is_some())
+    };
+    let hooks = objects.iter().filter(is_hook);
+    hooks.map(|one| one.manifest.identity())
 }
 
 /// Whether an object removes itself when it is done.

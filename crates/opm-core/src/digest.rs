@@ -11,7 +11,7 @@ use crate::entry::Entry;
 use crate::identity::{GroupKind, Identity};
 use crate::manifest::Manifest;
 use crate::name::text_type;
-use crate::weight::apply_order;
+use crate::weight::digest_order;
 
 /// The digest of values, by their canonical text: `sha256:` and 64 hexadecimal digits.
 pub fn values_digest(values: &str) -> String {
@@ -26,7 +26,7 @@ impl ManifestDigest {
     /// The digest of manifests, in whatever order they are given.
     pub fn of(manifests: &[Manifest]) -> Self {
         let mut sorted: Vec<&Manifest> = manifests.iter().collect();
-        sorted.sort_unstable_by(|a, b| apply_order(a.identity(), b.identity()));
+        sorted.sort_unstable_by(|a, b| digest_order(a.identity(), b.identity()));
         let bytes = sorted.iter().map(|m| canonical::object_bytes(m.object()));
         Self::of_canonical(&bytes.collect::<Vec<_>>().join(&b'\n'))
     }

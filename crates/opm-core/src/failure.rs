@@ -133,6 +133,13 @@ pub enum Remedy {
     EmptyOrKeepGuard(Guard),
     /// Get the right to list what is inside, or leave the guard of this kind in place.
     ListOrKeepGuard(Guard),
+    /// Repair or delete what an API group is served by, or leave the guard of this kind in place.
+    RepairServerOrKeepGuard {
+        /// What says who serves it.
+        server: String,
+        /// The guard.
+        guard: Guard,
+    },
     /// Prune at once instead of when the new objects are ready.
     PruneAtOnce,
     /// Go without the way back, or leave the guard in place.
@@ -217,6 +224,12 @@ impl fmt::Display for Remedy {
             Self::LiftGuard(_) => "lift the guard of its kind as well",
             Self::EmptyOrKeepGuard(_) => "remove them first, or leave the guard in place",
             Self::ListOrKeepGuard(_) => "ask for the right to list it, or leave the guard in place",
+            Self::RepairServerOrKeepGuard { server, .. } => {
+                return write!(
+                    f,
+                    "repair or delete {server}, or leave the guard in place"
+                );
+            }
             Self::PruneAtOnce => "prune at once: the old workload is then removed first",
             Self::NotAtomicOrKeepGuard => "apply without a way back, or leave the guard in place",
             Self::ApplyOnceNotAtomic => "apply once without a way back: that keeps its manifests",

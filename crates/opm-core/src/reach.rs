@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 use crate::candidate::Candidate;
-use crate::failure::Remedy;
+use crate::failure::{FailureKind, Remedy};
 use crate::identity::GroupKind;
 use crate::manifest::Manifest;
 use crate::name::NamespaceName;
@@ -25,7 +25,12 @@ pub enum NamespaceState {
     /// It may not be looked at; the server will say when something is sent there.
     Hidden,
     /// The look failed.
-    Unreachable(String),
+    Unreachable {
+        /// What kind of failure that makes of the run.
+        kind: FailureKind,
+        /// Why it failed.
+        cause: String,
+    },
 }
 
 /// What the cluster offers.
@@ -74,6 +79,8 @@ pub enum MissingRequirement {
     NamespaceUnknown {
         /// The namespace.
         namespace: String,
+        /// What kind of failure that is.
+        kind: FailureKind,
         /// Why not.
         cause: String,
     },
@@ -128,13 +135,19 @@ pub fn check(
             Some(NamespaceState::Terminating) => {
                 problems.insert(MissingRequirement::TerminatingNamespace(namespace));
             }
-            Some(NamespaceState::Unreachable(cause)) => {
-                let cause = cause.clone();
-                problems.insert(MissingRequirement::NamespaceUnknown { namespace, cause });
+            Some(NamespaceState::Unreachable { kind, cause }) => {
+                problems.insert(MissingRequirement::NamespaceUnknown {
+                    namespace,
+                    kind: *kind,
+                    cause: cause.clone(),
+                });
             }
             None => {
-                let cause = "it was not looked at".to_owned();
-                problems.insert(MissingRequirement::NamespaceUnknown { namespace, cause });
+                problems.insert(MissingRequirement::NamespaceUnknown {
+                    namespace,
+                    kind: FailureKind::Refused,
+                    cause: "it was not looked at".to_owned(),
+                });
             }
         }
     }
@@ -217,6 +230,14 @@ pub fn defined_by(manifest: &Manifest) -> Vec<(GroupKind, String)> {
 }
 
 impl MissingRequirement {
+    /// Which kind of failure it is: only what the server was asked in vain is not a refusal.
+    pub fn kind(&self) -> FailureKind {
+        match self {
+            Self::NamespaceUnknown { kind, .. } => *kind,
+            _ => FailureKind::Refused,
+        }
+    }
+
     /// What to do next, for a release in the namespace `own`.
     pub fn remedy(&self, own: &NamespaceName) -> Option<Remedy> {
         match self {

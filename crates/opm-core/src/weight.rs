@@ -1,4 +1,5 @@
-//! The order in which objects are applied, serialized and stored: by weight, then by identity.
+//! RFC-0001's order, by which objects are digested and stored: by weight, then by identity. The
+//! order in which they are applied stands on top of it, in [`plan`](crate::plan).
 //!
 //! Weights go by group *and* kind: a custom resource whose kind is called Service is no Service.
 
@@ -7,9 +8,9 @@ use std::cmp::Ordering;
 use crate::identity::{GroupKind, Identity};
 
 /// The weight of every kind that has none of its own.
-const DEFAULT_WEIGHT: i32 = 1000;
+pub(crate) const DEFAULT_WEIGHT: i32 = 1000;
 
-/// The weight of a kind: lower is applied earlier, and pruned later.
+/// The weight of a kind: lower comes earlier.
 pub fn weight(group_kind: &GroupKind) -> i32 {
     match (group_kind.group.as_str(), group_kind.kind.as_str()) {
         ("apiextensions.k8s.io", "CustomResourceDefinition") => -100,
@@ -36,7 +37,7 @@ pub fn weight(group_kind: &GroupKind) -> i32 {
 }
 
 /// The total order of objects: weight, group, kind, namespace, name.
-pub fn apply_order(a: &Identity, b: &Identity) -> Ordering {
+pub fn digest_order(a: &Identity, b: &Identity) -> Ordering {
     weight(&a.group_kind)
         .cmp(&weight(&b.group_kind))
         .then_with(|| a.cmp(b))

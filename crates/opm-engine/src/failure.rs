@@ -25,6 +25,9 @@ pub struct FailedObject {
     /// What is the matter with it; empty where the failure says it all.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// Whether the message names it, so that people need not read it twice.
+    #[serde(skip)]
+    pub told: bool,
 }
 
 /// A use case that did not end well.
@@ -78,9 +81,33 @@ impl Failure {
         Self::new(FailureKind::NotFound, message).remedy(Remedy::ListReleases)
     }
 
-    /// The same, for a release that something names.
-    pub(crate) fn gone(release: &Release) -> Self {
-        Self::no_release(&release.name, &release.namespace)
+    /// The same, for a release that something names and whose record was looked for. Why it may
+    /// be there all the same, under another name, stands among the warnings.
+    pub(crate) fn gone(release: &Release, warnings: &[String]) -> Self {
+        let Release {
+            name, namespace, ..
+        } = release;
+        let Some(warning) = warnings.first() else {
+            return Self::no_release(name, namespace);
+        };
+        let message = format!(
+            "cannot tell whether there is a release {name} in namespace {namespace}: {warning}"
+        );
+        Self::new(FailureKind::NotPermitted, message)
+            .remedy("ask for the right to list Secrets in that namespace")
+    }
+
+    /// The same, where so many kinds could not be listed: objects may be left that have no record.
+    #[must_use]
+    pub(crate) fn unseen(mut self, kinds: usize) -> Self {
+        if kinds > 0 {
+            self.message = format!(
+                "{}: no record names it; whether objects with its labels are left cannot be told, \
+                 because {kinds} kinds could not be listed",
+                self.message
+            );
+        }
+        self
     }
 
     /// Somebody else wrote the record first, time and again.
@@ -91,13 +118,10 @@ impl Failure {
 
     /// Checks refused, with every reason at once.
     pub(crate) fn of_refusals(refusals: Refusals) -> Self {
-        let reasons: Vec<String> = refusals.0.iter().map(Refusal::message).collect();
-        let mut failure = Self::new(refusals.kind(), reasons.join("\n"));
+        let mut failure = Self::new(refusals.kind(), refusals.to_string());
         for refusal in &refusals.0 {
             failure = failure.remedy(refusal.remedy());
-            if let Some(identity) = &refusal.object {
-                failure = failure.object(identity.clone(), refusal.message());
-            }
+            failure.objects.extend(refused_object(refusal));
         }
         failure.because(refusals)
     }
@@ -125,7 +149,7 @@ impl Failure {
 
     /// What the log says of it: the first object too, because the log has no list of them.
     pub(crate) fn for_the_log(&self) -> String {
-        match self.objects.first() {
+        match self.objects.iter().find(|object| !object.told) {
             Some(first) => format!("{}: {}: {}", self.message, first.identity, first.reason),
             None => self.message.clone(),
         }
@@ -147,6 +171,7 @@ impl Failure {
         self.objects.push(FailedObject {
             identity,
             reason: reason.into(),
+            told: false,
         });
         self
     }
@@ -173,6 +198,15 @@ impl Failure {
         self.report = Box::new(report);
         self
     }
+}
+
+fn refused_object(refusal: &Refusal) -> Option<FailedObject> {
+    let identity = refusal.object.clone()?;
+    Some(FailedObject {
+        identity,
+        reason: refusal.message(),
+        told: true,
+    })
 }
 
 /// As the contract's `error`. Hints are in words that name no way of calling a use case; whoever

@@ -1,17 +1,19 @@
 //! Removing objects: what apply prunes, what delete deletes.
 //!
 //! Every delete names the uid that was looked at. An accepted delete counts as gone: nobody
-//! waits for finalizers here. What could not be removed is reported, and stays known.
+//! waits for finalizers here, except that a caller may ask to hear of what lingers, and say later
+//! what became of it. What could not be removed is reported, and stays known.
 
 use std::collections::{BTreeMap, HashMap};
 use std::pin::pin;
 
 use futures::StreamExt as _;
-use opm_core::check::{LiveObject, PruneMethod, PruneStep, SharedDecision, decide_shared, disown};
+use opm_core::check::{
+    LiveObject, PruneMethod, PruneStep, SharedDecision, decide_shared, disown, prune_groups,
+};
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
 use opm_core::protocol::PruneOutcome;
-use opm_core::weight::weight;
 use serde_json::{Map, Value, json};
 
 use crate::concurrently::concurrently;
@@ -76,6 +78,8 @@ pub(crate) struct RemovalOptions<'a> {
     pub(crate) dry_run: bool,
     /// What success is called.
     pub(crate) done: Action,
+    /// Whether the caller waits for what lingers, and tells then what became of it.
+    pub(crate) awaits: bool,
     pub(crate) permit: Permit<'a>,
 }
 
@@ -92,6 +96,11 @@ pub(crate) struct RemovalResults {
 }
 
 impl RemovalResults {
+    /// Whether an object could not be removed.
+    pub(crate) fn stands(&self, identity: &Identity) -> bool {
+        matches!(self.results.get(identity), Some(PruneOutcome::Failed(_)))
+    }
+
     /// Takes one in, and answers with what is told of it.
     pub(crate) fn take(
         &mut self,
@@ -116,13 +125,6 @@ impl RemovalResults {
     }
 }
 
-/// The steps that may go at the same time: neighbours of one weight.
-pub(crate) fn groups(steps: &[PruneStep]) -> impl Iterator<Item = &[PruneStep]> {
-    steps.chunk_by(|a, b| {
-        weight(&a.entry.identity.group_kind) == weight(&b.entry.identity.group_kind)
-    })
-}
-
 impl<B: Backend> Run<'_, B> {
     /// Removes all of these objects, in order.
     pub(crate) async fn remove_all(
@@ -131,11 +133,12 @@ impl<B: Backend> Run<'_, B> {
         options: RemovalOptions<'_>,
     ) -> RemovalResults {
         let mut results = RemovalResults::default();
-        for group in groups(steps) {
+        for group in prune_groups(steps) {
             if results.stopped.is_none() {
                 self.remove_group(group, options, &mut results).await;
             }
         }
+        self.remove_rebuilt(steps, options, &mut results).await;
         results
     }
 
@@ -153,6 +156,11 @@ impl<B: Backend> Run<'_, B> {
         ));
         let mut outcomes = BTreeMap::new();
         while let Some((at, removed)) = removals.next().await {
+            if options.awaits && removed == (RemovalOutcome::Gone { lingering: true }) {
+                let (identity, uid) = (group[at].entry.identity.clone(), group[at].uid.clone());
+                results.lingering.insert(identity, uid);
+                continue;
+            }
             if let Some(outcome) = results.take(&group[at], &removed, options.done) {
                 self.emit(outcome.event());
                 outcomes.insert(at, outcome);
@@ -161,15 +169,72 @@ impl<B: Backend> Run<'_, B> {
         results.outcomes.extend(outcomes.into_values());
     }
 
+    /// An aggregated ClusterRole comes back if its controller was at work on it when it went.
+    /// With the roles that it was made of, it has no rules any more, and goes for good.
+    pub(crate) async fn remove_rebuilt(
+        &self,
+        steps: &[PruneStep],
+        options: RemovalOptions<'_>,
+        results: &mut RemovalResults,
+    ) {
+        let aggregated = |step: &&PruneStep| {
+            let done = results.results.get(&step.entry.identity) == Some(&PruneOutcome::Done);
+            step.aggregated && step.method == PruneMethod::Delete && done && !options.dry_run
+        };
+        let aggregated: Vec<&PruneStep> = steps.iter().filter(aggregated).collect();
+        for step in aggregated {
+            if results.stopped.is_some() {
+                return;
+            }
+            let reason = match self.remove_if_rebuilt(step, options).await {
+                Ok(()) => continue,
+                Err(error) => match error.kind {
+                    ApiErrorKind::Stopped(stopped) => return results.stopped = Some(stopped),
+                    _ => format!("its controller may have brought it back: {error}"),
+                },
+            };
+            let failed = RemovalOutcome::Failed(reason);
+            if let Some(outcome) = results.take(step, &failed, options.done) {
+                self.emit(outcome.event());
+                let same = |one: &ObjectOutcome| one.identity == outcome.identity;
+                results.outcomes.retain(|one| !same(one));
+                results.outcomes.push(outcome);
+            }
+        }
+    }
+
+    async fn remove_if_rebuilt(
+        &self,
+        step: &PruneStep,
+        options: RemovalOptions<'_>,
+    ) -> Result<(), ApiError> {
+        let Some(object) = self.look_once(&step.entry.identity).await? else {
+            return Ok(());
+        };
+        let live = LiveObject::read(&object, options.release);
+        if !live.rebuilt || live.uid == step.uid {
+            return Ok(());
+        }
+        let again = PruneStep {
+            uid: live.uid,
+            ..step.clone()
+        };
+        match self.delete_one(&again, None, options).await {
+            Err(error) if error.kind != ApiErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     pub(crate) async fn remove_one(
         &self,
         step: &PruneStep,
         options: RemovalOptions<'_>,
     ) -> RemovalOutcome {
-        // A version was asked for where another release could join or leave meanwhile.
-        let removed = match step.resource_version {
-            Some(_) => self.remove_shared(step, options).await,
-            None => self.delete_one(step, None, options).await,
+        let removed = match (&step.method, &step.resource_version) {
+            (PruneMethod::AwaitGone, _) => Ok(RemovalOutcome::Gone { lingering: true }),
+            // A version was asked for where another release could join or leave meanwhile.
+            (_, Some(_)) => self.remove_shared(step, options).await,
+            (_, None) => self.delete_one(step, None, options).await,
         };
         match removed {
             Ok(removed) => removed,

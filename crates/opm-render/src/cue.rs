@@ -21,7 +21,7 @@ use opm_core::rendered::Module;
 use thiserror::Error;
 
 use command::{Environment, Invocation, ProgramOutput};
-use module_file::CueModule;
+use module_file::{CueModule, DeclaredComponents};
 use workspace::Workspace;
 
 pub use command::{CommandError, Limits};
@@ -58,6 +58,15 @@ pub enum CueError {
     /// `cue` says what is wrong with the module or its values.
     #[error("{0}")]
     Evaluation(Diagnostics),
+    /// The directory is a CUE module, and none for `opm`.
+    #[error(
+        "this is no module for opm: it declares no #components{}",
+        tool.map(|tool| format!(" (it looks like a module for {tool})")).unwrap_or_default()
+    )]
+    NoComponents {
+        /// Whose module it seems to be.
+        tool: Option<&'static str>,
+    },
     /// The output of `cue` is no rendered module.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -85,6 +94,11 @@ impl CueError {
                 "CUE_REGISTRY names the registries; a YAML module is in none, and is named by its directory",
             ),
             Self::Evaluation(diagnostics) => diagnostics.hints(),
+            Self::NoComponents { .. } => one(
+                "a module has `metadata: name: \"web\"`, its values in `#config`, and its objects in \
+                 `#components: app: resources: page: {apiVersion: \"v1\", kind: \"ConfigMap\", …}`; \
+                 `opm mod init DIR --format cue` writes one",
+            ),
             Self::Output(OutputError::Version(error)) => error.hint().into_iter().collect(),
             _ => Vec::new(),
         }
@@ -133,6 +147,12 @@ fn evaluate(
     context: &RenderContext<'_>,
 ) -> Result<(CueModule, Vec<u8>), CueError> {
     let module = module_file::read(dir)?;
+    let declared = module_file::declared(dir)?;
+    if declared == DeclaredComponents::Timoni {
+        return Err(CueError::NoComponents {
+            tool: Some("Timoni"),
+        });
+    }
     dir.check_confined().map_err(CueModuleError::Dir)?;
     let workspace = Workspace::create(dir, &module, inputs)?;
     let cue = Cue {
@@ -147,10 +167,15 @@ fn evaluate(
     }
     match output.status.success() {
         true => Ok((module, output.stdout)),
-        false => Err(CueError::Evaluation(Diagnostics::read(
-            &output.stderr,
-            &workspace,
-        ))),
+        false => {
+            let diagnostics = Diagnostics::read(&output.stderr, &workspace);
+            Err(
+                match declared == DeclaredComponents::Nowhere && diagnostics.has_foreign_fields() {
+                    true => CueError::NoComponents { tool: None },
+                    false => CueError::Evaluation(diagnostics),
+                },
+            )
+        }
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn failed(failure: &Failure, session: &Session) -> CliError {
         let _ = ui.text(&report::table(report, Format::Table).to_string());
     }
     let mut error = CliError::new(failure.kind, failure.message.clone());
-    error.hints = failure.remedies.iter().map(remedy::words).collect();
+    error.hints = remedy::hints(&failure.remedies);
     error.objects.clone_from(&failure.objects);
     if report.release.is_some() {
         error.document = document(report);

@@ -4,6 +4,28 @@ use opm_core::identity::Identity;
 use opm_core::plan::Guard;
 use opm_engine::Remedy;
 
+/// What to do next, in the words of the command line: one hint for each kind of reason.
+pub(super) fn hints(remedies: &[Remedy]) -> Vec<String> {
+    let adoptable = |remedy: &Remedy| match remedy {
+        Remedy::AdoptNamed(identity) => Some(named(identity)),
+        _ => None,
+    };
+    let names: Vec<String> = remedies.iter().filter_map(adoptable).collect();
+    let mut hints: Vec<String> = Vec::new();
+    for remedy in remedies {
+        let hint = match remedy {
+            Remedy::AdoptNamed(_) if names.len() > 1 => {
+                format!("Use --adopt={} to take them from Helm", names.join(","))
+            }
+            remedy => words(remedy),
+        };
+        if !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    }
+    hints
+}
+
 /// A remedy in the words of the command line.
 pub(super) fn words(remedy: &Remedy) -> String {
     match remedy {
@@ -43,6 +65,10 @@ pub(super) fn words(remedy: &Remedy) -> String {
         }
         Remedy::ListOrKeepGuard(guard) => format!(
             "Ask for the right to list it, or go on without {}",
+            guard_flag(*guard)
+        ),
+        Remedy::RepairServerOrKeepGuard { server, guard } => format!(
+            "Repair or delete {server}, or go on without {}",
             guard_flag(*guard)
         ),
         Remedy::PruneAtOnce => {

@@ -16,7 +16,11 @@ pub(super) fn for_people(error: &CliError) -> String {
         "{ERROR}error:{ERROR:#} {}",
         printable::lines(&error.message)
     );
-    for FailedObject { identity, reason } in &error.objects {
+    let untold = error.objects.iter().filter(|object| !object.told);
+    for FailedObject {
+        identity, reason, ..
+    } in untold
+    {
         let line = match reason.as_str() {
             "" => identity.to_string(),
             reason => format!("{identity}: {reason}"),
@@ -46,10 +50,17 @@ mod tests {
             FailedObject {
                 identity: object,
                 reason: "it is\nanother's".to_owned(),
+                told: false,
+            },
+            FailedObject {
+                identity: Identity::new(GroupKind::new("", "Namespace"), None, "told"),
+                reason: "the message says it".to_owned(),
+                told: true,
             },
             FailedObject {
                 identity: Identity::new(GroupKind::new("", "Namespace"), None, "x"),
                 reason: String::new(),
+                told: false,
             },
         ];
         let error = error.hint("do this");

@@ -117,6 +117,13 @@ pub enum CandidateWarning {
         /// The path of the field.
         field: &'static str,
     },
+    /// Objects that Helm would run at a certain moment, or for a test only.
+    #[error(
+        "Helm would treat these as hooks or tests; opm applies them like every other object, on \
+         each apply: {}",
+        .0.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    )]
+    HelmHooks(Vec<Identity>),
     /// A component that was once selected is no longer there.
     #[error("component {0:?} was selected before; the module no longer has it")]
     ComponentGone(String),

@@ -39,7 +39,15 @@ pub struct LiveObject {
     pub owned: bool,
     /// Whether it is a record of a release, of whichever one: nobody's to apply or prune.
     pub is_record: bool,
+    /// Whether it is a ClusterRole whose rules are put together from those of others.
+    pub aggregated: bool,
+    /// Whether it is nothing but what the controller of such ClusterRoles wrote: one that was
+    /// deleted while that controller still had it in mind.
+    pub rebuilt: bool,
 }
+
+/// The controller that writes the rules of aggregated ClusterRoles.
+const AGGREGATION_CONTROLLER: &str = "clusterrole-aggregation-controller";
 
 impl LiveObject {
     /// Reads a live object. Metadata is enough.
@@ -55,10 +63,27 @@ impl LiveObject {
         let annotation = |name: &str| field("annotations")?.get(name)?.as_str();
         let component = || field("labels")?.get(COMPONENT)?.as_str();
         let owners = field("ownerReferences").and_then(Value::as_array);
+        let managers = field("managedFields").and_then(Value::as_array);
+        let managers = managers.map(Vec::as_slice).unwrap_or_default();
+        let aggregator = |entry: &Value| {
+            entry.get("manager").and_then(Value::as_str) == Some(AGGREGATION_CONTROLLER)
+        };
+        let holds_rule = |entry: &Value| {
+            entry
+                .get("fieldsV1")
+                .is_some_and(|set| set.get("f:aggregationRule").is_some())
+        };
+        let owner = OwnerLabels::read(object);
         Self {
             uid: text("uid"),
             resource_version: text("resourceVersion"),
-            owner: OwnerLabels::read(object),
+            aggregated: managers
+                .iter()
+                .any(|entry| aggregator(entry) || holds_rule(entry)),
+            rebuilt: !managers.is_empty()
+                && managers.iter().all(aggregator)
+                && owner == OwnerLabels::default(),
+            owner,
             applied_by_opm: applied_by_opm(field("managedFields"), release),
             terminating: field("deletionTimestamp").is_some_and(|time| !time.is_null()),
             opted_out: annotation(PRUNE) == Some("false"),

@@ -20,13 +20,13 @@ pub use adopt::{Adopt, AdoptSelector, HelmRelease};
 pub use disown::{Disown, SharedDecision, decide_shared, disown, former_manager};
 pub use live::{LiveObject, Observed};
 pub use ownership::{LabelledRelease, Ownership, counts_as_discovered};
-pub use refusal::{Refusal, RefusalReason, Refusals, against_recreating};
+pub use refusal::{Refusal, RefusalReason, Refusals, against_recreating, still_holds};
 pub use unchanged::{is_unchanged, would_be_unchanged};
 
 use crate::entry::Entry;
 use crate::identity::Identity;
 use crate::ids::ReleaseId;
-use crate::plan::{Occupants, Plan, PlanOptions, Purpose, StaleOrigin};
+use crate::plan::{Occupants, Plan, PlanOptions, Purpose, StaleOrigin, is_custom, rank};
 use crate::record::{KeptObject, KeptWhy, PendingWhy, RecordedEntry};
 
 /// What a check has to know beside the plan and the live objects.
@@ -111,7 +111,7 @@ impl ApplyStep {
 pub struct CheckedPhase {
     /// The names of the components that have objects here.
     pub components: Vec<String>,
-    /// The objects by weight; those of one step may go at the same time.
+    /// The objects by rank; those of one step may go at the same time.
     pub steps: Vec<Vec<ApplyStep>>,
 }
 
@@ -122,6 +122,8 @@ pub enum PruneMethod {
     Delete,
     /// Other releases share it: only this release's label is taken off.
     LeaveShared,
+    /// It is being deleted already, and has to be gone before what comes after it goes.
+    AwaitGone,
 }
 
 /// One object to prune, and how.
@@ -137,6 +139,25 @@ pub struct PruneStep {
     pub resource_version: Option<String>,
     /// How it goes.
     pub method: PruneMethod,
+    /// Whether it is an aggregated ClusterRole: it goes before the roles that it is made of, and
+    /// its controller may bring it back once.
+    pub aggregated: bool,
+}
+
+impl PruneStep {
+    /// Whether it is a custom resource: a controller may have to clean up after it.
+    pub fn is_custom(&self) -> bool {
+        is_custom(&self.entry.identity.group_kind)
+    }
+
+    fn rank(&self) -> (i32, bool) {
+        (rank(&self.entry.identity.group_kind), self.aggregated)
+    }
+}
+
+/// The steps that may go at the same time, group by group.
+pub fn prune_groups(steps: &[PruneStep]) -> impl Iterator<Item = &[PruneStep]> {
+    steps.chunk_by(|a, b| a.rank() == b.rank())
 }
 
 /// A stale object that is left standing.
@@ -225,6 +246,15 @@ pub struct CheckedPlan {
     pub remaining: Vec<RecordedEntry>,
     /// What has to be written down before anything is sent.
     pub intents: Vec<Intent>,
+}
+
+impl StaleDecisions {
+    /// Custom resources about which nothing could be found out: whether their controllers still
+    /// have work to do is not known.
+    pub fn undetermined_custom(&self) -> impl Iterator<Item = &Undetermined> {
+        let custom = |one: &&Undetermined| is_custom(&one.entry.identity.group_kind);
+        self.undetermined.iter().filter(custom)
+    }
 }
 
 impl CheckedPlan {

@@ -7,6 +7,10 @@
 //! | none | as recorded | yes | mine |
 //! | none | as recorded | no | nobody's |
 //! | none | different, or not recorded | any | nobody's |
+//! | none | any | no, and nobody but the controller of aggregated ClusterRoles | mine |
+//!
+//! The last row is an aggregated ClusterRole that was deleted while its controller still worked
+//! on it, and came back as bare rules: nobody else has any use for it.
 //!
 //! An object with `shared.` labels belongs to all releases that these name. A release's record
 //! carries the release's labels and is nobody's all the same: no plan may change or delete it.
@@ -102,6 +106,7 @@ impl Ownership {
         }
         match recorded_uid {
             Some(uid) if uid == live.uid && live.applied_by_opm => Self::Mine,
+            _ if live.rebuilt => Self::Mine,
             _ => Self::Unowned,
         }
     }

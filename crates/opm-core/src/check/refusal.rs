@@ -5,7 +5,7 @@ use std::fmt;
 use super::LabelledRelease;
 use crate::failure::{FailureKind, Remedy};
 use crate::identity::Identity;
-use crate::plan::{Guard, GuardFlags};
+use crate::plan::{Guard, GuardFlags, Occupants, SilentGroup};
 
 /// Why a plan is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +39,13 @@ pub enum RefusalReason {
         guard: Guard,
         /// Why it could not be found out.
         cause: String,
+    },
+    /// A Namespace that should go may hold objects of an API group that does not answer.
+    SilentGroup {
+        /// Which guard was lifted.
+        guard: Guard,
+        /// Who does not answer.
+        silent: SilentGroup,
     },
     /// Recreating it would delete an object of a guarded kind.
     Guarded(Guard),
@@ -83,13 +90,32 @@ impl Refusals {
     }
 }
 
+/// Each reason once, with the objects that it holds for, in the order of their first objects.
 impl fmt::Display for Refusals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, refusal) in self.0.iter().enumerate() {
+        let mut groups: Vec<(Option<String>, Vec<&Refusal>)> = Vec::new();
+        for refusal in &self.0 {
+            let heading = refusal.heading();
+            let same = |(of, _): &&mut (Option<String>, _)| of.is_some() && *of == heading;
+            match groups.iter_mut().find(same) {
+                Some((_, group)) => group.push(refusal),
+                None => groups.push((heading, vec![refusal])),
+            }
+        }
+        for (at, (heading, group)) in groups.iter().enumerate() {
             if at > 0 {
                 f.write_str("\n")?;
             }
-            refusal.fmt(f)?;
+            match (heading, group.as_slice()) {
+                (Some(heading), [_, _, ..]) => {
+                    write!(f, "{} objects {heading}:", group.len())?;
+                    let objects = group.iter().filter_map(|refusal| refusal.object.as_ref());
+                    for object in objects {
+                        write!(f, "\n  {object}")?;
+                    }
+                }
+                (_, group) => f.write_str(&list_by(group, "\n"))?,
+            }
         }
         Ok(())
     }
@@ -98,6 +124,32 @@ impl fmt::Display for Refusals {
 impl std::error::Error for Refusals {}
 
 impl Refusal {
+    /// What is the matter with several objects, where it is the same with all of them.
+    fn heading(&self) -> Option<String> {
+        self.object.as_ref()?;
+        Some(match &self.why {
+            RefusalReason::Terminating => "are being deleted".to_owned(),
+            RefusalReason::Untracked => {
+                "already exist but are not tracked by this release".to_owned()
+            }
+            RefusalReason::HelmOwned(release) => format!("belong to the Helm release {release}"),
+            RefusalReason::OtherRelease(release) => format!("belong to release {release}"),
+            RefusalReason::SharedByOthers(releases) => {
+                format!("are shared by release {}", list(releases))
+            }
+            RefusalReason::Record => "are records of releases".to_owned(),
+            RefusalReason::Guarded(_) => "are of kinds that are not deleted on the side".to_owned(),
+            // Each of these has more to say about its object.
+            RefusalReason::Forbidden(_)
+            | RefusalReason::Unreachable(_)
+            | RefusalReason::Occupied { .. }
+            | RefusalReason::OccupantsUnknown { .. }
+            | RefusalReason::SilentGroup { .. }
+            | RefusalReason::EmptyRender(_)
+            | RefusalReason::AnotherModule(_) => return None,
+        })
+    }
+
     /// What is the matter.
     pub fn message(&self) -> String {
         let resource = self
@@ -131,6 +183,11 @@ impl Refusal {
             RefusalReason::OccupantsUnknown { cause, .. } => {
                 format!("what {resource} holds could not be found out: {cause}")
             }
+            RefusalReason::SilentGroup { silent, .. } => format!(
+                "what {resource} holds could not be found out: the server behind API group {} \
+                 does not answer: {}",
+                silent.group, silent.cause
+            ),
             RefusalReason::Guarded(_) => {
                 format!("{resource} is of a kind that is not deleted on the side")
             }
@@ -163,6 +220,10 @@ impl Refusal {
             RefusalReason::Unreachable(_) => "Try again when the API server answers for it".into(),
             RefusalReason::Occupied { guard, .. } => Remedy::EmptyOrKeepGuard(*guard),
             RefusalReason::OccupantsUnknown { guard, .. } => Remedy::ListOrKeepGuard(*guard),
+            RefusalReason::SilentGroup { guard, silent } => Remedy::RepairServerOrKeepGuard {
+                server: silent.served_by(),
+                guard: *guard,
+            },
             RefusalReason::Guarded(guard) => Remedy::LiftGuard(*guard),
             RefusalReason::EmptyRender(_) => Remedy::AllowEmpty,
             RefusalReason::AnotherModule(_) => Remedy::ReplaceAll,
@@ -171,16 +232,29 @@ impl Refusal {
 }
 
 fn list<T: fmt::Display>(items: &[T]) -> String {
-    items
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(", ")
+    list_by(items, ", ")
+}
+
+fn list_by<T: fmt::Display>(items: &[T], between: &str) -> String {
+    let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+    items.join(between)
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message())
+    }
+}
+
+/// Why a definition must not go after all, though everything of this release inside has gone.
+pub fn still_holds(occupants: &Occupants) -> Option<String> {
+    match occupants {
+        Occupants::Known(occupants) | Occupants::Partly { occupants, .. } => {
+            let objects: Vec<&Identity> = occupants.iter().map(|one| &one.identity).collect();
+            let held = || format!("it holds objects that would go with it: {}", list(&objects));
+            (!objects.is_empty()).then(held)
+        }
+        Occupants::Unknown(cause) => Some(format!("what it holds could not be found out: {cause}")),
     }
 }
 

@@ -12,8 +12,8 @@ use crate::entry::Entry;
 use crate::identity::Identity;
 use crate::observation::Observation;
 use crate::plan::{
-    Guard, Occupant, Occupants, Plan, Purpose, StaleObject, StaleOrigin, ignored_in_namespace,
-    lives_in,
+    Guard, Occupant, Occupants, Plan, Purpose, SilentGroup, StaleObject, StaleOrigin,
+    ignored_in_namespace, is_custom, lives_in,
 };
 use crate::record::{KeptObject, KeptWhy};
 
@@ -34,8 +34,22 @@ pub(super) fn decide(
             &mut decisions,
         );
     }
+    aggregates_first(&mut decisions.prune);
     look_into(plan, &decisions, checking, refusals);
     decisions
+}
+
+/// An aggregated ClusterRole that outlives one of its parts is written again, so it goes before
+/// all of them, whatever their stage.
+fn aggregates_first(prune: &mut [PruneStep]) {
+    if let Some(first) = prune.iter().position(|step| is_cluster_role(&step.entry)) {
+        prune[first..].sort_by_key(|step| !step.aggregated);
+    }
+}
+
+fn is_cluster_role(entry: &Entry) -> bool {
+    let kind = &entry.identity.group_kind;
+    kind.is("rbac.authorization.k8s.io", "ClusterRole")
 }
 
 fn one(
@@ -90,8 +104,18 @@ fn present(
             });
         }
     };
-    if live.terminating {
+    if live.terminating && !awaits(plan, &entry) {
         return decisions.gone.push(GoneObject { entry, origin });
+    }
+    if live.terminating {
+        return decisions.prune.push(PruneStep {
+            entry,
+            origin,
+            uid: live.uid.clone(),
+            resource_version: None,
+            method: PruneMethod::AwaitGone,
+            aggregated: false,
+        });
     }
     if let Some((why, reason)) = stands(stale, plan, live, !shared_with.is_empty()) {
         return decisions.keep.push(KeepDecision {
@@ -103,6 +127,7 @@ fn present(
     }
     let alone = shared_with.is_empty();
     let was_shared = !live.owner.shared.is_empty();
+    let aggregated = live.aggregated && is_cluster_role(&entry);
     decisions.prune.push(PruneStep {
         entry,
         origin,
@@ -114,7 +139,15 @@ fn present(
         } else {
             PruneMethod::LeaveShared
         },
+        aggregated,
     });
+}
+
+/// Whether an object that is being deleted holds back what comes after it: its controller may be
+/// at work on it, and would be gone with the rest.
+fn awaits(plan: &Plan, entry: &Entry) -> bool {
+    let deletes = matches!(plan.purpose, Purpose::Delete | Purpose::DeleteComponent(_));
+    deletes && is_custom(&entry.identity.group_kind)
 }
 
 /// Why an object of this release is left standing, if it is.
@@ -162,6 +195,7 @@ fn look_into(
     let going: HashSet<&Identity> = decisions
         .prune
         .iter()
+        .filter(|step| step.method != PruneMethod::LeaveShared)
         .map(|step| &step.entry.identity)
         .collect();
     for step in decisions
@@ -182,7 +216,13 @@ fn look_into(
                 guard,
                 cause: cause.clone(),
             },
-            Some(Occupants::Known(occupants)) => {
+            Some(known @ (Occupants::Known(occupants) | Occupants::Partly { occupants, .. })) => {
+                if let Some(silent) = unknown_group(known, &going) {
+                    refusals.push(Refusal {
+                        object: Some(holder.clone()),
+                        why: RefusalReason::SilentGroup { guard, silent },
+                    });
+                }
                 let ignored = |occupant: &Occupant| {
                     guard == Guard::Namespace
                         && ignored_in_namespace(occupant, &checking.release, &plan.purpose)
@@ -207,6 +247,18 @@ fn look_into(
             why,
         });
     }
+}
+
+/// A group whose objects nobody knows, unless it goes together with what it is served by.
+fn unknown_group(occupants: &Occupants, going: &HashSet<&Identity>) -> Option<SilentGroup> {
+    let Occupants::Partly { silent, .. } = occupants else {
+        return None;
+    };
+    let goes = |group: &SilentGroup| {
+        going.iter().any(|identity| group.is_served_by(identity))
+            && group.api_services.iter().all(|one| going.contains(one))
+    };
+    silent.iter().find(|group| !goes(group)).cloned()
 }
 
 /// This release's objects that are there when the run has ended.

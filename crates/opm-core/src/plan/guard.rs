@@ -75,11 +75,49 @@ pub struct Occupant {
     pub owned: bool,
 }
 
+/// An API group whose own server does not answer, so that nobody knows its objects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SilentGroup {
+    /// The group.
+    pub group: String,
+    /// The APIServices that say who serves it, as far as they can be seen.
+    pub api_services: Vec<Identity>,
+    /// What happened instead of an answer.
+    pub cause: String,
+}
+
+impl SilentGroup {
+    /// Whether an APIService says who serves the group: it is named `<version>.<group>`.
+    pub fn is_served_by(&self, identity: &Identity) -> bool {
+        let rest = identity.name.split_once('.').map(|(_, group)| group);
+        identity
+            .group_kind
+            .is("apiregistration.k8s.io", "APIService")
+            && rest == Some(self.group.as_str())
+    }
+
+    /// What says who serves the group, in words.
+    pub fn served_by(&self) -> String {
+        let names = self.api_services.iter().map(ToString::to_string);
+        match names.collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() => format!("the APIService of group {}", self.group),
+            names => names,
+        }
+    }
+}
+
 /// What is known about the inside of a Namespace or CustomResourceDefinition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Occupants {
     /// Everything in it.
     Known(Vec<Occupant>),
+    /// Everything in it but what these API groups serve.
+    Partly {
+        /// What could be seen.
+        occupants: Vec<Occupant>,
+        /// Who did not answer.
+        silent: Vec<SilentGroup>,
+    },
     /// It could not be found out, for this reason.
     Unknown(String),
 }

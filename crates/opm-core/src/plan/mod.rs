@@ -19,12 +19,14 @@ use thiserror::Error;
 pub use claims::{Claim, ContestedClaim, claims, contested, runs_pods};
 pub use components::{ComponentOrder, stages};
 pub use delete::{plan_delete, plan_delete_component, plan_prune_kept};
-pub use guard::{Guard, GuardFlags, Occupant, Occupants, ignored_in_namespace, lives_in};
+pub use guard::{
+    Guard, GuardFlags, Occupant, Occupants, SilentGroup, ignored_in_namespace, lives_in,
+};
+pub use order::{apply_order, is_custom, rank};
 
 use crate::entry::Entry;
 use crate::identity::Identity;
 use crate::record::{KeptObject, KeptWhy, PendingWhy, Record, RecordedEntry};
-use crate::weight::{apply_order, weight};
 
 /// One object that a module renders, with what a plan has to know about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,11 +144,9 @@ pub struct PlannedObject {
     pub same_hash: bool,
 }
 
-/// Objects that may be applied at the same time: they share a weight.
+/// Objects that may be applied at the same time: they share a rank.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanStep {
-    /// The weight.
-    pub weight: i32,
     /// The objects, in order.
     pub objects: Vec<PlannedObject>,
 }
@@ -156,7 +156,7 @@ pub struct PlanStep {
 pub struct Phase {
     /// The names of the components that have objects here.
     pub components: Vec<String>,
-    /// The objects, by weight.
+    /// The objects, by rank.
     pub steps: Vec<PlanStep>,
 }
 
@@ -308,7 +308,7 @@ fn current(desired: &Desired) -> Result<Current<'_>, PlanError> {
     Ok(current)
 }
 
-/// The objects by stage of their component, then by weight, group, kind, namespace and name.
+/// The objects by stage of their component, then by rank, group, kind, namespace and name.
 fn phases(
     desired: &Desired,
     stages: &HashMap<String, usize>,
@@ -332,9 +332,8 @@ fn phases(
     let phase = |objects: &[(usize, &DesiredObject)]| Phase {
         components: names(objects),
         steps: objects
-            .chunk_by(|(_, x), (_, y)| weight_of(x) == weight_of(y))
+            .chunk_by(|(_, x), (_, y)| rank_of(x) == rank_of(y))
             .map(|step| PlanStep {
-                weight: weight_of(step[0].1),
                 objects: step
                     .iter()
                     .map(|(_, object)| stale::planned(object, known))
@@ -348,8 +347,8 @@ fn phases(
         .collect())
 }
 
-fn weight_of(object: &DesiredObject) -> i32 {
-    weight(&object.entry.identity.group_kind)
+fn rank_of(object: &DesiredObject) -> i32 {
+    rank(&object.entry.identity.group_kind)
 }
 
 /// The components of a phase, each once, in order of their first object.

@@ -1,17 +1,166 @@
-//! The order in which stale objects go: exactly the reverse of the order in which they were
-//! applied, except that Namespaces come last of all.
+//! The order in which objects are applied, and the order in which they go.
 //!
-//! The inventory of a change that we wrote stands in apply order, so the stages of its
-//! components can be read off it: wherever the order by weight starts over, a stage begins. A
-//! record that knows only RFC-0001 promises no order and counts as one stage.
+//! RFC-0001's weights are what a digest sorts by, so they never change. They leave out what the
+//! objects of real modules need of one another; the table here stands on top of them, and decides
+//! alone in which order objects are sent. Objects go in its reverse, with three exceptions that
+//! hold across the stages of components: custom resources go first, while the controllers that
+//! clean up after them still run; then what makes the API server call a workload, because its
+//! calls would fail without that workload; and Namespaces go last of all.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::{Guard, StaleObject, StaleOrigin};
-use crate::identity::Identity;
+use super::{ComponentOrder, Guard, StaleObject, StaleOrigin, stages};
+use crate::identity::{GroupKind, Identity};
 use crate::record::{Change, Record};
-use crate::weight::apply_order;
+use crate::scope::builtin;
+use crate::weight::{DEFAULT_WEIGHT, weight};
+
+const ADMISSION: &str = "admissionregistration.k8s.io";
+const NETWORKING: &str = "networking.k8s.io";
+const RESOURCE: &str = "resource.k8s.io";
+const STORAGE: &str = "storage.k8s.io";
+
+/// Kinds whose place is not the one of their weight.
+struct Row {
+    rank: i32,
+    /// Group and kind.
+    kinds: &'static [(&'static str, &'static str)],
+}
+
+/// Ranks are on the scale of the weights, so that a row says what it comes after and before.
+const ROWS: &[Row] = &[
+    // A pod that names a class which is not there is refused, and the controller that wants to
+    // create it gives up for a while. A claim or an Ingress without its class gets the default
+    // one, for good.
+    Row {
+        rank: 1,
+        kinds: &[
+            ("scheduling.k8s.io", "PriorityClass"),
+            ("node.k8s.io", "RuntimeClass"),
+            (NETWORKING, "IngressClass"),
+            (STORAGE, "StorageClass"),
+            (STORAGE, "VolumeAttributesClass"),
+            (STORAGE, "CSIDriver"),
+            (RESOURCE, "DeviceClass"),
+        ],
+    },
+    // Limits hold only for what is created after them.
+    Row {
+        rank: 2,
+        kinds: &[("", "ResourceQuota"), ("", "LimitRange")],
+    },
+    // A pod that starts before its policy can be reached by everybody until it comes.
+    Row {
+        rank: 3,
+        kinds: &[(NETWORKING, "NetworkPolicy")],
+    },
+    // Pods mount it, like a ConfigMap.
+    Row {
+        rank: 15,
+        kinds: &[("certificates.k8s.io", "ClusterTrustBundle")],
+    },
+    // Their parameters may be ConfigMaps, and what they judge comes after them.
+    Row {
+        rank: 16,
+        kinds: &[
+            (ADMISSION, "ValidatingAdmissionPolicy"),
+            (ADMISSION, "MutatingAdmissionPolicy"),
+        ],
+    },
+    // A binding names a policy, and puts it in force.
+    Row {
+        rank: 17,
+        kinds: &[
+            (ADMISSION, "ValidatingAdmissionPolicyBinding"),
+            (ADMISSION, "MutatingAdmissionPolicyBinding"),
+        ],
+    },
+    // Pods wait for the claims that they name.
+    Row {
+        rank: 20,
+        kinds: &[
+            (RESOURCE, "ResourceClaim"),
+            (RESOURCE, "ResourceClaimTemplate"),
+        ],
+    },
+    // They belong to a Service of their name.
+    Row {
+        rank: 51,
+        kinds: &[("", "Endpoints"), ("discovery.k8s.io", "EndpointSlice")],
+    },
+    // They run what a Deployment runs, and may serve what the next rows need.
+    Row {
+        rank: 100,
+        kinds: &[("", "Pod"), ("", "ReplicationController")],
+    },
+    // A workload serves it, and objects of its kinds come after it.
+    Row {
+        rank: 300,
+        kinds: &[("apiregistration.k8s.io", "APIService")],
+    },
+];
+
+/// Workloads of the module may serve the webhooks of its kinds, and its controllers what their
+/// objects ask for: a custom resource comes after everything that every cluster has.
+const CUSTOM_RESOURCE: i32 = 2000;
+
+/// Where a kind stands in the order of applying: what has the same rank may go at the same time.
+pub fn rank(group_kind: &GroupKind) -> i32 {
+    let of = |row: &&Row| {
+        let mut kinds = row.kinds.iter();
+        kinds.any(|(group, kind)| group_kind.is(group, kind))
+    };
+    match ROWS.iter().find(of) {
+        Some(row) => row.rank,
+        None => match weight(group_kind) {
+            DEFAULT_WEIGHT if is_custom(group_kind) => CUSTOM_RESOURCE,
+            weight => weight,
+        },
+    }
+}
+
+/// Whether a kind comes from a CustomResourceDefinition or an aggregated API.
+pub fn is_custom(group_kind: &GroupKind) -> bool {
+    builtin(group_kind).is_none()
+}
+
+/// The order of applying within a stage: rank, group, kind, namespace, name.
+pub fn apply_order(a: &Identity, b: &Identity) -> Ordering {
+    let by_rank = rank(&a.group_kind).cmp(&rank(&b.group_kind));
+    by_rank.then_with(|| a.cmp(b))
+}
+
+/// What goes before what, whatever stage it is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Departure {
+    /// Its controller has to be there still, and its webhooks have to answer.
+    CustomResource,
+    /// The API server calls a workload for it.
+    Callback,
+    Ordinary,
+    /// Controllers watch the kinds that it defines.
+    Definition,
+    /// Everything else may live in it.
+    Namespace,
+}
+
+impl Departure {
+    fn of(group_kind: &GroupKind) -> Self {
+        match (group_kind.group.as_str(), group_kind.kind.as_str()) {
+            ("apiregistration.k8s.io", "APIService")
+            | (ADMISSION, "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration") => {
+                Self::Callback
+            }
+            _ => match Guard::of(group_kind) {
+                Some(Guard::Namespace) => Self::Namespace,
+                Some(Guard::Crd) => Self::Definition,
+                _ if is_custom(group_kind) => Self::CustomResource,
+                _ => Self::Ordinary,
+            },
+        }
+    }
+}
 
 /// Sorts stale objects into the order in which they go.
 pub(super) fn sort(
@@ -36,35 +185,34 @@ pub(super) fn sort(
     };
     stale.sort_by(|a, b| {
         let (x, y) = (&a.entry.identity, &b.entry.identity);
-        is_namespace(x)
-            .cmp(&is_namespace(y))
+        let departure = |identity: &Identity| Departure::of(&identity.group_kind);
+        departure(x)
+            .cmp(&departure(y))
             .then_with(|| stage(b).cmp(&stage(a)))
             .then_with(|| apply_order(y, x))
     });
 }
 
-fn is_namespace(identity: &Identity) -> bool {
-    Guard::of(&identity.group_kind) == Some(Guard::Namespace)
-}
-
-/// The stage of every component of a recorded change.
-fn recorded_stages(change: &Change) -> HashMap<&str, usize> {
-    if !change.in_apply_order() {
-        return HashMap::new();
-    }
-    let mut stages = HashMap::new();
-    let mut stage = 0;
-    let entries: Vec<_> = change
-        .entries()
-        .iter()
-        .map(|recorded| &recorded.entry)
+/// The stage of every component of a recorded change. A record that knows only RFC-0001 names no
+/// order, and counts as one stage.
+fn recorded_stages(change: &Change) -> HashMap<String, usize> {
+    let entries = change.entries().iter();
+    let mut after: HashMap<&str, &[String]> = entries
+        .map(|recorded| (recorded.entry.component.as_str(), &[][..]))
         .collect();
-    for (at, entry) in entries.iter().enumerate() {
-        let before = at.checked_sub(1).map(|before| &entries[before].identity);
-        if before.is_some_and(|before| apply_order(before, &entry.identity) == Ordering::Greater) {
-            stage += 1;
-        }
-        stages.insert(entry.component.as_str(), stage);
-    }
-    stages
+    // A component that others come after may have no objects.
+    after.extend(
+        change
+            .order
+            .values()
+            .flatten()
+            .map(|name| (name.as_str(), &[][..])),
+    );
+    let ordered = change.order.iter();
+    after.extend(ordered.map(|(name, before)| (name.as_str(), before.as_slice())));
+    let components = after.into_iter().map(|(name, after)| ComponentOrder {
+        name: name.to_owned(),
+        after: after.to_vec(),
+    });
+    stages(&components.collect::<Vec<_>>()).unwrap_or_default()
 }

@@ -173,3 +173,34 @@ fn kinds_must_be_served_or_brought_along() {
         assert_eq!(got.err().unwrap_or_default(), expected, "{objects:?}");
     }
 }
+
+#[test]
+fn a_namespace_that_nobody_could_look_at_is_no_refusal() {
+    use crate::failure::FailureKind::{NotPermitted, Refused, Unreachable};
+    let unknown = |kind| NamespaceState::Unreachable {
+        kind,
+        cause: "503".to_owned(),
+    };
+    for (own, other, expected) in [
+        (
+            unknown(Unreachable),
+            NamespaceState::Active,
+            vec![Unreachable],
+        ),
+        (
+            unknown(NotPermitted),
+            NamespaceState::Active,
+            vec![NotPermitted],
+        ),
+        (
+            unknown(Unreachable),
+            NamespaceState::Absent,
+            vec![Refused, Unreachable],
+        ),
+    ] {
+        let state = cluster_state(&[("own", own), ("other", other)]);
+        let problems = check(&candidate(&[config_map("other")]), &state, false).unwrap_err();
+        let kinds: Vec<_> = problems.iter().map(MissingRequirement::kind).collect();
+        assert_eq!(kinds, expected, "{problems:?}");
+    }
+}

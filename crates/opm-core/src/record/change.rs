@@ -295,10 +295,4 @@ impl Change {
             .here()
             .map_or(&[], |inventory| &inventory.entries)
     }
-
-    /// Whether the entries are known to stand in apply order: only records with our additions
-    /// promise that.
-    pub fn in_apply_order(&self) -> bool {
-        self.components.is_some()
-    }
 }

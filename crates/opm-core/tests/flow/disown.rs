@@ -165,6 +165,7 @@ fn others_join_and_leave_meanwhile() {
         uid: "u".into(),
         resource_version: Some("1".into()),
         method,
+        aggregated: false,
     };
     for (labels, planned, role, definition) in [
         (

@@ -16,6 +16,7 @@ mod guards;
 mod history;
 mod late;
 mod lock;
+mod needs;
 mod plans;
 mod properties;
 mod replaced;

@@ -93,7 +93,7 @@ fn components_that_wait_for_one_another_are_named() {
 }
 
 #[test]
-fn phases_follow_components_and_steps_follow_weights() {
+fn phases_follow_components_and_steps_follow_ranks() {
     let module = module(
         &[("app", &["db"]), ("db", &[]), ("extra", &[])],
         &[
@@ -162,13 +162,13 @@ fn a_delete_goes_backwards_through_the_stages_of_the_recorded_change() {
     let order = names(plan.stale.iter().map(|stale| stale.entry.identity.clone()));
     assert_eq!(
         order,
-        ["app", "app", "db-cr", "db", "games"],
-        "reversed, the Namespace last"
+        ["db-cr", "app", "app", "db", "games"],
+        "reversed, the custom resource first, the Namespace last"
     );
 }
 
 #[test]
-fn a_record_of_plain_rfc_0001_promises_no_order_so_weights_decide() {
+fn a_record_of_plain_rfc_0001_promises_no_order_so_ranks_decide() {
     let mut world = World::default();
     world.apply(&["SS/minecraft", "Svc/minecraft", "PVC/config"]);
     let mut record = world.record().unwrap();

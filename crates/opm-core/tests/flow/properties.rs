@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use opm_core::digest::ObjectHash;
 use opm_core::identity::Identity;
 use opm_core::plan::{ComponentOrder, Desired, DesiredObject, PlanOptions, plan, plan_delete};
+use opm_core::plan::{apply_order, is_custom};
 use opm_core::record::{
     Body, Content, Extra, HistorySlot, KeptObject, KeptWhy, LogEntry, LogResult, PartLocation,
     PendingObject, PendingWhy, Record, RecordPart, RecordRef, Stored, Values, decode, encode,
 };
-use opm_core::weight::apply_order;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
@@ -164,7 +164,7 @@ proptest! {
     }
 
     #[test]
-    fn prune_order_is_the_reverse_of_apply_order_but_for_namespaces(render in renders()) {
+    fn prune_order_is_the_reverse_of_apply_order_but_for_what_needs_others(render in renders()) {
         let mut world = World::default();
         world.apply_with(&render, &allow_all());
         let record = world.record().unwrap();
@@ -172,16 +172,19 @@ proptest! {
             record.inventory().iter().map(|recorded| &recorded.entry.identity).collect();
         let plan = plan_delete(&record, PlanOptions::default()).unwrap();
         let order: Vec<_> = plan.stale.iter().map(|stale| &stale.entry.identity).collect();
-        let (others, last): (Vec<_>, Vec<_>) =
-            applied.iter().rev().partition(|identity| identity.kind() != "Namespace");
-        let split = others.len();
-        prop_assert_eq!(&order[..split], &others[..]);
-        let found: BTreeSet<_> = order[split..].iter().collect();
-        prop_assert_eq!(found, last.iter().collect::<BTreeSet<_>>(), "Namespaces last of all");
+        let departs = |identity: &Identity| match identity.kind() {
+            _ if is_custom(&identity.group_kind) => 0,
+            "CustomResourceDefinition" => 2,
+            "Namespace" => 3,
+            _ => 1,
+        };
+        let mut expected: Vec<_> = applied.iter().rev().copied().collect();
+        expected.sort_by_key(|identity| departs(identity));
+        prop_assert_eq!(order, expected);
     }
 
     #[test]
-    fn within_a_stage_the_order_is_by_weight(render in renders()) {
+    fn within_a_stage_the_order_is_by_rank(render in renders()) {
         let mut flat = render;
         flat.components = vec![ComponentOrder::first("app")];
         flat.objects.iter_mut().for_each(|object| object.entry.component = "app".to_owned());

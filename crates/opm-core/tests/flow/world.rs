@@ -46,6 +46,12 @@ pub(crate) fn id(short: &str) -> Identity {
         "Foo" => ("example.com", "Foo", false),
         "Job" => ("batch", "Job", false),
         "Ing" => ("networking.k8s.io", "Ingress", false),
+        "APIService" => ("apiregistration.k8s.io", "APIService", true),
+        "Hook" => (
+            "admissionregistration.k8s.io",
+            "ValidatingWebhookConfiguration",
+            true,
+        ),
         "Role" => ("rbac.authorization.k8s.io", "ClusterRole", true),
         other => panic!("no shorthand {other}"),
     };
@@ -290,7 +296,16 @@ pub(crate) fn change_of(desired: &Desired) -> NewChange {
         .map(|o| format!("{:?}", o.entry))
         .collect();
     names.sort();
-    change(&names.join("\n"))
+    let ordered = desired
+        .components
+        .iter()
+        .filter(|one| !one.after.is_empty());
+    NewChange {
+        order: ordered
+            .map(|one| (one.name.clone(), one.after.clone()))
+            .collect(),
+        ..change(&names.join("\n"))
+    }
 }
 
 pub(crate) fn change(made_of: &str) -> NewChange {

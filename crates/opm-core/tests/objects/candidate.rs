@@ -396,3 +396,24 @@ proptest! {
         prop_assert_eq!(one.digest, two.digest);
     }
 }
+
+#[test]
+fn hooks_of_a_helm_chart_are_named_once() {
+    let hook = |name: &str, hook: &str| {
+        manifest(json!({"apiVersion": "batch/v1", "kind": "Job",
+            "metadata": {"name": name, "annotations": {"helm.sh/hook": hook}}}))
+    };
+    let objects = vec![hook("migrate", "post-install"), hook("check", "test")];
+    let built = try_candidate(
+        vec![component("app", objects)],
+        &Selection::default(),
+        Scopes::default(),
+    );
+    let warnings = built.unwrap().warnings;
+    assert_eq!(warnings.len(), 1);
+    let warning = warnings[0].to_string();
+    assert!(
+        warning.contains("Job/check") && warning.contains("Job/migrate"),
+        "{warning}"
+    );
+}

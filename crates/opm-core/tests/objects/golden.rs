@@ -6,7 +6,7 @@ use opm_core::digest::ManifestDigest;
 use opm_core::ids::{ChangeId, ReleaseId};
 use opm_core::manifest::Manifest;
 use opm_core::name::{ModulePath, NamespaceName, ReleaseName};
-use opm_core::weight::apply_order;
+use opm_core::weight::digest_order;
 use serde_json::Value;
 
 fn golden() -> Value {
@@ -78,7 +78,7 @@ fn changes() {
             .map(|object| Manifest::parse(object.clone()).unwrap())
             .collect();
         let digest = ManifestDigest::of(&manifests);
-        manifests.sort_by(|a, b| apply_order(a.identity(), b.identity()));
+        manifests.sort_by(|a, b| digest_order(a.identity(), b.identity()));
         let serialized: Vec<String> = manifests
             .iter()
             .map(|m| String::from_utf8(canonical::object_bytes(m.object())).unwrap())

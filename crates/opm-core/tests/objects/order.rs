@@ -6,7 +6,8 @@ use opm_core::digest::{ManifestDigest, ObjectHash};
 use opm_core::identity::GroupKind;
 use opm_core::ids::{ChangeId, ReleaseId};
 use opm_core::name::{ModulePath, NamespaceName, ReleaseName};
-use opm_core::weight::{apply_order, weight};
+use opm_core::plan::rank;
+use opm_core::weight::{digest_order, weight};
 use serde_json::json;
 
 use crate::{bare, manifest};
@@ -58,6 +59,94 @@ fn weights_go_by_group_and_kind() {
 }
 
 #[test]
+fn what_others_need_is_applied_before_them() {
+    const HOOKS: &str = "admissionregistration.k8s.io";
+    const RBAC: &str = "rbac.authorization.k8s.io";
+    const STORAGE: &str = "storage.k8s.io";
+    let steps: &[&[(&str, &str)]] = &[
+        &[("apiextensions.k8s.io", "CustomResourceDefinition")],
+        &[("", "Namespace")],
+        &[
+            ("scheduling.k8s.io", "PriorityClass"),
+            ("node.k8s.io", "RuntimeClass"),
+            ("networking.k8s.io", "IngressClass"),
+            (STORAGE, "StorageClass"),
+            (STORAGE, "VolumeAttributesClass"),
+            (STORAGE, "CSIDriver"),
+            ("resource.k8s.io", "DeviceClass"),
+        ],
+        &[("", "ResourceQuota"), ("", "LimitRange")],
+        &[("networking.k8s.io", "NetworkPolicy")],
+        &[(RBAC, "ClusterRole"), (RBAC, "ClusterRoleBinding")],
+        &[
+            ("", "ServiceAccount"),
+            (RBAC, "Role"),
+            (RBAC, "RoleBinding"),
+        ],
+        &[
+            ("", "Secret"),
+            ("", "ConfigMap"),
+            ("certificates.k8s.io", "ClusterTrustBundle"),
+        ],
+        &[
+            (HOOKS, "ValidatingAdmissionPolicy"),
+            (HOOKS, "MutatingAdmissionPolicy"),
+        ],
+        &[
+            (HOOKS, "ValidatingAdmissionPolicyBinding"),
+            (HOOKS, "MutatingAdmissionPolicyBinding"),
+        ],
+        &[
+            ("", "PersistentVolume"),
+            ("", "PersistentVolumeClaim"),
+            ("resource.k8s.io", "ResourceClaim"),
+            ("resource.k8s.io", "ResourceClaimTemplate"),
+        ],
+        &[("", "Service")],
+        &[("", "Endpoints"), ("discovery.k8s.io", "EndpointSlice")],
+        &[
+            ("apps", "Deployment"),
+            ("apps", "StatefulSet"),
+            ("apps", "DaemonSet"),
+            ("apps", "ReplicaSet"),
+            ("", "Pod"),
+            ("", "ReplicationController"),
+        ],
+        &[("batch", "Job"), ("batch", "CronJob")],
+        &[("networking.k8s.io", "Ingress")],
+        &[
+            ("autoscaling", "HorizontalPodAutoscaler"),
+            ("autoscaling.k8s.io", "VerticalPodAutoscaler"),
+            ("policy", "PodDisruptionBudget"),
+        ],
+        &[("apiregistration.k8s.io", "APIService")],
+        &[
+            (HOOKS, "ValidatingWebhookConfiguration"),
+            (HOOKS, "MutatingWebhookConfiguration"),
+        ],
+        &[("coordination.k8s.io", "Lease"), ("", "PodTemplate")],
+        &[
+            ("serving.knative.dev", "Service"),
+            ("example.com", "PriorityClass"),
+            ("argoproj.io", "Application"),
+        ],
+    ];
+    let ranks = steps.iter().map(|step| {
+        let ranks = step
+            .iter()
+            .map(|(group, kind)| rank(&GroupKind::new(*group, *kind)));
+        let ranks: Vec<i32> = ranks.collect();
+        assert!(
+            ranks.iter().all(|one| *one == ranks[0]),
+            "{step:?}: {ranks:?}"
+        );
+        ranks[0]
+    });
+    let ranks: Vec<i32> = ranks.collect();
+    assert!(ranks.is_sorted_by(|a, b| a < b), "{ranks:?}");
+}
+
+#[test]
 fn ties_are_broken_by_group_kind_namespace_and_name() {
     let in_order = [
         bare("v1", "Namespace", "", "z"),
@@ -72,7 +161,7 @@ fn ties_are_broken_by_group_kind_namespace_and_name() {
     ];
     for pair in in_order.windows(2) {
         assert_eq!(
-            apply_order(pair[0].identity(), pair[1].identity()),
+            digest_order(pair[0].identity(), pair[1].identity()),
             Ordering::Less
         );
     }

@@ -160,6 +160,7 @@ async fn without_a_way_back_nothing_is_begun(w: World) {
         .ends(2)
         .says("no way back");
     assert_eq!(w.record_without_log("web").await, before);
+    assert_eq!(w.record("web").await.results()[0], "refused");
     assert!(!w.exists("ConfigMap/b").await);
     // What a guard flag would remove for good would not come back with what it held.
     w.apply(&web(&[config_map("a", "1"), volume_claim("data")]), &[])

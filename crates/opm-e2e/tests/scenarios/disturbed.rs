@@ -16,6 +16,7 @@ scenarios! {
     disturbed_apply_after_two_failed_ones,
     disturbed_delete,
     disturbed_adoption_with_moved_fields,
+    disturbed_delete_of_a_controller_and_its_objects,
 }
 
 /// How many faults are tried when not all of them are.
@@ -42,6 +43,10 @@ async fn disturbed_delete(w: World) {
 
 async fn disturbed_adoption_with_moved_fields(w: World) {
     disturb_everywhere(w, Flow::Adopt).await;
+}
+
+async fn disturbed_delete_of_a_controller_and_its_objects(w: World) {
+    disturb_everywhere(w, Flow::DeleteOperator).await;
 }
 
 /// What goes wrong once.
@@ -105,6 +110,14 @@ enum RequestPurpose {
     LookAtAll(&'static str),
     /// What would become of one object; whatever is wrong with it comes up when it is sent.
     Pretend,
+    /// What there is of a kind whose definition is to go, before anything goes and right before.
+    LookInto {
+        begun: bool,
+    },
+    /// Whether a custom resource is gone, before its controller goes.
+    Wait {
+        watching: bool,
+    },
     /// Whether a release without a record was there before: who cannot tell looks closer.
     Trace,
     /// Lock and intent.
@@ -134,6 +147,8 @@ impl RequestPurpose {
             "secrets" => "Secret",
             "services" => "Service",
             "deployments" => "Deployment",
+            "widgets" => "Widget",
+            "customresourcedefinitions" => "CustomResourceDefinition",
             other => panic!("nobody asks for {other}"),
         };
         let record = kind == "Secret" && seen.name.starts_with("opm.");
@@ -141,6 +156,12 @@ impl RequestPurpose {
         let part = record && seen.name.split('.').count() == 4;
         let spelled = format!("{kind}/{}", seen.name);
         match (seen.verb.as_str(), part, record) {
+            ("list" | "watch", ..) if seen.uri.contains("fieldSelector") => Self::Wait {
+                watching: seen.verb == "watch",
+            },
+            ("list", ..) if kind == "Widget" => Self::LookInto {
+                begun: begun(&requests[..nth]),
+            },
             ("list", ..) if seen.uri.contains("inventory") => Self::FindRecord,
             // Objects are looked at before anything is written, record Secrets after.
             ("list", ..) if kind == "Secret" && begun(&requests[..nth]) => Self::ListParts,
@@ -186,7 +207,7 @@ fn expected(flow: Flow, wrong: Disturbance, about: &RequestPurpose) -> Expectati
         code,
         says: (!says.is_empty()).then(|| says.to_owned()),
     };
-    let (done, deletes) = (ends(0, ""), flow == Flow::Delete);
+    let (done, deletes) = (ends(0, ""), flow.deletes());
     let forbidden = wrong == Disturbance::Forbidden;
     let refused = match wrong {
         Disturbance::Conflict | Disturbance::ErrorWithoutReason => 3,
@@ -203,7 +224,7 @@ fn expected(flow: Flow, wrong: Disturbance, about: &RequestPurpose) -> Expectati
         }
         RequestPurpose::FindRecord => ends(refused, "cannot look for"),
         RequestPurpose::Namespace if forbidden => done,
-        RequestPurpose::Namespace => ends(2, "cannot look at namespace"),
+        RequestPurpose::Namespace => ends(refused, "cannot look at namespace"),
         RequestPurpose::Look(object) if deletes => ends(1, object),
         RequestPurpose::Look(object) if is_stale(flow, object) => ends(8, object),
         RequestPurpose::Look(object) if forbidden => ends(4, object),
@@ -211,6 +232,11 @@ fn expected(flow: Flow, wrong: Disturbance, about: &RequestPurpose) -> Expectati
         RequestPurpose::LookAtAll(_) if forbidden => done, // then one by one
         RequestPurpose::LookAtAll(kind) if deletes => ends(1, &format!("{kind}/")),
         RequestPurpose::LookAtAll(kind) => ends(3, &format!("{kind}/")),
+        RequestPurpose::LookInto { begun: false } => ends(2, "could not be found out"),
+        RequestPurpose::LookInto { begun: true } => ends(1, "could not be found out"),
+        RequestPurpose::Wait { .. } if forbidden => done, // then by asking again and again
+        RequestPurpose::Wait { watching: true } if !conflict => done,
+        RequestPurpose::Wait { .. } => ends(1, "Widget/gear"),
         RequestPurpose::Begin if conflict => done,
         RequestPurpose::Begin => ends(refused, "cannot write the release's record"),
         RequestPurpose::Send(_) if conflict => done,

@@ -1,5 +1,5 @@
 //! What the kill matrix and the fault matrix have in common: a module of eight objects in four
-//! kinds, the flows of a release's life that may go wrong anywhere, and what somebody does next.
+//! kinds (and one with a kind of its own), the flows of a release's life that may go wrong anywhere, and what somebody does next.
 //!
 //! One more flow is one more variant: how the release is brought to where the flow begins, what
 //! is run then, and what must be there when it has run to its end.
@@ -7,6 +7,8 @@
 use opm_e2e::objects::{config_map, deployment, secret, service, unacceptable};
 use opm_e2e::{Module, World};
 use serde_json::json;
+
+use crate::operator;
 
 /// A flow of a release's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +23,9 @@ pub(crate) enum Flow {
     Delete,
     /// Another tool has made the objects, with fields of its own, and they are adopted.
     Adopt,
+    /// Everything goes, a kind and an object of it included, for which a controller has to do
+    /// something first.
+    DeleteOperator,
 }
 
 impl Flow {
@@ -32,6 +37,7 @@ impl Flow {
             Self::AfterTwoFailures => "third",
             Self::Delete => "delete",
             Self::Adopt => "adopt",
+            Self::DeleteOperator => "operator",
         }
     }
 
@@ -39,7 +45,9 @@ impl Flow {
     pub(crate) fn before(self) -> Option<&'static str> {
         match self {
             Self::FirstApply | Self::Adopt => None,
-            Self::Upgrade | Self::AfterTwoFailures | Self::Delete => Some("v1"),
+            Self::Upgrade | Self::AfterTwoFailures | Self::Delete | Self::DeleteOperator => {
+                Some("v1")
+            }
         }
     }
 
@@ -48,14 +56,30 @@ impl Flow {
         match self {
             Self::FirstApply | Self::Adopt => Some("v1"),
             Self::Upgrade | Self::AfterTwoFailures => Some("v2"),
-            Self::Delete => None,
+            Self::Delete | Self::DeleteOperator => None,
+        }
+    }
+
+    /// Whether everything goes.
+    pub(crate) fn deletes(self) -> bool {
+        self.after().is_none()
+    }
+
+    /// What is applied under a stem.
+    fn module(self, w: &World, release: &str, stem: &str) -> Module {
+        match self {
+            Self::DeleteOperator => operator::module(w, release),
+            _ => module(release, stem),
         }
     }
 
     /// Brings a release to where the flow begins.
     pub(crate) async fn prepare(self, w: &World, release: &str) {
         if let Some(before) = self.before() {
-            w.apply(&module(release, before), &[]).await.ok();
+            w.apply(&self.module(w, release, before), &[]).await.ok();
+        }
+        if self == Self::DeleteOperator {
+            operator::start(w, release).await;
         }
         if self == Self::Adopt {
             make_by_kubectl(w, release).await;
@@ -69,12 +93,17 @@ impl Flow {
 
     /// The command that may go wrong.
     pub(crate) fn command(self, w: &World, release: &str) -> Vec<String> {
-        let module = self.after().map(|stem| w.write(&module(release, stem)));
-        let words = match &module {
+        let module = self
+            .after()
+            .map(|stem| w.write(&self.module(w, release, stem)));
+        let mut words = match &module {
             Some(dir) if self == Self::Adopt => vec!["mod", "apply", dir, "--adopt", "-o", "json"],
             Some(dir) => vec!["mod", "apply", dir, "-o", "json"],
             None => vec!["mod", "delete", release, "--yes", "-o", "json"],
         };
+        if self == Self::DeleteOperator {
+            words.push("--prune-crds");
+        }
         words.into_iter().map(str::to_owned).collect()
     }
 
@@ -116,11 +145,16 @@ impl Recovery {
         };
         match stem {
             Some(stem) => {
-                w.apply(&module(release, stem), &[]).await.ok();
-                holds(w, release, stem).await;
+                let module = flow.module(w, release, stem);
+                w.apply(&module, &["--wait-for-deletion"]).await.ok();
+                match flow {
+                    Flow::DeleteOperator => operator::holds(w, release).await,
+                    _ => holds(w, release, stem).await,
+                }
             }
             None => {
-                w.delete(release, &["--ignore-not-found"]).await.ok();
+                let flags = ["--ignore-not-found", "--prune-crds"];
+                w.delete(release, &flags).await.ok();
                 is_gone(w, release).await;
             }
         }

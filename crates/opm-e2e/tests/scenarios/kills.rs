@@ -13,6 +13,7 @@ scenarios! {
     killed_apply_after_two_failed_ones,
     killed_delete,
     killed_adoption_with_moved_fields,
+    killed_delete_of_a_controller_and_its_objects,
     killed_upgrade_of_a_record_that_does_not_fit,
     killed_delete_of_a_record_that_does_not_fit,
 }
@@ -41,6 +42,10 @@ async fn killed_delete(w: World) {
 
 async fn killed_adoption_with_moved_fields(w: World) {
     kill_everywhere(w, Flow::Adopt).await;
+}
+
+async fn killed_delete_of_a_controller_and_its_objects(w: World) {
+    kill_everywhere(w, Flow::DeleteOperator).await;
 }
 
 async fn killed_upgrade_of_a_record_that_does_not_fit(w: World) {

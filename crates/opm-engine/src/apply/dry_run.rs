@@ -292,6 +292,7 @@ impl<B: Backend> Apply<'_, B> {
             concurrency: self.request.options.concurrency,
             dry_run: true,
             done: Action::Pruned,
+            awaits: false,
             permit: self.run.permit(),
         };
         let refused: HashSet<&Identity> = preview

@@ -32,7 +32,7 @@ use opm_core::candidate::Candidate;
 use opm_core::ids::ReleaseId;
 use tracing::{Instrument as _, info_span};
 
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::ports::{Backend, ServedKinds};
 use crate::record::{Attempt, FreeRecord, LockedRun, RecordWriter, WritableRecord};
 use crate::report::{Release, Report};
@@ -104,13 +104,17 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
 
     async fn attempt(&mut self, loaded: WritableRecord) -> Result<Attempt<ApplyEnd>, Failure> {
         let run = self.run;
-        let task = self
-            .source
-            .render(run, self.release, loaded.record())
-            .await?;
-        let apply = Apply::candidate(run, &task, &self.served, loaded.record())?;
-        let warnings = [loaded.warnings, task.warnings.clone()].concat();
         let free = FreeRecord::of(loaded.loaded.as_ref(), &loaded.acquisition);
+        let task = self.source.render(run, self.release, loaded.record());
+        let task = match task.await {
+            Ok(task) => task,
+            Err(failure) => return Err(self.log_refused(failure, free).await),
+        };
+        let apply = match Apply::candidate(run, &task, &self.served, loaded.record()) {
+            Ok(apply) => apply,
+            Err(failure) => return Err(self.log_refused(failure, free).await),
+        };
+        let warnings = [loaded.warnings, task.warnings.clone()].concat();
         let checked = async {
             let planned = apply.plan(loaded.loaded, warnings).await?;
             apply.check(apply.observe(planned).await).await
@@ -154,6 +158,17 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
     }
 }
 
+impl<B: Backend> ApplyWriter<'_, B> {
+    /// What is refused before it is known what would be applied.
+    async fn log_refused(&self, failure: Failure, free: Option<FreeRecord>) -> Failure {
+        let (command, message) = self.source.called();
+        let start = self.run.start(command, message, None, None);
+        self.run
+            .log_if_refused(self.release, free, failure, start)
+            .await
+    }
+}
+
 /// The release that a request is about: it follows from the names alone.
 fn release_of(request: &ApplyRequest) -> Release {
     let ApplyRequest {
@@ -190,11 +205,8 @@ impl<B: Backend> Apply<'_, B> {
 
     /// What checks refuse is a deployment too, of a release that is there.
     async fn log_refused(&self, failure: Failure, free: Option<FreeRecord>) -> Failure {
-        if let (FailureKind::Refused, Some(free)) = (failure.kind, free) {
-            let (release, start) = (self.release(), self.start().await);
-            let reason = failure.for_the_log();
-            self.run.log_refused(&release, free, &start, &reason).await;
-        }
-        failure
+        let (run, start) = (self.run, self.start());
+        run.log_if_refused(&self.release(), free, failure, start)
+            .await
     }
 }

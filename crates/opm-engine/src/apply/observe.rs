@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use opm_core::check::{Adopt, CheckContext, HelmRelease, Observed};
 use opm_core::identity::Identity;
 use opm_core::plan::Occupants;
-use opm_core::reach::{self, OwnNamespace};
+use opm_core::reach::{self, MissingRequirement, OwnNamespace};
 use serde_json::{Map, Value};
 
 use super::Apply;
 use super::plan::PlannedApply;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::ports::{Backend, Detail, Observation};
 
 /// A plan, and everything that was seen of what it is about.
@@ -82,7 +82,10 @@ impl<B: Backend> Apply<'_, B> {
             let reasons: Vec<String> = problems.iter().map(ToString::to_string).collect();
             let own = &self.request.namespace;
             let remedies = problems.iter().filter_map(|problem| problem.remedy(own));
-            remedies.fold(Failure::refused(reasons.join("\n")), Failure::remedy)
+            let kinds = problems.iter().map(MissingRequirement::kind);
+            let kind = kinds.reduce(FailureKind::and);
+            let failure = Failure::new(kind.unwrap_or(FailureKind::Refused), reasons.join("\n"));
+            remedies.fold(failure, Failure::remedy)
         })
     }
 }

@@ -79,6 +79,7 @@ impl<B: Backend> Apply<'_, B> {
             concurrency: self.request.options.concurrency,
             dry_run: self.request.options.dry_run,
             done: Action::Pruned,
+            awaits: false,
             permit,
         };
         self.run.remove_all(applied.prune(), options).await

@@ -103,6 +103,15 @@ impl<B: Backend> Apply<'_, B> {
         let served = self.run.backend.served().await?;
         let occupants = match self.run.occupants(holder, &served).await {
             Occupants::Known(occupants) => occupants,
+            Occupants::Partly { silent, .. } => {
+                let groups: Vec<&str> = silent.iter().map(|one| one.group.as_str()).collect();
+                let reason = format!(
+                    "what it holds could not be found out: the servers behind API groups {} do \
+                     not answer",
+                    groups.join(", ")
+                );
+                return Err(SendError::because(reason));
+            }
             Occupants::Unknown(reason) => {
                 let reason = format!("what it holds could not be found out: {reason}");
                 return Err(SendError::because(reason));

@@ -70,6 +70,15 @@ impl Reapply {
 }
 
 impl ApplySource<'_> {
+    /// How it is called, and the message that goes with it.
+    pub(super) fn called(&self) -> (&'static str, Option<String>) {
+        match self {
+            Self::Module(request) => ("apply", request.options.message.clone()),
+            Self::History(rollback) => ("rollback", rollback.message()),
+            Self::Fallback(_) => ("rollback", None),
+        }
+    }
+
     /// What to apply, decided from the record as it stands.
     pub(super) async fn render<B: Backend>(
         &self,

@@ -24,6 +24,13 @@ pub(super) struct DeletedRun {
     pub(super) namespace: Option<PruneStep>,
 }
 
+/// Why objects were left that could have gone.
+enum CutShort {
+    Stopped(Stopped),
+    /// Custom resources are not gone.
+    Held,
+}
+
 impl<B: Backend> Delete<'_, B> {
     /// Deletes everything that may go, and then the record, or what is left of it.
     pub(super) async fn delete_all(
@@ -53,8 +60,11 @@ impl<B: Backend> Delete<'_, B> {
             }
             let results = match results {
                 Ok(results) => results,
-                Err(stopped) => {
-                    let failure = stopped_failure(stopped, deleted.report);
+                Err(cut) => {
+                    let failure = match cut {
+                        CutShort::Stopped(stopped) => stopped_failure(stopped, deleted.report),
+                        CutShort::Held => self.held_back(deleted.report),
+                    };
                     return Err(self.run.let_go(applied.stop(), guard, failure).await);
                 }
             };
@@ -102,16 +112,19 @@ impl<B: Backend> Delete<'_, B> {
         applied: &Applied,
         guard: &LockGuard,
         deleted: &mut DeletedRun,
-    ) -> Result<HashMap<Identity, PruneOutcome>, Stopped> {
+    ) -> Result<HashMap<Identity, PruneOutcome>, CutShort> {
         let permit = self.run.permit_under(guard);
         let (steps, own) = self.without_own_namespace(applied.prune());
         let namespace = deleted.namespace.take().or(own);
-        let mut gone = self.remove_all(&steps, false, permit).await;
+        let stale = &applied.plan().stale;
+        let mut gone = self.remove_all(&steps, stale, false, permit).await;
         deleted.report.resources.extend(gone.removed.outcomes);
-        deleted.report.warnings.extend(gone.warnings);
         deleted.lingering.extend(gone.removed.lingering);
         if let Some(stopped) = gone.removed.stopped {
-            return Err(stopped);
+            return Err(CutShort::Stopped(stopped));
+        }
+        if gone.held {
+            return Err(CutShort::Held);
         }
         if let Some(own) = &namespace {
             let (result, outcome) = self.may_namespace_go(own, permit).await;

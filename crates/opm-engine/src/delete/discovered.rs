@@ -28,6 +28,7 @@ impl<B: Backend> Run<'_, B> {
     ) -> Result<LabelLookup, Failure> {
         let all = (labels::MANAGED_BY, labels::MANAGED_BY_OPM);
         let found = self.labelled_as(all, namespace.as_str(), served).await?;
+        let unseen = found.unseen;
         let meant = |id: &ReleaseId, name: &ReleaseName| means(reference, id, name);
         let own = found.objects.iter().filter_map(release_of);
         let (here, elsewhere): (Vec<Release>, Vec<Release>) = own
@@ -51,7 +52,11 @@ impl<B: Backend> Run<'_, B> {
             .flat_map(sharing)
             .filter(|(id, name)| meant(id, name) && !elsewhere.iter().any(|r| r.id == *id))
             .collect();
-        self.by_shared_objects(reference, namespace, shared).await
+        let found = self.by_shared_objects(reference, namespace, shared).await?;
+        Ok(match found {
+            LabelLookup::Unknown { sharing, .. } => LabelLookup::Unknown { sharing, unseen },
+            found => found,
+        })
     }
 
     /// The labels of shared objects tell a release's id and name, and not its namespace. A name
@@ -64,10 +69,10 @@ impl<B: Backend> Run<'_, B> {
     ) -> Result<LabelLookup, Failure> {
         let given = match reference {
             ReleaseRef::Id(id) => id,
-            _ => return Ok(LabelLookup::Unknown(found.into_keys().collect())),
+            _ => return Ok(LabelLookup::unknown(found.into_keys().collect())),
         };
         let Some(name) = found.get(given) else {
-            return Ok(LabelLookup::Unknown(Vec::new()));
+            return Ok(LabelLookup::unknown(Vec::new()));
         };
         let id = given.to_string();
         let selector = [
@@ -85,7 +90,7 @@ impl<B: Backend> Run<'_, B> {
                 name: name.clone(),
                 namespace: namespace.clone(),
             })),
-            false => Ok(LabelLookup::Unknown(Vec::new())),
+            false => Ok(LabelLookup::unknown(Vec::new())),
         }
     }
 }
@@ -94,8 +99,19 @@ impl<B: Backend> Run<'_, B> {
 pub(crate) enum LabelLookup {
     /// This one.
     Found(Release),
-    /// None that is certain; these share objects under the name that was given.
-    Unknown(Vec<ReleaseId>),
+    /// None that is certain.
+    Unknown {
+        /// These share objects under the name that was given.
+        sharing: Vec<ReleaseId>,
+        /// How many kinds could not be listed.
+        unseen: usize,
+    },
+}
+
+impl LabelLookup {
+    fn unknown(sharing: Vec<ReleaseId>) -> Self {
+        Self::Unknown { sharing, unseen: 0 }
+    }
 }
 
 /// Whether a command means this release.

@@ -16,7 +16,7 @@ use opm_core::event::{AnnouncedObject, Event, PlannedAction};
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
 use opm_core::plan::{Plan, PlanError, PlanOptions, plan_delete, plan_delete_component};
-use opm_core::protocol::Deployed;
+use opm_core::protocol::{Deployed, RunStart};
 use opm_core::record::Record;
 use opm_core::record::size::Records;
 
@@ -24,7 +24,9 @@ pub(crate) use self::discovered::LabelLookup;
 use crate::apply::tell::{transferred, without_request};
 use crate::failure::{Failure, FailureKind, Remedy};
 use crate::ports::{Answer, Backend, Detail, Question, ServedKinds, StoredSecret};
-use crate::record::{Attempt, Beginning, LoadedRecord, LockedRun, RecordWriter, WritableRecord};
+use crate::record::{
+    Attempt, Beginning, FreeRecord, LoadedRecord, LockedRun, RecordWriter, WritableRecord,
+};
 use crate::report::{Action, ObjectOutcome, Release, Report, TrackedObject};
 use crate::request::DeleteRequest;
 use crate::run::Run;
@@ -54,7 +56,9 @@ impl<B: Backend> Run<'_, B> {
             Some(release) => release,
             None => match self.find_by_labels(reference, namespace, &served).await? {
                 LabelLookup::Found(release) => release,
-                LabelLookup::Unknown(sharing) => return not_found(request, &sharing),
+                LabelLookup::Unknown { sharing, unseen } => {
+                    return not_found(request, &sharing, unseen);
+                }
             },
         };
         let mut delete = Delete {
@@ -78,11 +82,20 @@ impl<B: Backend> RecordWriter for Delete<'_, B> {
             acquisition,
             warnings,
         } = loaded;
+        let free = FreeRecord::of(loaded.as_ref(), &acquisition);
         let Some(source) = self.source(loaded, warnings).await? else {
-            return not_found(self.request, &[]).map(Attempt::Done);
+            return not_found(self.request, &[], 0).map(Attempt::Done);
         };
         let checking = self.check(&source.record);
-        let checked = self.run.unless_cancelled(checking).await?;
+        let checked = match self.run.unless_cancelled(checking).await {
+            Ok(checked) => checked,
+            Err(failure) if self.request.dry_run => return Err(failure),
+            Err(failure) => {
+                let (run, start) = (self.run, self.start(&source.record));
+                let logged = run.log_if_refused(&self.release, free, failure, start);
+                return Err(logged.await);
+            }
+        };
         self.announce(&checked);
         if self.request.dry_run {
             let rehearsed = self.rehearse(&checked, source.warnings).await;
@@ -102,16 +115,12 @@ impl<B: Backend> RecordWriter for Delete<'_, B> {
             let deleted = self.unrecorded(&checked, source.warnings).await;
             return deleted.map(Attempt::Done);
         }
-        let message = self.request.message.clone();
-        let current = source.record.current();
-        let deployed = current.and_then(Deployed::of_change);
-        let current = current.map(|change| change.id.clone());
         let beginning = Beginning {
             record: source.record.clone(),
             stored: source.stored.clone(),
             acquisition,
             checked,
-            start: self.run.start("delete", message, current, deployed).await,
+            start: self.start(&source.record).await,
             records: Records::Used,
         };
         let Some(LockedRun { locked, guard }) = self.run.begin(&self.release, beginning).await?
@@ -154,6 +163,15 @@ impl<B: Backend> Delete<'_, B> {
             stored: None,
             warnings,
         }))
+    }
+
+    /// What the log says of this run from the beginning.
+    async fn start(&self, record: &Record) -> RunStart {
+        let current = record.current();
+        let deployed = current.and_then(Deployed::of_change);
+        let current = current.map(|change| change.id.clone());
+        let message = self.request.message.clone();
+        self.run.start("delete", message, current, deployed).await
     }
 
     fn plan(&self, record: &Record) -> Result<Plan, Failure> {
@@ -279,7 +297,11 @@ fn changes_nothing(checked: &CheckedPlan) -> bool {
 }
 
 /// There is no such release; releases that share objects under its name may be meant.
-fn not_found(request: &DeleteRequest, sharing: &[ReleaseId]) -> Result<Report, Failure> {
+fn not_found(
+    request: &DeleteRequest,
+    sharing: &[ReleaseId],
+    unseen: usize,
+) -> Result<Report, Failure> {
     let report = Report {
         dry_run: request.dry_run,
         ..Report::default()
@@ -288,7 +310,8 @@ fn not_found(request: &DeleteRequest, sharing: &[ReleaseId]) -> Result<Report, F
         return Ok(report);
     }
     let given = &request.release;
-    let mut failure = Failure::no_release(given, given.namespace_or(&request.namespace));
+    let namespace = given.namespace_or(&request.namespace);
+    let mut failure = Failure::no_release(given, namespace).unseen(unseen);
     if !sharing.is_empty() {
         let ids: Vec<String> = sharing.iter().map(ToString::to_string).collect();
         failure = failure.remedy(format!(

@@ -53,6 +53,7 @@ impl<B: Backend> Delete<'_, B> {
             concurrency: 1,
             dry_run: true,
             done: Action::Deleted,
+            awaits: false,
             permit,
         };
         match self.run.remove_one(step, options).await {
@@ -84,11 +85,19 @@ impl<B: Backend> Delete<'_, B> {
             return Ok(deleted);
         };
         let steps = std::slice::from_ref(&step);
-        let gone = self.remove_all(steps, false, self.run.permit()).await;
-        deleted.report.resources.extend(gone.removed.outcomes);
-        deleted.lingering.extend(gone.removed.lingering);
+        let options = RemovalOptions {
+            release: &self.release.id,
+            concurrency: 1,
+            dry_run: false,
+            done: Action::Deleted,
+            awaits: false,
+            permit: self.run.permit(),
+        };
+        let removed = self.run.remove_all(steps, options).await;
+        deleted.report.resources.extend(removed.outcomes);
+        deleted.lingering.extend(removed.lingering);
         let failed = deleted.report.failed().next().is_some();
-        if failed || gone.removed.stopped.is_some() {
+        if failed || removed.stopped.is_some() {
             let identity = step.entry.identity.clone();
             let message = format!("the release is deleted, but {identity} is not");
             return Err(Failure::new(FailureKind::Failed, message)

@@ -1,37 +1,36 @@
-//! Removing a release's objects, group by group.
+//! Removing a release's objects, group by group: custom resources first.
 //!
-//! Custom resources with finalizers get a bounded time to go before the controllers that would
-//! clear them are removed.
+//! Their controllers may be among what comes after them, so nothing else is touched before they
+//! are really gone.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use opm_core::check::{CheckedPlan, PruneStep};
+use opm_core::check::{
+    CheckedPlan, PruneMethod, PruneStep, StaleDecisions, prune_groups, still_holds,
+};
 use opm_core::event::{Event, Wait};
-use opm_core::identity::Identity;
-use opm_core::scope::builtin;
+use opm_core::plan::Guard;
 
 use super::Delete;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiErrorKind, Backend, Permit};
-use crate::removal::{RemovalOptions, RemovalResults, groups};
-use crate::report::{Action, Report};
-
-/// How long custom resources may take to go before what is behind them goes too.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::ports::{ApiError, ApiErrorKind, Backend, Permit};
+use crate::removal::{RemovalOptions, RemovalOutcome, RemovalResults};
+use crate::report::{Action, ObjectOutcome, Report};
 
 /// What became of the objects.
 #[derive(Default)]
 pub(super) struct DeletedObjects {
     pub(super) removed: RemovalResults,
-    pub(super) warnings: Vec<String>,
+    /// Whether custom resources hold back everything that comes after them.
+    pub(super) held: bool,
 }
 
 impl<B: Backend> Delete<'_, B> {
-    /// Removes all of these objects, in order.
+    /// Removes these objects, which were decided about together with the others, in order.
     pub(super) async fn remove_all(
         &self,
         steps: &[PruneStep],
+        stale: &StaleDecisions,
         dry_run: bool,
         permit: Permit<'_>,
     ) -> DeletedObjects {
@@ -41,60 +40,138 @@ impl<B: Backend> Delete<'_, B> {
             concurrency: self.request.concurrency,
             dry_run,
             done: Action::Deleted,
+            awaits: false,
             permit,
         };
-        for group in groups(steps) {
-            if gone.removed.stopped.is_some() {
-                break;
-            }
-            self.run
-                .remove_group(group, options, &mut gone.removed)
-                .await;
-            if !dry_run {
-                self.let_controllers_work(group, permit, &mut gone).await;
+        let (custom, others) = steps.split_at(steps.partition_point(PruneStep::is_custom));
+        self.remove_custom(custom, options, &mut gone.removed).await;
+        if gone.removed.stopped.is_none() && !dry_run {
+            let stands = |step: &PruneStep| gone.removed.stands(&step.entry.identity);
+            let unknown = stale.undetermined_custom().next().is_some();
+            gone.held = !others.is_empty() && (unknown || custom.iter().any(stands));
+        }
+        if gone.held {
+            self.skip(others, &mut gone.removed);
+            return gone;
+        }
+        for group in prune_groups(others) {
+            if gone.removed.stopped.is_none() {
+                let group = self.still_empty(group, dry_run, &mut gone.removed).await;
+                let removed = &mut gone.removed;
+                self.run.remove_group(&group, options, removed).await;
             }
         }
+        let removed = &mut gone.removed;
+        self.run.remove_rebuilt(others, options, removed).await;
         gone
     }
 
-    async fn let_controllers_work(
+    /// Removes custom resources, and waits until they are gone.
+    async fn remove_custom(
         &self,
-        group: &[PruneStep],
-        permit: Permit<'_>,
-        gone: &mut DeletedObjects,
+        custom: &[PruneStep],
+        options: RemovalOptions<'_>,
+        removed: &mut RemovalResults,
     ) {
-        let custom: BTreeMap<Identity, String> = group
-            .iter()
-            .map(|step| &step.entry.identity)
-            .filter(|identity| builtin(&identity.group_kind).is_none())
-            .filter_map(|identity| gone.removed.lingering.get_key_value(identity))
-            .map(|(identity, uid)| (identity.clone(), uid.clone()))
-            .collect();
-        if custom.is_empty() {
+        let options = RemovalOptions {
+            awaits: !options.dry_run,
+            ..options
+        };
+        for group in prune_groups(custom) {
+            if removed.stopped.is_none() {
+                self.run.remove_group(group, options, removed).await;
+            }
+        }
+        let awaited = match options.awaits {
+            true => std::mem::take(&mut removed.lingering),
+            false => return,
+        };
+        if awaited.is_empty() {
             return;
         }
-        let waiting = Wait::Gone(custom.keys().cloned().collect());
+        let waiting = Wait::Gone(awaited.keys().cloned().collect());
         self.run.emit(Event::Waiting(waiting));
-        let patience = PATIENCE.min(self.request.timeout);
-        match self.run.wait_gone(&custom, patience, permit).await {
-            Ok(there) => {
-                gone.removed.lingering.retain(|identity, _| {
-                    !custom.contains_key(identity)
-                        || there.iter().any(|(still, _)| still == identity)
-                });
-                gone.warnings.extend(
-                    there
-                        .iter()
-                        .map(|(identity, why)| format!("{identity} is not gone yet: {why}")),
-                );
-            }
-            Err(error) => match error.kind {
-                ApiErrorKind::Stopped(stopped) => gone.removed.stopped = Some(stopped),
-                _ => gone.warnings.push(format!(
-                    "could not wait for custom resources to go: {error}"
-                )),
-            },
+        let timeout = match removed.stopped {
+            Some(_) => Duration::ZERO,
+            None => self.request.timeout,
+        };
+        let waited = self.run.wait_gone(&awaited, timeout, options.permit).await;
+        if let Err(ApiError {
+            kind: ApiErrorKind::Stopped(stopped),
+            ..
+        }) = waited
+        {
+            removed.stopped = Some(stopped);
         }
+        let lingers = |step: &&PruneStep| awaited.contains_key(&step.entry.identity);
+        for step in custom.iter().filter(lingers) {
+            let identity = &step.entry.identity;
+            let outcome = match &waited {
+                Ok(there) => match there.iter().find(|(still, _)| still == identity) {
+                    Some((_, why)) => RemovalOutcome::Failed(format!("it is not gone: {why}")),
+                    None => RemovalOutcome::Gone { lingering: false },
+                },
+                Err(error) => {
+                    RemovalOutcome::Failed(format!("whether it is gone is not known: {error}"))
+                }
+            };
+            self.tell(step, &outcome, removed);
+        }
+    }
+
+    fn tell(&self, step: &PruneStep, outcome: &RemovalOutcome, removed: &mut RemovalResults) {
+        if let Some(outcome) = removed.take(step, outcome, Action::Deleted) {
+            self.run.emit(outcome.event());
+            removed.outcomes.push(outcome);
+        }
+    }
+
+    fn skip(&self, steps: &[PruneStep], removed: &mut RemovalResults) {
+        for step in steps {
+            let reason = "custom resources before it are not gone".to_owned();
+            let skipped = ObjectOutcome::of(&step.entry, Action::Skipped, Some(reason));
+            self.run.emit(skipped.event());
+            removed.outcomes.push(skipped);
+        }
+    }
+
+    /// The group without the definitions of which somebody has made objects since the check.
+    async fn still_empty(
+        &self,
+        group: &[PruneStep],
+        dry_run: bool,
+        removed: &mut RemovalResults,
+    ) -> Vec<PruneStep> {
+        let mut empty = Vec::with_capacity(group.len());
+        for step in group {
+            let identity = &step.entry.identity;
+            let defines = Guard::of(&identity.group_kind) == Some(Guard::Crd)
+                && step.method == PruneMethod::Delete;
+            let held = match defines && !dry_run {
+                true => still_holds(&self.run.occupants(identity, &self.served).await),
+                false => None,
+            };
+            match held {
+                Some(why) => self.tell(step, &RemovalOutcome::Failed(why), removed),
+                None => empty.push(step.clone()),
+            }
+        }
+        empty
+    }
+
+    /// Custom resources are not gone in time: why nothing else was deleted.
+    pub(super) fn held_back(&self, report: Report) -> Failure {
+        let count = report.failed().count();
+        let message = format!(
+            "{count} custom resources are not gone, so nothing else was deleted: their \
+             controllers may be part of the release"
+        );
+        Failure::new(FailureKind::Failed, message)
+            .about_failed(&report)
+            .remedy(
+                "see what their controllers say, or remove the finalizers by hand, and delete again",
+            )
+            .after(report)
     }
 
     /// A dry run: the server only pretends.
@@ -116,16 +193,17 @@ impl<B: Backend> Delete<'_, B> {
         warnings: Vec<String>,
         dry_run: bool,
     ) -> Result<Report, Failure> {
-        let permit = self.run.permit();
-        let gone = self.remove_all(&checked.stale.prune, dry_run, permit).await;
+        let (permit, stale) = (self.run.permit(), &checked.stale);
+        let gone = self.remove_all(&stale.prune, stale, dry_run, permit).await;
         let mut report = Report {
             resources: gone.removed.outcomes,
-            warnings: warnings.into_iter().chain(gone.warnings).collect(),
+            warnings,
             ..self.report()
         };
         self.take_decided(checked, &mut report);
         report.warnings.extend(self.run.backend.take_warnings());
         match gone.removed.stopped {
+            None if gone.held => Err(self.held_back(report)),
             None => Ok(report),
             Some(stopped) => {
                 let what = match dry_run {

@@ -109,7 +109,7 @@ impl<B: Backend> Run<'_, B> {
         let (found, warnings) = self.look_up_record(&release).await?;
         let (record, writable) = match found {
             RecordLookup::Absent => {
-                return Err(Failure::gone(&release));
+                return Err(Failure::gone(&release, &warnings));
             }
             RecordLookup::Damaged { secret, why } => {
                 let message = format!("Secret/{secret}: {why}");

@@ -48,7 +48,7 @@ impl<B: Backend> RecordWriter for Forget<'_, B> {
     async fn attempt(&mut self, record: WritableRecord) -> Result<Attempt<Report>, Failure> {
         let (run, release) = (self.run, &self.release);
         let Some(loaded) = record.loaded else {
-            return Err(Failure::gone(release));
+            return Err(Failure::gone(release, &record.warnings));
         };
         let entries: Vec<Entry> = tracked(&loaded.record).into_iter().cloned().collect();
         let identities: Vec<&Identity> = entries.iter().map(|entry| &entry.identity).collect();
@@ -130,6 +130,7 @@ impl<B: Backend> Forget<'_, B> {
             concurrency: 1,
             dry_run: false,
             done: Action::Kept,
+            awaits: false,
             permit,
         };
         let named = |entry: &&Entry| match &self.request.objects {

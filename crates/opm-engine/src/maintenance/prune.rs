@@ -46,7 +46,7 @@ impl<B: Backend> RecordWriter for Prune<'_, B> {
     async fn attempt(&mut self, record: WritableRecord) -> Result<Attempt<Report>, Failure> {
         let (run, release) = (self.run, &self.release);
         let Some(loaded) = record.loaded else {
-            return Err(Failure::gone(release));
+            return Err(Failure::gone(release, &record.warnings));
         };
         let named = self.named(&loaded.record)?;
         let is_named = |identity: &Identity| named.contains(identity);
@@ -121,6 +121,7 @@ impl<B: Backend> Prune<'_, B> {
             concurrency: self.request.concurrency,
             dry_run: self.request.dry_run,
             done: Action::Pruned,
+            awaits: false,
             permit,
         };
         self.run.remove_all(steps, options).await

@@ -23,7 +23,7 @@ impl<B: Backend> Run<'_, B> {
         let (loaded, warnings) = self.load(&release).await?;
         report.warnings = warnings;
         let Some(loaded) = loaded else {
-            return Err(Failure::gone(&release));
+            return Err(Failure::gone(&release, &report.warnings));
         };
         let Some(lock) = loaded.record.lock else {
             let warning = "the release is not locked";
@@ -72,7 +72,7 @@ impl<B: Backend> RecordWriter for Unlock<'_, B> {
     async fn attempt(&mut self, record: WritableRecord) -> Result<Attempt<Report>, Failure> {
         let (run, release) = (self.run, &self.release);
         let Some(loaded) = record.loaded else {
-            return Err(Failure::gone(release));
+            return Err(Failure::gone(release, &record.warnings));
         };
         let nothing = |_: &Identity| false;
         let checked = run

@@ -8,7 +8,7 @@ use opm_core::reach::{self, ClusterState, NamespaceState};
 use opm_core::scope::Scopes;
 
 use super::metadata;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::ports::{ApiErrorKind, Backend, Detail, Observation, ServedKinds};
 use crate::run::Run;
 
@@ -68,6 +68,9 @@ fn state(found: &Observation) -> NamespaceState {
         Observation::Failed(error) if error.kind == ApiErrorKind::Forbidden => {
             NamespaceState::Hidden
         }
-        Observation::Failed(error) => NamespaceState::Unreachable(error.to_string()),
+        Observation::Failed(error) => NamespaceState::Unreachable {
+            kind: FailureKind::before_writing(error),
+            cause: error.to_string(),
+        },
     }
 }

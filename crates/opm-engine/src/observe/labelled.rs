@@ -23,7 +23,17 @@ use crate::run::Run;
 pub(crate) struct LabelledObjects {
     pub(crate) objects: Vec<Map<String, Value>>,
     pub(crate) warnings: Vec<String>,
+    /// How many kinds could not be listed.
+    pub(crate) unseen: usize,
 }
+
+/// Kinds that most releases have: who may list none of them need not be asked about the others.
+const USUAL: [(&str, &str); 4] = [
+    ("", "ConfigMap"),
+    ("", "Service"),
+    ("apps", "Deployment"),
+    ("", "ServiceAccount"),
+];
 
 impl LabelledObjects {
     /// The objects as pending ones: known to exist, and in no recorded change.
@@ -67,6 +77,9 @@ impl<B: Backend> Run<'_, B> {
         let shared = (shared.as_str(), release.name.as_str());
         let namespace = release.namespace.as_str();
         let mut found = self.labelled_as(own, namespace, served).await?;
+        if found.unseen == listable(served).count() {
+            return Ok(found);
+        }
         let more = self.labelled_as(shared, namespace, served).await?;
         let known: HashSet<Option<Identity>> = found.objects.iter().map(identity_of).collect();
         let new = more.objects.into_iter();
@@ -88,9 +101,17 @@ impl<B: Backend> Run<'_, B> {
         namespace: &str,
         served: &ServedKinds,
     ) -> Result<LabelledObjects, Failure> {
-        let kinds = served.kinds.iter();
-        let kinds = kinds.filter(|(_, kind)| kind.listable && kind.deletable);
-        let kinds: &Vec<&GroupKind> = &kinds.map(|(kind, _)| kind).collect();
+        let kinds: &Vec<&GroupKind> = &listable(served).collect();
+        if self.may_list_nothing(namespace, served).await {
+            return Ok(LabelledObjects {
+                warnings: vec![format!(
+                    "not permitted to list objects in namespace {namespace}: none was looked for \
+                     by its labels"
+                )],
+                unseen: kinds.len(),
+                ..LabelledObjects::default()
+            });
+        }
         let lists = concurrently(CONCURRENT_LISTS, kinds.len(), |at| async move {
             let kind = kinds[at];
             (kind, self.labelled_of(kind, label, namespace).await)
@@ -104,9 +125,12 @@ impl<B: Backend> Run<'_, B> {
                     let what = format!("cannot look for the release's objects of kind {kind}");
                     return Err(Failure::before_writing(&what, &error));
                 }
-                Err(error) => labelled.warnings.push(format!(
-                    "objects of kind {kind} could not be looked for: {error}"
-                )),
+                Err(error) => {
+                    labelled.unseen += 1;
+                    labelled.warnings.push(format!(
+                        "objects of kind {kind} could not be looked for: {error}"
+                    ));
+                }
             }
         }
         for (group, cause) in &served.silent_groups {
@@ -115,6 +139,27 @@ impl<B: Backend> Run<'_, B> {
             ));
         }
         Ok(labelled)
+    }
+
+    /// Whether a handful of lists says that this caller may list nothing here. One that is
+    /// permitted, or that fails otherwise, says that the others have to be asked too.
+    async fn may_list_nothing(&self, namespace: &str, served: &ServedKinds) -> bool {
+        for (group, kind) in USUAL {
+            let kind = GroupKind::new(group, kind);
+            if !served.kinds.contains_key(&kind) {
+                continue;
+            }
+            let nobody = Some((labels::RELEASE_ID, "nobody"));
+            let listed = self
+                .backend
+                .list(&kind, Some(namespace), nobody, Detail::Metadata)
+                .await;
+            match listed {
+                Err(error) if error.kind == ApiErrorKind::Forbidden => {}
+                _ => return false,
+            }
+        }
+        true
     }
 
     async fn labelled_of(
@@ -137,6 +182,13 @@ impl<B: Backend> Run<'_, B> {
         };
         Ok(objects.into_iter().filter(was_applied).collect())
     }
+}
+
+/// The kinds whose objects a release can have.
+fn listable(served: &ServedKinds) -> impl Iterator<Item = &GroupKind> {
+    let kinds = served.kinds.iter();
+    let kinds = kinds.filter(|(_, kind)| kind.listable && kind.deletable);
+    kinds.map(|(kind, _)| kind)
 }
 
 /// Whether a release that an object's labels name has applied it.

@@ -4,10 +4,13 @@
 //! They carry the version of the record that was read, and give up silently when somebody else
 //! wrote meanwhile: whoever did has more to say.
 
+use std::future::Future;
+
 use opm_core::protocol::{LockAcquisition, RunStart, log_not_ready, log_refusal};
 use opm_core::record::{LogEntry, Record};
 
 use super::{LoadedRecord, LockGuard, secret};
+use crate::failure::{Failure, FailureKind};
 use crate::ports::{Backend, StoredSecret};
 use crate::report::Release;
 use crate::run::Run;
@@ -27,17 +30,21 @@ impl FreeRecord {
 }
 
 impl<B: Backend> Run<'_, B> {
-    /// Says in the log that checks refused a run.
-    pub(crate) async fn log_refused(
+    /// Says in the log that checks refused a run, if that is what happened and the release has a
+    /// record that nobody else writes.
+    pub(crate) async fn log_if_refused(
         &self,
         release: &Release,
-        free: FreeRecord,
-        start: &RunStart,
-        reason: &str,
-    ) {
-        let FreeRecord(stored) = free;
-        let logged = |log: Vec<LogEntry>| log_refusal(log, start, reason);
-        self.rewrite_log(release, &stored, logged).await;
+        free: Option<FreeRecord>,
+        failure: Failure,
+        start: impl Future<Output = RunStart>,
+    ) -> Failure {
+        if let (FailureKind::Refused, Some(FreeRecord(stored))) = (failure.kind, free) {
+            let (start, reason) = (start.await, failure.for_the_log());
+            let logged = |log: Vec<LogEntry>| log_refusal(log, &start, &reason);
+            self.rewrite_log(release, &stored, logged).await;
+        }
+        failure
     }
 
     /// Says in the log that a run which recorded its change did not become ready in time.

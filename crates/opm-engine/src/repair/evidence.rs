@@ -47,6 +47,7 @@ impl<B: Backend> Run<'_, B> {
             return Err(nothing_left(
                 release.name.as_str(),
                 release.namespace.as_str(),
+                found.unseen,
             ));
         }
         let labelled: Vec<Entry> = found

@@ -33,8 +33,9 @@ impl<B: Backend> Run<'_, B> {
         }
         match self.find_by_labels(reference, namespace, served).await? {
             LabelLookup::Found(release) => Ok(release),
-            LabelLookup::Unknown(sharing) => {
-                let failure = nothing_left(&reference.to_string(), namespace.as_str());
+            LabelLookup::Unknown { sharing, unseen } => {
+                let name = reference.to_string();
+                let failure = nothing_left(&name, namespace.as_str(), unseen);
                 let ids = sharing.iter();
                 Err(ids.fold(failure, |failure, id| {
                     failure.remedy(format!(
@@ -96,7 +97,15 @@ fn named_by_labels(
 }
 
 /// Neither a record nor an object knows of it.
-pub(super) fn nothing_left(name: &str, namespace: &str) -> Failure {
+pub(super) fn nothing_left(name: &str, namespace: &str, unseen: usize) -> Failure {
+    if unseen > 0 {
+        let message = format!(
+            "cannot tell whether something is left of a release {name} in namespace {namespace}: \
+             no record was found, and {unseen} kinds could not be listed"
+        );
+        let remedy = "ask for the right to list what the release may have there";
+        return Failure::new(FailureKind::NotPermitted, message).remedy(remedy);
+    }
     let message = format!(
         "nothing is left of a release {name} in namespace {namespace}: no record, and no object \
          with its labels"

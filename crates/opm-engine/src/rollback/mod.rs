@@ -30,6 +30,13 @@ pub(crate) struct Rollback<'a> {
     renderer: &'a dyn Renderer,
 }
 
+impl Rollback<'_> {
+    /// What somebody had to say about it.
+    pub(crate) fn message(&self) -> Option<String> {
+        self.request.options.message.clone()
+    }
+}
+
 impl<B: Backend> Run<'_, B> {
     /// Applies a change of the history again.
     pub(crate) async fn rollback(
@@ -61,7 +68,7 @@ impl<B: Backend> Run<'_, B> {
         record: Option<&Record>,
     ) -> Result<ApplyTask<'static>, Failure> {
         let Some(record) = record else {
-            return Err(Failure::gone(release));
+            return Err(Failure::gone(release, &[]));
         };
         let (change, why) = target(record, rollback.request.revision.as_deref())?;
         self.emit(Event::GoingBack {

@@ -52,7 +52,7 @@ impl<B: Backend> Run<'_, B> {
             Some(release) => release,
             None => match self.find_by_labels(reference, namespace, served).await? {
                 LabelLookup::Found(release) => release,
-                LabelLookup::Unknown(_) => return Err(missing()),
+                LabelLookup::Unknown { unseen, .. } => return Err(missing().unseen(unseen)),
             },
         };
         let (found, mut warnings) = self.look_up_record(&release).await?;
@@ -62,15 +62,18 @@ impl<B: Backend> Run<'_, B> {
                 warnings.push(format!(
                     "Secret/{secret}: {why}; its objects were found by their labels"
                 ));
-                self.labelled_objects(release, served, warnings).await
+                let labelled = self.labelled_objects(release, served, warnings).await?;
+                Ok(labelled.0)
             }
+            // Who can see neither the record nor an object cannot tell.
             RecordLookup::Absent => {
+                let hidden = warnings.clone();
                 warnings.push(
                     "the release has no record: its objects were found by their labels".to_owned(),
                 );
-                let known = self.labelled_objects(release, served, warnings).await?;
+                let (known, unseen) = self.labelled_objects(release, served, warnings).await?;
                 match known.entries.is_empty() {
-                    true => Err(missing()),
+                    true => Err(Failure::gone(&known.release, &hidden).unseen(unseen)),
                     false => Ok(known),
                 }
             }
@@ -155,19 +158,20 @@ impl<B: Backend> Run<'_, B> {
         Some(LockStatus { lock, expired })
     }
 
-    /// A release without a record that can be read: what carries its labels.
+    /// A release without a record that can be read: what carries its labels, and how many kinds
+    /// could not be listed.
     async fn labelled_objects(
         &self,
         release: Release,
         served: &ServedKinds,
         mut warnings: Vec<String>,
-    ) -> Result<KnownRelease, Failure> {
+    ) -> Result<(KnownRelease, usize), Failure> {
         let found = self.labelled(&release, served).await?;
         warnings.extend(found.warnings.iter().cloned());
         let mut entries: Vec<Entry> = found.objects.iter().filter_map(entry).collect();
         entries.sort_by(|a, b| a.identity.cmp(&b.identity));
         let tracked = entries.iter().map(|e| e.identity.clone()).collect();
-        Ok(KnownRelease {
+        let known = KnownRelease {
             release,
             source: InventorySource::Labels,
             module: None,
@@ -182,7 +186,8 @@ impl<B: Backend> Run<'_, B> {
             lock: None,
             version: None,
             warnings,
-        })
+        };
+        Ok((known, found.unseen))
     }
 }
 

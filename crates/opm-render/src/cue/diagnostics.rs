@@ -107,6 +107,14 @@ impl Diagnostics {
         Self { list, more }
     }
 
+    /// Whether the module has fields that modules for `opm` do not have.
+    pub(crate) fn has_foreign_fields(&self) -> bool {
+        let foreign = |d: &Diagnostic| {
+            d.message.ends_with("field not allowed") && !d.message.starts_with("values")
+        };
+        self.list.iter().any(foreign)
+    }
+
     /// What to do about it, as far as the messages tell.
     pub(crate) fn hints(&self) -> Vec<String> {
         let says = |what: &str| self.list.iter().any(|d| d.message.contains(what));

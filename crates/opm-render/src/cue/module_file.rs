@@ -63,6 +63,38 @@ pub(crate) fn read(dir: &ModuleDir) -> Result<CueModule, CueModuleError> {
     })
 }
 
+/// Where a module says what it renders to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DeclaredComponents {
+    /// Some file of it names `#components`.
+    Here,
+    /// No file of it does; it may come from a module that it imports.
+    Nowhere,
+    /// Its objects are in `timoni`, as modules for Timoni have them.
+    Timoni,
+}
+
+/// Whether the files of a module's package name `#components`.
+pub(crate) fn declared(dir: &ModuleDir) -> Result<DeclaredComponents, CueModuleError> {
+    let mut declared = DeclaredComponents::Nowhere;
+    for file in dir.list(Path::new(""))? {
+        if file.extension().is_none_or(|e| e != "cue") || !dir.resolve(&file)?.is_file() {
+            continue;
+        }
+        let text = dir.read(&file)?;
+        if text.contains("#components") {
+            return Ok(DeclaredComponents::Here);
+        }
+        if text
+            .lines()
+            .any(|line| line.trim_end().starts_with("timoni: {"))
+        {
+            declared = DeclaredComponents::Timoni;
+        }
+    }
+    Ok(declared)
+}
+
 /// The value of `module`, with the major version that `cue` assumes when there is none.
 fn module_path(text: &str) -> Option<String> {
     let value = text.lines().find_map(|line| {

@@ -185,3 +185,35 @@ fn directories_that_are_not_quite_modules() {
         "cue.mod/local-module.cue: local replacements are not supported, they lead out of the module's directory"
     );
 }
+
+/// A module of another tool is a CUE module too: that says more than a hundred fields that are
+/// not allowed.
+#[test]
+fn modules_of_other_tools_are_told_from_mistakes() {
+    if !have_cue() {
+        return;
+    }
+    let timoni = TestModule::new(&[
+        (
+            "cue.mod/module.cue",
+            "module: \"timoni.sh/blank\"\nlanguage: version: \"v0.15.0\"\n",
+        ),
+        (
+            "timoni.cue",
+            "package main\n\nvalues: #Config\n\n#Config: {moduleVersion!: string, image!: string}\n\n\
+             timoni: {\n\tapiVersion: \"v1alpha1\"\n\tapply: app: []\n}\n",
+        ),
+        ("values.cue", "package main\n\nvalues: image: \"a\"\n"),
+    ]);
+    let error = error_of(&timoni, &ValueFlags::default());
+    let lines: Vec<&str> = error.lines().collect();
+    assert_eq!(
+        lines[0],
+        "this is no module for opm: it declares no #components (it looks like a module for Timoni)"
+    );
+    assert!(lines[1].contains("#components: app: resources:"), "{error}");
+    assert_eq!(lines.len(), 2, "{error}");
+    // A mistake in a module for opm stays that mistake.
+    let own = cue_module("metadata: name: \"web\"\nmetadata: nmae: \"x\"\n#components: {}\n");
+    assert!(!error_of(&own, &ValueFlags::default()).contains("no module for opm"));
+}

@@ -56,8 +56,8 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
 /// The objects as a stream of YAML documents.
 fn stream(candidate: &Candidate) -> Result<String, CliError> {
     let objects = candidate
-        .objects
-        .iter()
+        .in_apply_order()
+        .into_iter()
         .map(|object| object.manifest.clone().into_value());
     let objects: Vec<Value> = objects.collect();
     yaml::write(&objects).map_err(|error| CliError::new(FailureKind::Failed, error.to_string()))
@@ -65,7 +65,7 @@ fn stream(candidate: &Candidate) -> Result<String, CliError> {
 
 fn table(candidate: &Candidate) -> Table {
     let mut table = Table::new(["COMPONENT", "KIND", "NAMESPACE", "NAME"]);
-    for object in &candidate.objects {
+    for object in candidate.in_apply_order() {
         let identity = object.manifest.identity();
         table.row([
             object.component.as_str(),
@@ -79,7 +79,7 @@ fn table(candidate: &Candidate) -> Table {
 
 /// The answer for scripts.
 fn document(candidate: &Candidate, features: &FeatureSet) -> Value {
-    let resources = candidate.objects.iter().map(|object| {
+    let resources = candidate.in_apply_order().into_iter().map(|object| {
         json!({ "component": object.component.as_str(), "object": object.manifest.object() })
     });
     json!({

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long)]
     wait: bool,
 
-    /// How long to wait
+    /// How long to wait: for custom resources always, for the rest with --wait
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::parse)]
     timeout: Duration,
 
