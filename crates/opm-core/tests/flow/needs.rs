@@ -146,7 +146,7 @@ fn custom_resources_that_nobody_can_see_are_told_apart() {
 }
 
 /// A role as a server keeps it, with the managers that wrote it.
-fn role(managers: &[(&str, serde_json::Value)], labels: serde_json::Value) -> LiveObject {
+fn role(managers: &[(&str, serde_json::Value)], labels: &serde_json::Value) -> LiveObject {
     let fields = managers.iter().map(
         |(manager, fields)| json!({"manager": manager, "operation": "Apply", "fieldsV1": fields}),
     );
@@ -174,7 +174,7 @@ fn a_role_that_its_controller_alone_wrote_is_nobody_elses() {
         (vec![("opm", rules)], mine, false, false),
         (vec![], json!({}), false, false),
     ] {
-        let live = role(&managers, labels);
+        let live = role(&managers, &labels);
         assert_eq!(
             (live.aggregated, live.rebuilt),
             (aggregated, rebuilt),
