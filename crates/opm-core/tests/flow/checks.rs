@@ -1,9 +1,7 @@
 //! Checks against what is really there: the ownership table, and what follows from it for
 //! applying, pruning and deleting.
 
-use opm_core::check::{
-    Adopt, AdoptSelector, CheckContext, HelmRelease, LiveObject, Ownership, check, preview,
-};
+use opm_core::check::{Adopt, CheckContext, LiveObject, Ownership, check, preview};
 use opm_core::failure::FailureKind;
 use opm_core::labels::OwnerLabels;
 use opm_core::observation::Observation;
@@ -169,44 +167,6 @@ fn helms_objects_are_adopted_by_name_only() {
         matches!(world.apply(&["CM/a"]), Ran::Done { .. }),
         "it is ours from then on"
     );
-}
-
-#[test]
-fn a_helm_release_is_adopted_as_a_whole() {
-    let of = |namespace: &str, name: &str| HelmRelease {
-        namespace: namespace.into(),
-        name: name.into(),
-    };
-    let mut world = World::default();
-    for (object, release) in [("CM/a", of("shop", "web")), ("CM/b", of("shop", "other"))] {
-        let live = world.put(object);
-        live.helm = Some(release.to_string());
-        live.helm_release = Some(release);
-    }
-    // Marked by annotations alone, which Helm itself would not take for its own.
-    world.put("CM/c").helm = Some("shop/web".into());
-    for (selector, refused) in [
-        ("helm/web", vec!["b", "c"]),
-        ("helm/shop/web", vec!["b", "c"]),
-        ("helm/shop/other", vec!["a", "c"]),
-        ("helm/elsewhere/web", vec!["a", "b", "c"]),
-    ] {
-        let adopt = Adopt::Named(vec![selector.parse().unwrap()]);
-        let flags = Flags {
-            adopt: adopt.in_namespace("shop"),
-            ..Flags::default()
-        };
-        let found = world
-            .apply_with(&desired(&["CM/a", "CM/b", "CM/c"]), &flags)
-            .refusals();
-        assert_eq!(found.len(), refused.len(), "{selector}: {found:?}");
-        for (found, name) in found.iter().zip(refused) {
-            assert!(found.contains(&format!("ConfigMap/{name}")), "{found}");
-        }
-    }
-    for wrong in ["helm/", "helm//x", "helm/a/b/c", "helm"] {
-        assert!(wrong.parse::<AdoptSelector>().is_err(), "{wrong}");
-    }
 }
 
 #[test]

@@ -7,6 +7,7 @@
     reason = "tests fail loudly"
 )]
 
+mod adopting;
 mod checks;
 mod deleted;
 mod disown;
