@@ -13,6 +13,7 @@
 mod plugin;
 mod release;
 mod run;
+mod truth;
 
 use futures::StreamExt as _;
 use opm_e2e::{Seed, full, note};
@@ -47,7 +48,7 @@ const COMMANDS: &[&[&str]] = &[
 const AFTER: [usize; 4] = [0, 2, 5, 9];
 
 /// How many cases an ordinary run tries.
-const SAMPLE: usize = 24;
+const SAMPLE: usize = 16;
 
 #[test]
 fn there_are_more_than_forty_behaviours_and_each_has_a_name_of_its_own() {

@@ -88,6 +88,16 @@ impl HonestAnswer {
         })
     }
 
+    /// The body with more text behind its first few places of `place`: for much of it, which
+    /// takes too long to be parsed and written here.
+    #[must_use]
+    pub fn spliced(mut self, place: &str, more: &str) -> Self {
+        let text = String::from_utf8_lossy(&self.body);
+        let spliced = text.replacen(place, &format!("{place}{more}"), 3);
+        self.body = spliced.into_bytes();
+        self
+    }
+
     /// Said as it is.
     #[must_use]
     pub fn said(self) -> Script {

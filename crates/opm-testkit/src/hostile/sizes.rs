@@ -1,9 +1,7 @@
 //! Too much of everything.
 
-use serde_json::json;
-
 use super::Behaviour;
-use super::script::{Script, Step, answer, everything, head, objects};
+use super::script::{HonestAnswer, Script, Step, answer, everything, head, objects};
 
 pub(super) const TABLE: &[Behaviour] = &[
     Behaviour {
@@ -24,59 +22,51 @@ pub(super) const TABLE: &[Behaviour] = &[
     Behaviour {
         name: "objects-of-twenty-megabytes",
         strikes: objects,
-        act: |_, said| {
-            let text = "x".repeat(20 << 20);
-            said.each_object(|object| object["metadata"]["annotations"]["big"] = json!(text))
-                .said()
-        },
+        act: |_, said| with_text(said, 20 << 20),
     },
     Behaviour {
         name: "objects-of-three-megabytes",
         strikes: objects,
-        act: |_, said| {
-            let text = "x".repeat(3 << 20);
-            said.each_object(|object| object["metadata"]["annotations"]["big"] = json!(text))
-                .said()
-        },
+        act: |_, said| with_text(said, 3 << 20),
     },
     Behaviour {
         name: "a-hundred-megabytes-of-data",
         strikes: objects,
         act: |_, said| {
-            let text = "eHh4".repeat(25 << 20);
-            said.each_object(|object| object["data"]["big"] = json!(text))
-                .said()
+            let data = format!(r#""big":"{}","#, "eHh4".repeat(25 << 20));
+            said.spliced(r#""data":{"#, &data).said()
         },
     },
     Behaviour {
         name: "a-million-small-tables",
         strikes: objects,
         act: |_, said| {
-            let tables = json!(vec![json!({"a": 1}); 1_000_000]);
-            said.each_object(|object| object["spec"]["tables"] = tables.clone())
-                .said()
+            let tables = format!(r#""tables":[{}0],"#, r#"{"a":1},"#.repeat(1_000_000));
+            said.spliced(METADATA, &tables).said()
+        },
+    },
+    Behaviour {
+        name: "a-hundred-thousand-small-tables",
+        strikes: objects,
+        act: |_, said| {
+            let tables = format!(r#""tables":[{}0],"#, r#"{"a":1},"#.repeat(100_000));
+            said.spliced(METADATA, &tables).said()
         },
     },
     Behaviour {
         name: "a-hundred-thousand-labels",
         strikes: objects,
         act: |_, said| {
-            said.each_object(|object| {
-                for n in 0..100_000 {
-                    object["metadata"]["labels"][format!("label-{n}")] = json!("x");
-                }
-            })
-            .said()
+            let labels: String = (0..100_000).map(|n| format!(r#""x-{n}":"x","#)).collect();
+            said.spliced(r#""labels":{"#, &labels).said()
         },
     },
     Behaviour {
         name: "a-hundred-thousand-managers",
         strikes: objects,
         act: |_, said| {
-            let entry = json!({"manager": "x", "operation": "Apply", "apiVersion": "v1",
-                "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {"f:k": {}}}});
-            let entries = json!(vec![entry; 100_000]);
-            said.each_object(|object| object["metadata"]["managedFields"] = entries.clone())
+            let entry = r#"{"manager":"x","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:k":{}}}},"#;
+            said.spliced(r#""managedFields":["#, &entry.repeat(100_000))
                 .said()
         },
     },
@@ -118,6 +108,13 @@ pub(super) const TABLE: &[Behaviour] = &[
         },
     },
 ];
+
+const METADATA: &str = r#""metadata":{"#;
+
+fn with_text(said: HonestAnswer, bytes: usize) -> Script {
+    let text = format!(r#""big":"{}","#, "x".repeat(bytes));
+    said.spliced(METADATA, &text).said()
+}
 
 fn endless(status: u16) -> Script {
     vec![head(status, ""), Step::Endless(vec![b' '; 64 << 10])]
