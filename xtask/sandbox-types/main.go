@@ -32,6 +32,7 @@ import (
 	storage "k8s.io/api/storage/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
 var seen = map[string]map[string]string{}
@@ -113,6 +114,7 @@ func main() {
 		coordination.AddToScheme, core.AddToScheme, discovery.AddToScheme, events.AddToScheme,
 		networking.AddToScheme, node.AddToScheme, policy.AddToScheme, rbac.AddToScheme,
 		scheduling.AddToScheme, storage.AddToScheme, apiextensions.AddToScheme,
+		apiregistration.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			panic(err)

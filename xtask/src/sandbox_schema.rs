@@ -21,6 +21,7 @@ const GROUP_VERSIONS: &[&str] = &[
     "v1",
     "admissionregistration.k8s.io/v1",
     "apiextensions.k8s.io/v1",
+    "apiregistration.k8s.io/v1",
     "apps/v1",
     "autoscaling/v1",
     "autoscaling/v2",

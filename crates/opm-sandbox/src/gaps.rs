@@ -1,6 +1,23 @@
 //! What the sandbox does not do. One list: for `opm sandbox status`, for the documentation, and
 //! for the conformance suite.
 
+use crate::kinds::Resource;
+
+/// What to tell whoever creates an object that does nothing here.
+pub(crate) fn warning(resource: &Resource) -> Option<String> {
+    let idle = matches!(
+        resource.kind.as_str(),
+        "ValidatingAdmissionPolicy"
+            | "ValidatingWebhookConfiguration"
+            | "MutatingWebhookConfiguration"
+    );
+    let idle = idle && resource.group == "admissionregistration.k8s.io";
+    idle.then(|| {
+        let kind = &resource.kind;
+        format!("the sandbox stores this {kind} and does not enforce it")
+    })
+}
+
 /// What is deliberately different from a real cluster, one sentence each.
 pub const GAPS: &[&str] = &[
     "Pods do not run: Deployments, StatefulSets, DaemonSets, Jobs and claims only become ready, \

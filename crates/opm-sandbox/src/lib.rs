@@ -10,14 +10,16 @@ mod discovery;
 mod gaps;
 mod kinds;
 mod life;
+mod limits;
 mod sandbox;
 mod status;
 mod store;
 mod verbs;
 mod wire;
+mod work;
 
 pub use gaps::GAPS;
 pub use sandbox::{Sandbox, Summary};
 pub use store::{FILE_NAME, Options, StoreError};
 pub use wire::body::ResponseBody;
-pub use wire::serve::{ServeError, Server, serve};
+pub use wire::serve::{ServeError, ServeOptions, Server, serve, serve_with};

@@ -1,13 +1,14 @@
 //! One open sandbox: its file, what it serves, and its state for `opm sandbox status`.
 
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::kinds::Registry;
-use crate::kinds::custom::Definition;
+use crate::kinds::custom::{self, DefinitionSummary};
+use crate::kinds::{self, Registry, Resource, ResourceInfo};
 use crate::life;
-use crate::status::ApiError;
-use crate::store::{Options, Store, StoreError, Tx};
+use crate::status::{ApiError, qualified};
+use crate::store::{Key, Options, Store, StoreError, Tx};
 
 /// An embedded Kubernetes API server. Cheap to clone; a tower service for HTTP requests.
 #[derive(Clone)]
@@ -18,6 +19,8 @@ pub struct Sandbox {
 pub(crate) struct SandboxState {
     pub(crate) store: Store,
     registry: Mutex<(i64, Arc<Registry>)>,
+    /// Custom resources by definition and version, as of the content of their definition.
+    loaded: Mutex<HashMap<(String, String), Arc<Resource>>>,
 }
 
 /// What a sandbox holds.
@@ -49,9 +52,14 @@ impl Sandbox {
     pub fn open_with(dir: &Path, options: &Options) -> Result<Sandbox, StoreError> {
         let store = Store::open(dir, options)?;
         life::bootstrap(&store)?;
-        let registry = Mutex::new((-1, Arc::new(Registry::with(&[]))));
+        let registry = Mutex::new((-1, Arc::new(Registry::with(Vec::new()))));
+        let loaded = Mutex::default();
         Ok(Sandbox {
-            inner: Arc::new(SandboxState { store, registry }),
+            inner: Arc::new(SandboxState {
+                store,
+                registry,
+                loaded,
+            }),
         })
     }
 
@@ -70,7 +78,7 @@ impl Sandbox {
         };
         let objects = counts
             .into_iter()
-            .map(|(group, resource, count)| (crate::status::qualified(&group, &resource), count));
+            .map(|(group, resource, count)| (qualified(&group, &resource), count));
         Ok(Summary {
             file: store.path().to_path_buf(),
             bytes: size("") + size("-wal"),
@@ -89,21 +97,84 @@ impl Sandbox {
 }
 
 impl SandboxState {
-    /// What is served as of this transaction; rebuilt when a definition changed.
-    pub(crate) fn registry(&self, tx: &Tx<'_>) -> Result<Arc<Registry>, ApiError> {
-        let version = tx.meta("definitions")?;
-        let mut cached = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+    /// What is served as of this transaction.
+    pub(crate) fn served<'a>(&'a self, tx: &'a Tx<'a>) -> Served<'a> {
+        Served { state: self, tx }
+    }
+}
+
+/// What is served as of one transaction. Looking up a resource reads its own definition at most:
+/// how many others there are makes no difference.
+pub(crate) struct Served<'a> {
+    state: &'a SandboxState,
+    tx: &'a Tx<'a>,
+}
+
+impl Served<'_> {
+    pub(crate) fn find(
+        &self,
+        group: &str,
+        version: &str,
+        plural: &str,
+    ) -> Result<Option<Arc<Resource>>, ApiError> {
+        self.look_up(group, Some(version), plural)
+    }
+
+    /// The resource behind stored objects, in whichever version comes first.
+    pub(crate) fn of_key(&self, key: &Key) -> Result<Option<Arc<Resource>>, ApiError> {
+        self.look_up(&key.group, None, &key.resource)
+    }
+
+    fn look_up(
+        &self,
+        group: &str,
+        version: Option<&str>,
+        plural: &str,
+    ) -> Result<Option<Arc<Resource>>, ApiError> {
+        if let Some(builtin) = kinds::find_builtin(group, version, plural) {
+            return Ok(Some(builtin.clone()));
+        }
+        let name = qualified(group, plural);
+        let Some(summary) = self.tx.definition::<DefinitionSummary>(&name)? else {
+            return Ok(None);
+        };
+        let fits = |r: &ResourceInfo| version.is_none_or(|v| r.version == v);
+        match summary.resources().find(fits) {
+            Some(info) => self.load(name, info).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn load(&self, name: String, info: ResourceInfo) -> Result<Arc<Resource>, ApiError> {
+        let place = (name, info.version.clone());
+        let loaded = &self.state.loaded;
+        let known = lock(loaded).get(&place).cloned();
+        if let Some(known) = known.filter(|k| k.definition == info.definition) {
+            return Ok(known);
+        }
+        let definition = self.tx.get(&life::definition_key(&place.0))?;
+        let resource = custom::resource(Arc::new(info), &definition.unwrap_or_default());
+        let resource = Arc::new(resource);
+        lock(loaded).insert(place, resource.clone());
+        Ok(resource)
+    }
+
+    /// Everything that is served, for discovery; made anew when a definition changed.
+    pub(crate) fn registry(&self) -> Result<Arc<Registry>, ApiError> {
+        let version = self.tx.meta("definitions")?;
+        let mut cached = lock(&self.state.registry);
         if cached.0 != version {
-            let all = tx.list(
-                "apiextensions.k8s.io",
-                "customresourcedefinitions",
-                Some(""),
-                ("", ""),
-                usize::MAX,
-            )?;
-            let definitions: Vec<_> = all.iter().filter_map(Definition::read).collect();
-            *cached = (version, Arc::new(Registry::with(&definitions)));
+            let summaries = self.tx.definitions()?.into_iter();
+            let custom = summaries.flat_map(DefinitionSummary::resources);
+            *cached = (
+                version,
+                Arc::new(Registry::with(custom.map(Arc::new).collect())),
+            );
         }
         Ok(cached.1.clone())
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

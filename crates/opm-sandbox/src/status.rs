@@ -1,5 +1,7 @@
 //! The server's errors: `Status` objects with the exact code, reason, message and details.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::store::StoreError;
@@ -264,6 +266,25 @@ impl ApiError {
         Self::status(413, "RequestEntityTooLarge", message, None)
     }
 
+    /// What the real server's storage says.
+    pub(crate) fn too_large_to_store() -> Self {
+        Self::untyped("etcdserver: request is too large")
+    }
+
+    pub(crate) fn unauthorized() -> Self {
+        Self::status(401, "Unauthorized", "Unauthorized", None)
+    }
+
+    /// Refused whoever asks, before anything is looked at.
+    pub(crate) fn refused(message: &str) -> Self {
+        Self::status(403, "Forbidden", message, None)
+    }
+
+    pub(crate) fn body_timeout() -> Self {
+        let message = "the body of the request did not arrive in time";
+        Self::status(408, "Timeout", message, None)
+    }
+
     pub(crate) fn expired(message: impl Into<String>) -> Self {
         Self::status(410, "Expired", message, None)
     }
@@ -290,15 +311,14 @@ impl ApiError {
             .iter()
             .map(|c| format!("{}: {}", c.field, c.message()))
             .collect();
-        let mut distinct: Vec<String> = Vec::new();
-        for text in each {
-            if !distinct.contains(&text) {
-                distinct.push(text);
-            }
-        }
+        let mut seen = HashSet::new();
+        let distinct: Vec<_> = each.iter().filter(|text| seen.insert(*text)).collect();
         let all = match distinct.as_slice() {
-            [one] => one.clone(),
-            many => format!("[{}]", many.join(", ")),
+            [one] => (*one).clone(),
+            many => {
+                let many: Vec<_> = many.iter().map(|text| text.as_str()).collect();
+                format!("[{}]", many.join(", "))
+            }
         };
         let message = format!("{} \"{name}\" is invalid: {all}", qualified(group, kind));
         let causes: Vec<_> = causes

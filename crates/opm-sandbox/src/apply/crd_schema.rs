@@ -10,7 +10,7 @@ use super::schema::{
 
 /// The schema of a custom resource and the type of its root.
 pub(crate) fn from_definition(open_api: Option<&Value>) -> (Schema, TypeId) {
-    let mut schema = Builtin::get().schema.clone();
+    let mut schema = Schema::over(&Builtin::get().schema);
     let Some(root) = open_api.filter(|v| v.is_object()) else {
         return (schema, ANY);
     };

@@ -47,7 +47,7 @@ impl FieldSet {
         out
     }
 
-    fn extend(&mut self, other: &FieldSet) {
+    pub(crate) fn extend(&mut self, other: &FieldSet) {
         self.members.extend(other.members.iter().cloned());
         for (element, set) in &other.children {
             self.children

@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
+use crate::work;
+
 pub(crate) type TypeId = usize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +80,8 @@ const SCALARS: TypeId = 2;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Schema {
+    /// The types that this one adds to; their ids come first.
+    base: Option<&'static Schema>,
     atoms: Vec<Atom>,
     names: HashMap<String, TypeId>,
     /// Go's short names of the named types.
@@ -111,18 +115,37 @@ impl Schema {
             atoms[SCALARS + index].scalar = Some(*scalar);
         }
         Schema {
+            base: None,
             atoms,
             names: HashMap::new(),
             labels: HashMap::new(),
         }
     }
 
+    /// An empty schema in which the types of another can be named: nothing of it is copied.
+    pub(crate) fn over(base: &'static Schema) -> Self {
+        Schema {
+            base: Some(base),
+            atoms: Vec::new(),
+            names: HashMap::new(),
+            labels: HashMap::new(),
+        }
+    }
+
+    fn offset(&self) -> usize {
+        self.base.map_or(0, |base| base.offset() + base.atoms.len())
+    }
+
     pub(crate) fn atom(&self, ty: TypeId) -> &Atom {
-        &self.atoms[ty]
+        match self.base {
+            Some(base) if ty < self.offset() => base.atom(ty),
+            _ => &self.atoms[ty - self.offset()],
+        }
     }
 
     pub(crate) fn named(&self, name: &str) -> Option<TypeId> {
-        self.names.get(name).copied()
+        let own = self.names.get(name).copied();
+        own.or_else(|| self.base.and_then(|base| base.named(name)))
     }
 
     pub(crate) fn scalar(scalar: Scalar) -> TypeId {
@@ -131,8 +154,9 @@ impl Schema {
     }
 
     pub(crate) fn add(&mut self, atom: Atom) -> TypeId {
+        work::step(1);
         self.atoms.push(atom);
-        self.atoms.len() - 1
+        self.offset() + self.atoms.len() - 1
     }
 
     fn declare(&mut self, name: &str) -> TypeId {
@@ -152,7 +176,8 @@ impl Schema {
 
     /// Go's name of a struct type.
     pub(crate) fn label(&self, ty: TypeId) -> Option<&str> {
-        self.labels.get(&ty).map(String::as_str)
+        let own = self.labels.get(&ty).map(String::as_str);
+        own.or_else(|| self.base.and_then(|base| base.label(ty)))
     }
 
     /// A type as Go writes it.

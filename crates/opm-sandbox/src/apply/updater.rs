@@ -88,7 +88,7 @@ impl Write<'_> {
         let pruned = take(&last);
         let mut owned = FieldSet::default();
         for managed in managers.values() {
-            owned = owned.union(&managed.set);
+            owned.extend(&managed.set);
         }
         let kept = set_of(&pruned).union(&named(&owned));
         let pruned = take(&merged_set.difference(&kept));

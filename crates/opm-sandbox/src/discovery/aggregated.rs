@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::kinds::{Registry, Resource};
+use crate::kinds::{Registry, ResourceInfo, VersionInfo};
 use crate::wire::call::Call;
 use crate::wire::reply::{Payload, Reply};
 
@@ -28,18 +28,15 @@ pub(super) fn groups(registry: &Registry) -> Reply {
 }
 
 fn reply(registry: &Registry, wanted: impl Fn(&str) -> bool) -> Reply {
-    let groups = registry.groups().into_iter().filter(|(g, _)| wanted(g));
+    let groups = registry.groups().iter().filter(|g| wanted(&g.name));
     let items: Vec<_> = groups
-        .map(|(group, versions)| {
+        .map(|group| {
             let mut metadata = Map::new();
-            if !group.is_empty() {
-                metadata.insert("name".into(), json!(group));
+            if !group.name.is_empty() {
+                metadata.insert("name".into(), json!(group.name));
             }
             metadata.insert("creationTimestamp".into(), Value::Null);
-            let versions: Vec<_> = versions
-                .iter()
-                .map(|v| version(registry, &group, v))
-                .collect();
+            let versions: Vec<_> = group.versions.iter().map(version).collect();
             json!({"metadata": metadata, "versions": versions})
         })
         .collect();
@@ -54,16 +51,12 @@ fn reply(registry: &Registry, wanted: impl Fn(&str) -> bool) -> Reply {
     }
 }
 
-fn version(registry: &Registry, group: &str, version: &str) -> Value {
-    let served = registry
-        .resources
-        .iter()
-        .filter(|r| r.group == group && r.version == version);
-    let resources: Vec<_> = served.map(|r| resource(r)).collect();
-    json!({"version": version, "resources": resources, "freshness": "Current"})
+fn version(version: &VersionInfo) -> Value {
+    let resources: Vec<_> = version.resources.iter().map(|r| resource(r)).collect();
+    json!({"version": version.name, "resources": resources, "freshness": "Current"})
 }
 
-fn resource(resource: &Resource) -> Value {
+fn resource(resource: &ResourceInfo) -> Value {
     let kind = |group: &str, version: &str, kind: &str| json!({"group": group, "version": version, "kind": kind});
     let scope = if resource.namespaced {
         "Namespaced"

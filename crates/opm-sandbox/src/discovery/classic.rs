@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::kinds::{Registry, Resource, Subresource, api_version};
+use crate::kinds::{GroupInfo, Registry, ResourceInfo, Subresource, api_version, is_builtin_group};
 
 pub(super) fn core() -> Value {
     json!({
@@ -12,45 +12,39 @@ pub(super) fn core() -> Value {
 }
 
 pub(super) fn groups(registry: &Registry) -> Value {
-    let groups = registry.groups().into_iter().filter(|(g, _)| !g.is_empty());
-    let groups: Vec<_> = groups
-        .map(|(group, versions)| group_entry(&group, &versions))
-        .collect();
+    let groups = registry.groups().iter().filter(|g| !g.name.is_empty());
+    let groups: Vec<_> = groups.map(group_entry).collect();
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
 pub(super) fn group(registry: &Registry, name: &str) -> Value {
-    let all = registry.groups();
-    let versions = all
-        .iter()
-        .find(|(g, _)| g == name)
-        .map(|(_, v)| v.clone())
-        .unwrap_or_default();
-    let mut entry = group_entry(name, &versions);
+    let Some(group) = registry.group(name) else {
+        return Value::Null;
+    };
+    let mut entry = group_entry(group);
     entry["kind"] = json!("APIGroup");
     entry["apiVersion"] = json!("v1");
     entry
 }
 
-fn group_entry(group: &str, versions: &[String]) -> Value {
-    let versions: Vec<_> = versions
+fn group_entry(group: &GroupInfo) -> Value {
+    let versions: Vec<_> = group
+        .versions
         .iter()
-        .map(|v| json!({"groupVersion": api_version(group, v), "version": v}))
+        .map(|v| json!({"groupVersion": api_version(&group.name, &v.name), "version": v.name}))
         .collect();
-    json!({"name": group, "versions": versions, "preferredVersion": versions.first()})
+    json!({"name": group.name, "versions": versions, "preferredVersion": versions.first()})
 }
 
 pub(super) fn resources(registry: &Registry, group: &str, version: &str) -> Value {
-    let served = registry
-        .resources
-        .iter()
-        .filter(|r| r.group == group && r.version == version);
+    let served = registry.version(group, version);
+    let served = served.into_iter().flat_map(|v| &v.resources);
     let mut entries = Vec::new();
     for resource in served {
         entries.push(entry(resource));
         entries.extend(resource.subresources.iter().map(|s| sub_entry(resource, s)));
     }
-    if Registry::is_builtin_group(group) {
+    if is_builtin_group(group) {
         entries.sort_by_key(|e| e["name"].as_str().unwrap_or_default().to_string());
     }
     json!({
@@ -59,7 +53,7 @@ pub(super) fn resources(registry: &Registry, group: &str, version: &str) -> Valu
     })
 }
 
-fn entry(resource: &Resource) -> Value {
+fn entry(resource: &ResourceInfo) -> Value {
     let mut out = Map::new();
     out.insert("name".into(), json!(resource.plural));
     out.insert("singularName".into(), json!(resource.singular));
@@ -78,7 +72,7 @@ fn entry(resource: &Resource) -> Value {
     Value::Object(out)
 }
 
-fn sub_entry(resource: &Resource, sub: &Subresource) -> Value {
+fn sub_entry(resource: &ResourceInfo, sub: &Subresource) -> Value {
     let mut out = json!({
         "name": format!("{}/{}", resource.plural, sub.name), "singularName": "",
         "namespaced": resource.namespaced, "kind": sub.kind, "verbs": sub.verbs

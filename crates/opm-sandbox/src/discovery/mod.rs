@@ -6,13 +6,15 @@ mod open_api;
 
 use serde_json::json;
 
-use crate::kinds::Registry;
+use crate::sandbox::Served;
 use crate::status::ApiError;
 use crate::wire::call::Call;
 use crate::wire::reply::Reply;
 use crate::wire::route::Route;
 
-pub(crate) fn answer(registry: &Registry, route: &Route, call: &Call) -> Result<Reply, ApiError> {
+pub(crate) fn answer(served: &Served<'_>, route: &Route, call: &Call) -> Result<Reply, ApiError> {
+    let registry = served.registry()?;
+    let registry = registry.as_ref();
     match route {
         Route::Version => Ok(Reply::ok(version())),
         Route::Health => Ok(Reply::text("ok")),
@@ -25,7 +27,7 @@ pub(crate) fn answer(registry: &Registry, route: &Route, call: &Call) -> Result<
             Ok(Reply::ok(classic::resources(registry, group, version)))
         }
         Route::OpenApiIndex => Ok(Reply::ok(open_api::index(registry))),
-        Route::OpenApi(path) => open_api::document(registry, path),
+        Route::OpenApi(path) => open_api::document(served, path),
         Route::Objects(_) => Err(ApiError::page_not_found()),
     }
 }

@@ -1,10 +1,13 @@
 //! `/openapi/v3`: an index whose hashes change when a schema does, and per group version just
 //! enough of a document for kubectl to see that field validation is understood.
 
+use std::sync::OnceLock;
+
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::kinds::{Registry, Resource, api_version};
+use crate::kinds::{Registry, Resource, VersionInfo, api_version};
+use crate::sandbox::Served;
 use crate::status::ApiError;
 use crate::wire::reply::Reply;
 
@@ -18,13 +21,10 @@ fn path_of(group: &str, version: &str) -> String {
 
 pub(super) fn index(registry: &Registry) -> Value {
     let mut paths = Map::new();
-    for (group, versions) in registry.groups() {
-        for version in versions {
-            let path = path_of(&group, &version);
-            let url = format!(
-                "/openapi/v3/{path}?hash={}",
-                hash(registry, &group, &version)
-            );
+    for group in registry.groups() {
+        for version in &group.versions {
+            let path = path_of(&group.name, &version.name);
+            let url = format!("/openapi/v3/{path}?hash={}", hash(version));
             paths.insert(path, json!({"serverRelativeURL": url}));
         }
     }
@@ -32,25 +32,15 @@ pub(super) fn index(registry: &Registry) -> Value {
 }
 
 /// A token for everything that decides how objects of a group version are read and merged.
-fn hash(registry: &Registry, group: &str, version: &str) -> String {
+fn hash(version: &VersionInfo) -> String {
+    static BUILTIN: OnceLock<Vec<u8>> = OnceLock::new();
+    let builtin = || Sha256::digest(include_bytes!("../../data/schema.json")).to_vec();
     let mut digest = Sha256::new();
-    let served = registry
-        .resources
-        .iter()
-        .filter(|r| r.group == group && r.version == version);
-    for resource in served {
+    for resource in &version.resources {
         digest.update(resource.plural.as_bytes());
-        match &resource.custom {
-            Some(version) => {
-                let schema = version
-                    .open_api
-                    .as_ref()
-                    .map(Value::to_string)
-                    .unwrap_or_default();
-                digest.update(schema.as_bytes());
-                digest.update([u8::from(version.has_status)]);
-            }
-            None => digest.update(include_bytes!("../../data/schema.json")),
+        match &resource.definition {
+            Some(definition) => digest.update(definition.as_bytes()),
+            None => digest.update(BUILTIN.get_or_init(builtin)),
         }
     }
     digest
@@ -60,24 +50,23 @@ fn hash(registry: &Registry, group: &str, version: &str) -> String {
         .collect()
 }
 
-pub(super) fn document(registry: &Registry, path: &str) -> Result<Reply, ApiError> {
+pub(super) fn document(served: &Served<'_>, path: &str) -> Result<Reply, ApiError> {
     let (group, version) = match path.split('/').collect::<Vec<_>>().as_slice() {
         ["api", version] => (String::new(), (*version).to_string()),
         ["apis", group, version] => ((*group).to_string(), (*version).to_string()),
         _ => return Err(ApiError::page_not_found()),
     };
-    let served: Vec<_> = registry
-        .resources
-        .iter()
-        .filter(|r| r.group == group && r.version == version)
-        .collect();
-    if served.is_empty() {
+    let registry = served.registry()?;
+    let Some(announced) = registry.version(&group, &version) else {
         return Err(ApiError::page_not_found());
-    }
+    };
     let mut paths = Map::new();
     let mut schemas = Map::new();
-    for resource in served {
-        let (path, item) = path_item(resource);
+    for info in &announced.resources {
+        let Some(resource) = served.find(&group, &version, &info.plural)? else {
+            continue;
+        };
+        let (path, item) = path_item(&resource);
         paths.insert(path, item);
         let gvk =
             json!([{"group": resource.group, "version": resource.version, "kind": resource.kind}]);

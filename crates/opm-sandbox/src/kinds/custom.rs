@@ -2,14 +2,35 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
-use super::{Resource, SchemaRef, Subresource, api_version};
+use super::{Resource, ResourceInfo, SchemaRef, Subresource, api_version};
 use crate::apply::crd_schema;
+use crate::limits;
 
-/// An established definition.
-pub(crate) struct Definition {
-    resources: Vec<Arc<Resource>>,
+/// What routing and discovery need of an established definition. It is stored beside the
+/// definition, whose schemas are read only when one of its objects is asked for.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct DefinitionSummary {
+    /// A digest of everything that the definition says.
+    digest: String,
+    group: String,
+    plural: String,
+    singular: String,
+    kind: String,
+    namespaced: bool,
+    short_names: Vec<String>,
+    categories: Vec<String>,
+    versions: Vec<VersionSummary>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct VersionSummary {
+    name: String,
+    status: bool,
+    scale: bool,
 }
 
 /// One version's own parts.
@@ -17,34 +38,6 @@ pub(crate) struct CustomVersion {
     pub(crate) open_api: Option<Value>,
     pub(crate) scale: Option<Value>,
     pub(crate) has_status: bool,
-}
-
-impl Definition {
-    /// `None` until the definition is established: until then nothing is served.
-    pub(crate) fn read(object: &Value) -> Option<Arc<Definition>> {
-        let conditions = object["status"]["conditions"].as_array()?;
-        let holds = |c: &&Value| c["type"] == "Established" && c["status"] == "True";
-        conditions.iter().find(holds)?;
-        let spec = &object["spec"];
-        let versions = spec["versions"].as_array()?;
-        let served: Vec<_> = versions.iter().filter(|v| v["served"] == true).collect();
-        let group = spec["group"].as_str()?;
-        let all: Vec<_> = served
-            .iter()
-            .filter_map(|v| Some(api_version(group, v["name"].as_str()?)))
-            .collect();
-        let resources = served
-            .iter()
-            .filter_map(|v| resource(spec, v, &all))
-            .map(Arc::new);
-        Some(Arc::new(Definition {
-            resources: resources.collect(),
-        }))
-    }
-
-    pub(crate) fn resources(&self) -> impl Iterator<Item = Arc<Resource>> + '_ {
-        self.resources.iter().cloned()
-    }
 }
 
 const VERBS: &[&str] = &[
@@ -58,54 +51,95 @@ const VERBS: &[&str] = &[
     "watch",
 ];
 
-fn resource(spec: &Value, version: &Value, served: &[String]) -> Option<Resource> {
-    let names = &spec["names"];
-    let text = |v: &Value| v.as_str().map(str::to_string);
-    let (group, version_name) = (text(&spec["group"])?, text(&version["name"])?);
-    let (plural, kind) = (text(&names["plural"])?, text(&names["kind"])?);
+impl DefinitionSummary {
+    /// `None` until the definition is established: until then nothing is served.
+    pub(crate) fn of(object: &Value) -> Option<DefinitionSummary> {
+        let conditions = object["status"]["conditions"].as_array()?;
+        let holds = |c: &&Value| c["type"] == "Established" && c["status"] == "True";
+        conditions.iter().find(holds)?;
+        let (spec, names) = (&object["spec"], &object["spec"]["names"]);
+        let text = |v: &Value| v.as_str().map(str::to_string);
+        let kind = text(&names["kind"])?;
+        let versions = spec["versions"].as_array()?.iter();
+        let versions = versions.filter(|v| v["served"] == true).filter_map(|v| {
+            let has = |name| v["subresources"].get(name).is_some();
+            Some(VersionSummary {
+                name: text(&v["name"])?,
+                status: has("status"),
+                scale: has("scale"),
+            })
+        });
+        let digest = Sha256::digest(spec.to_string());
+        Some(DefinitionSummary {
+            digest: digest.iter().map(|b| format!("{b:02X}")).collect(),
+            group: text(&spec["group"])?,
+            plural: text(&names["plural"])?,
+            singular: text(&names["singular"]).unwrap_or_else(|| kind.to_lowercase()),
+            namespaced: spec["scope"] == "Namespaced",
+            short_names: super::texts(names, "shortNames"),
+            categories: super::texts(names, "categories"),
+            versions: versions.collect(),
+            kind,
+        })
+    }
+
+    /// What is served of it, a resource for each version.
+    pub(crate) fn resources(self) -> impl Iterator<Item = ResourceInfo> {
+        let served = self.versions.iter();
+        let served: Vec<_> = served.map(|v| api_version(&self.group, &v.name)).collect();
+        let strings = |v: &[&str]| v.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let versions = self.versions.into_iter();
+        versions.map(move |version| {
+            let sub = |name: &str, kind: &str, group: &str, version: &str| Subresource {
+                name: name.into(),
+                kind: kind.into(),
+                group: group.into(),
+                version: version.into(),
+                verbs: strings(&["get", "patch", "update"]),
+            };
+            let status = sub("status", &self.kind, &self.group, &version.name);
+            let scale = sub("scale", "Scale", "autoscaling", "v1");
+            let subresources = [(version.status, status), (version.scale, scale)];
+            let subresources = subresources.into_iter().filter(|(has, _)| *has);
+            ResourceInfo {
+                group: self.group.clone(),
+                plural: self.plural.clone(),
+                singular: self.singular.clone(),
+                kind: self.kind.clone(),
+                namespaced: self.namespaced,
+                short_names: self.short_names.clone(),
+                categories: self.categories.clone(),
+                verbs: strings(VERBS),
+                storage_hash: None,
+                subresources: subresources.map(|(_, s)| s).collect(),
+                served: served.clone(),
+                definition: Some(self.digest.clone()),
+                version: version.name,
+            }
+        })
+    }
+}
+
+/// The resource with its types, from the definition itself.
+pub(crate) fn resource(info: Arc<ResourceInfo>, definition: &Value) -> Resource {
+    let versions = definition["spec"]["versions"].as_array();
+    let version = versions
+        .into_iter()
+        .flatten()
+        .find(|v| v["name"] == info.version.as_str())
+        .unwrap_or(&Value::Null);
     let open_api = version["schema"].get("openAPIV3Schema").cloned();
     let (schema, ty) = crd_schema::from_definition(open_api.as_ref());
-    let has_status = version["subresources"].get("status").is_some();
-    let scale = version["subresources"].get("scale").cloned();
-    let mut subresources = Vec::new();
-    let verbs = |v: &[&str]| v.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let mut add = |name: &str, kind: &str, group: &str, version: &str| {
-        subresources.push(Subresource {
-            name: name.into(),
-            kind: kind.into(),
-            group: group.into(),
-            version: version.into(),
-            verbs: verbs(&["get", "patch", "update"]),
-        });
-    };
-    if has_status {
-        add("status", &kind, &group, &version_name);
-    }
-    if scale.is_some() {
-        add("scale", "Scale", "autoscaling", "v1");
-    }
-    let list = |key: &str| super::texts(names, key);
-    Some(Resource {
-        singular: text(&names["singular"]).unwrap_or_else(|| kind.to_lowercase()),
-        namespaced: spec["scope"] == "Namespaced",
-        short_names: list("shortNames"),
-        categories: list("categories"),
-        verbs: verbs(VERBS),
-        storage_hash: None,
-        subresources,
+    Resource {
         schema: SchemaRef::Custom(Arc::new(schema)),
         ty,
-        custom: Some(Arc::new(CustomVersion {
+        custom: Some(CustomVersion {
+            has_status: version["subresources"].get("status").is_some(),
+            scale: version["subresources"].get("scale").cloned(),
             open_api,
-            scale,
-            has_status,
-        })),
-        served: served.to_vec(),
-        group,
-        version: version_name,
-        plural,
-        kind,
-    })
+        }),
+        info,
+    }
 }
 
 /// Removes what the schema does not declare, at the root and below.
@@ -150,8 +184,8 @@ fn prune_value(schema: &Value, value: &mut Value) {
     }
 }
 
-/// Fills in the schema's defaults.
-pub(crate) fn set_defaults(schema: &Value, value: &mut Value) {
+/// Fills in the schema's defaults, as far as there is room for them. False when there is not.
+pub(crate) fn set_defaults(schema: &Value, value: &mut Value, room: &mut usize) -> bool {
     match value {
         Value::Object(map) => {
             for (key, property) in schema["properties"].as_object().into_iter().flatten() {
@@ -159,20 +193,27 @@ pub(crate) fn set_defaults(schema: &Value, value: &mut Value) {
                     let null =
                         map.get(key).is_some_and(Value::is_null) && property["nullable"] != true;
                     if null || !map.contains_key(key) {
+                        let Some(left) = room.checked_sub(limits::size(default)) else {
+                            return false;
+                        };
+                        *room = left;
                         map.insert(key.clone(), default.clone());
                     }
                 }
-                if let Some(below) = map.get_mut(key) {
-                    set_defaults(property, below);
+                if let Some(below) = map.get_mut(key)
+                    && !set_defaults(property, below, room)
+                {
+                    return false;
                 }
             }
-            if let Some(additional) = schema.get("additionalProperties").filter(|a| a.is_object()) {
-                map.values_mut().for_each(|v| set_defaults(additional, v));
+            match schema.get("additionalProperties").filter(|a| a.is_object()) {
+                Some(additional) => map.values_mut().all(|v| set_defaults(additional, v, room)),
+                None => true,
             }
         }
         Value::Array(items) => items
             .iter_mut()
-            .for_each(|i| set_defaults(&schema["items"], i)),
-        _ => {}
+            .all(|i| set_defaults(&schema["items"], i, room)),
+        _ => true,
     }
 }

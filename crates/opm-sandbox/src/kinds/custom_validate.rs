@@ -6,6 +6,9 @@ use serde_json::Value;
 use crate::apply::value::quoted;
 use crate::status::{Cause, CauseKind};
 
+/// How many findings are looked for: each may quote all values that a schema allows.
+const FINDINGS: usize = 1000;
+
 pub(crate) fn check(schema: &Value, object: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     visit(schema, object, "", &mut causes);
@@ -13,7 +16,7 @@ pub(crate) fn check(schema: &Value, object: &Value) -> Vec<Cause> {
 }
 
 fn visit(schema: &Value, value: &Value, path: &str, causes: &mut Vec<Cause>) {
-    if value.is_null() && schema["nullable"] == true {
+    if (value.is_null() && schema["nullable"] == true) || causes.len() >= FINDINGS {
         return;
     }
     if let Some(wanted) = schema["type"].as_str()

@@ -68,6 +68,11 @@ const WEBHOOK: Table = &[
 /// Group, kind, table.
 const KINDS: &[(&str, &str, Table)] = &[
     (
+        "apiregistration.k8s.io",
+        "APIService",
+        &[("spec.service.port", "443")],
+    ),
+    (
         "apps",
         "Deployment",
         &[

@@ -1,9 +1,12 @@
 //! Fields that the real control plane generates while an object is created or changed: cluster
 //! addresses, finalizers that protect volumes, the selector of a Job.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
 use super::Resource;
+use crate::life;
 use crate::status::ApiError;
 use crate::store::Tx;
 
@@ -29,6 +32,10 @@ pub(crate) fn fill_in_new(
         }
         ("", "Pod") => object["status"] = json!({"phase": "Pending", "qosClass": "BestEffort"}),
         ("batch", "Job") => job_selector(object),
+        ("apiregistration.k8s.io", "APIService") if object["spec"]["service"].is_null() => {
+            let now = object["metadata"]["creationTimestamp"].clone();
+            object["status"] = life::local_api_service(now.as_str().unwrap_or_default());
+        }
         ("apps", "DaemonSet") => template_generation(object, 1),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => {
             let storage = object["spec"]["versions"].as_array().into_iter().flatten();
@@ -169,17 +176,18 @@ fn keep_address(old: &Value, new: &mut Value) {
     if single != old["clusterIP"] && new["clusterIPs"] == old["clusterIPs"] && single.is_string() {
         new["clusterIPs"] = json!([single]);
     }
-    let ports = old["ports"].as_array().cloned().unwrap_or_default();
+    // The first of several that have the same number and protocol counts.
+    let same = |port: &Value| (port["port"].as_i64(), port["protocol"].to_string());
+    let ports = old["ports"].as_array().into_iter().flatten().rev();
+    let ports: HashMap<_, _> = ports.map(|port| (same(port), port)).collect();
     for port in new
         .get_mut("ports")
         .and_then(Value::as_array_mut)
         .into_iter()
         .flatten()
     {
-        let same = |o: &&Value| o["port"] == port["port"] && o["protocol"] == port["protocol"];
         let before = ports
-            .iter()
-            .find(same)
+            .get(&same(port))
             .and_then(|o| o.get("nodePort"))
             .cloned();
         if let (Some(number), true) = (before, port.get("nodePort").is_none()) {

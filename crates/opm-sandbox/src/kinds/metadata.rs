@@ -1,5 +1,7 @@
 //! Rules for `metadata`: names and labels on creation, what an update may not touch.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use super::Resource;
@@ -47,7 +49,7 @@ pub(crate) fn check_name(resource: &Resource, name: &str) -> Vec<Cause> {
     }
     let value = quoted(name);
     match (resource.group.as_str(), resource.kind.as_str()) {
-        ("rbac.authorization.k8s.io", _) => {
+        ("rbac.authorization.k8s.io" | "apiregistration.k8s.io", _) => {
             if matches!(name, "." | "..") {
                 return vec![Cause::invalid(
                     field,
@@ -93,13 +95,7 @@ pub(crate) fn check_maps(metadata: &Value) -> Vec<Cause> {
     for (key, value) in metadata["labels"].as_object().into_iter().flatten() {
         causes.extend(check_key("metadata.labels", key));
         let text = value.as_str().unwrap_or_default();
-        if text.len() > 63 {
-            let detail = "must be no more than 63 characters";
-            causes.push(Cause::invalid("metadata.labels", quoted(text), detail));
-        }
-        if !is_label_value(text) {
-            causes.push(Cause::invalid("metadata.labels", quoted(text), LABEL_VALUE));
-        }
+        causes.extend(check_label_value("metadata.labels", text));
     }
     for key in metadata["annotations"]
         .as_object()
@@ -125,7 +121,19 @@ pub(crate) fn check_maps(metadata: &Value) -> Vec<Cause> {
     causes
 }
 
-fn check_key(field: &str, key: &str) -> Vec<Cause> {
+pub(crate) fn check_label_value(field: &str, text: &str) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    if text.len() > 63 {
+        let detail = "must be no more than 63 characters";
+        causes.push(Cause::invalid(field, quoted(text), detail));
+    }
+    if !is_label_value(text) {
+        causes.push(Cause::invalid(field, quoted(text), LABEL_VALUE));
+    }
+    causes
+}
+
+pub(crate) fn check_key(field: &str, key: &str) -> Vec<Cause> {
     if key.matches('/').count() > 1 {
         let rule = QUALIFIED_NAME.trim_start_matches("name part ");
         let detail = format!(
@@ -200,7 +208,7 @@ pub(crate) fn carry_over(old: &Value, new: &mut Value) -> Vec<Cause> {
                 .filter_map(|f| f.as_str().map(str::to_string))
                 .collect()
         };
-        let had = texts(before);
+        let had: HashSet<_> = texts(before).into_iter().collect();
         let fresh: Vec<_> = texts(after)
             .into_iter()
             .filter(|f| !had.contains(f))

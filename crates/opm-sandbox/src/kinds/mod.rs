@@ -10,6 +10,7 @@ pub(crate) mod metadata;
 pub(crate) mod strategy;
 pub(crate) mod validate;
 
+use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
@@ -17,7 +18,8 @@ use serde_json::Value;
 
 use crate::apply::schema::{ANY, Builtin, Schema, TypeId};
 use crate::store::Key;
-use custom::{CustomVersion, Definition};
+use crate::work;
+use custom::CustomVersion;
 
 /// A schema that is either built in or belongs to one custom resource.
 #[derive(Clone)]
@@ -45,8 +47,8 @@ pub(crate) struct Subresource {
     pub(crate) verbs: Vec<String>,
 }
 
-/// One resource in one version.
-pub(crate) struct Resource {
+/// What discovery says about one resource in one version.
+pub(crate) struct ResourceInfo {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) plural: String,
@@ -58,14 +60,29 @@ pub(crate) struct Resource {
     pub(crate) verbs: Vec<String>,
     pub(crate) storage_hash: Option<String>,
     pub(crate) subresources: Vec<Subresource>,
-    pub(crate) schema: SchemaRef,
-    pub(crate) ty: TypeId,
-    pub(crate) custom: Option<Arc<CustomVersion>>,
     /// Every `apiVersion` that the same objects are served in.
     pub(crate) served: Vec<String>,
+    /// What tells one definition's content from another's; none for built-in resources.
+    pub(crate) definition: Option<String>,
 }
 
-impl Resource {
+/// One resource in one version, with its types.
+pub(crate) struct Resource {
+    pub(crate) info: Arc<ResourceInfo>,
+    pub(crate) schema: SchemaRef,
+    pub(crate) ty: TypeId,
+    pub(crate) custom: Option<CustomVersion>,
+}
+
+impl Deref for Resource {
+    type Target = ResourceInfo;
+
+    fn deref(&self) -> &ResourceInfo {
+        &self.info
+    }
+}
+
+impl ResourceInfo {
     pub(crate) fn api_version(&self) -> String {
         api_version(&self.group, &self.version)
     }
@@ -101,55 +118,81 @@ pub(crate) fn api_version(group: &str, version: &str) -> String {
     }
 }
 
-/// Everything that is served at one moment.
+/// What discovery tells: everything that is served at one moment, by group and version.
 pub(crate) struct Registry {
-    pub(crate) resources: Vec<Arc<Resource>>,
+    /// In the order in which groups are announced, versions in Kubernetes' own.
+    groups: Vec<GroupInfo>,
+}
+
+/// One API group.
+pub(crate) struct GroupInfo {
+    pub(crate) name: String,
+    pub(crate) versions: Vec<VersionInfo>,
+}
+
+/// The resources of one version of a group.
+pub(crate) struct VersionInfo {
+    pub(crate) name: String,
+    pub(crate) resources: Vec<Arc<ResourceInfo>>,
 }
 
 impl Registry {
-    pub(crate) fn with(definitions: &[Arc<Definition>]) -> Registry {
-        let mut resources = builtin().to_vec();
-        resources.extend(definitions.iter().flat_map(|d| d.resources()));
-        Registry { resources }
-    }
-
-    pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
-        let fits =
-            |r: &&Arc<Resource>| r.group == group && r.version == version && r.plural == plural;
-        self.resources.iter().find(fits)
-    }
-
-    /// The resource behind stored objects, in whichever version comes first.
-    pub(crate) fn of_key(&self, key: &Key) -> Option<&Arc<Resource>> {
-        self.resources
-            .iter()
-            .find(|r| r.group == key.group && r.plural == key.resource)
-    }
-
-    /// Groups in the order in which they are announced, each with its versions.
-    pub(crate) fn groups(&self) -> Vec<(String, Vec<String>)> {
-        let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-        for resource in &self.resources {
-            let at = match groups.iter().position(|(g, _)| *g == resource.group) {
-                Some(at) => at,
-                None => {
-                    groups.push((resource.group.clone(), Vec::new()));
-                    groups.len() - 1
-                }
-            };
-            if !groups[at].1.contains(&resource.version) {
-                groups[at].1.push(resource.version.clone());
+    pub(crate) fn with(custom: Vec<Arc<ResourceInfo>>) -> Registry {
+        let mut groups: Vec<GroupInfo> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        let all = builtin().iter().map(|r| r.info.clone()).chain(custom);
+        for resource in all {
+            work::step(1);
+            let at = *places.entry(resource.group.clone()).or_insert_with(|| {
+                groups.push(GroupInfo {
+                    name: resource.group.clone(),
+                    versions: Vec::new(),
+                });
+                groups.len() - 1
+            });
+            let versions = &mut groups[at].versions;
+            match versions.iter_mut().find(|v| v.name == resource.version) {
+                Some(version) => version.resources.push(resource),
+                None => versions.push(VersionInfo {
+                    name: resource.version.clone(),
+                    resources: vec![resource],
+                }),
             }
         }
-        for (_, versions) in &mut groups {
-            versions.sort_by_key(|v| std::cmp::Reverse(version_rank(v)));
+        for group in &mut groups {
+            let rank = |v: &VersionInfo| std::cmp::Reverse(version_rank(&v.name));
+            group.versions.sort_by_key(rank);
         }
-        groups
+        Registry { groups }
     }
 
-    pub(crate) fn is_builtin_group(group: &str) -> bool {
-        builtin().iter().any(|r| r.group == group)
+    pub(crate) fn groups(&self) -> &[GroupInfo] {
+        &self.groups
     }
+
+    pub(crate) fn group(&self, name: &str) -> Option<&GroupInfo> {
+        self.groups.iter().find(|g| g.name == name)
+    }
+
+    pub(crate) fn version(&self, group: &str, version: &str) -> Option<&VersionInfo> {
+        let group = self.group(group)?;
+        group.versions.iter().find(|v| v.name == version)
+    }
+}
+
+pub(crate) fn is_builtin_group(group: &str) -> bool {
+    builtin().iter().any(|r| r.group == group)
+}
+
+/// The built-in resource of a group, in one version or in whichever comes first.
+pub(crate) fn find_builtin(
+    group: &str,
+    version: Option<&str>,
+    plural: &str,
+) -> Option<&'static Arc<Resource>> {
+    builtin()
+        .iter()
+        .find(|r| r.plural == plural && r.group == group && version.is_none_or(|v| r.version == v))
 }
 
 /// Kubernetes' order of versions: stable before beta before alpha, higher before lower.
@@ -219,7 +262,7 @@ fn builtin_resources(list: &Value) -> Vec<Resource> {
                 verbs: texts(e, "verbs"),
             })
         });
-        out.push(Resource {
+        let info = ResourceInfo {
             group: group.to_string(),
             version: version.to_string(),
             singular: text(entry, "singularName"),
@@ -229,12 +272,16 @@ fn builtin_resources(list: &Value) -> Vec<Resource> {
             verbs: texts(entry, "verbs"),
             storage_hash: entry["storageVersionHash"].as_str().map(str::to_string),
             subresources: subresources.collect(),
-            schema: SchemaRef::Builtin(&table.schema),
-            ty: table.kind(gv, &kind).unwrap_or(ANY),
-            custom: None,
             served: vec![gv.to_string()],
+            definition: None,
             plural,
             kind,
+        };
+        out.push(Resource {
+            schema: SchemaRef::Builtin(&table.schema),
+            ty: table.kind(gv, &info.kind).unwrap_or(ANY),
+            custom: None,
+            info: Arc::new(info),
         });
     }
     out

@@ -22,6 +22,7 @@ pub(crate) fn check(resource: &Resource, object: &Value) -> Vec<Cause> {
         ("", "Service") => service(object),
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => role_ref(object),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => definition(object),
+        ("apiregistration.k8s.io", "APIService") => api_service(object),
         _ => Vec::new(),
     }
 }
@@ -266,6 +267,54 @@ fn definition(object: &Value) -> Vec<Cause> {
         if version["schema"]["openAPIV3Schema"].is_null() {
             let at = format!("spec.versions[{index}].schema.openAPIV3Schema");
             causes.push(Cause::required(&at, "schemas are required"));
+        }
+    }
+    causes
+}
+
+fn api_service(object: &Value) -> Vec<Cause> {
+    let spec = &object["spec"];
+    let mut causes = Vec::new();
+    let text = |v: &Value| v.as_str().unwrap_or_default().to_string();
+    let expected = format!("{}.{}", text(&spec["version"]), text(&spec["group"]));
+    let name = text(&object["metadata"]["name"]);
+    if name != expected {
+        let detail = format!(
+            "must be `spec.version+\".\"+spec.group`: {}",
+            quoted(&expected)
+        );
+        causes.push(Cause::invalid("metadata.name", quoted(&name), &detail));
+    }
+    for (key, most) in [("groupPriorityMinimum", 20_000), ("versionPriority", 1_000)] {
+        let number = spec[key].as_i64().unwrap_or(0);
+        if !(1..=most).contains(&number) {
+            let detail = format!("must be positive and less than {most}");
+            let field = format!("spec.{key}");
+            causes.push(Cause::invalid(&field, number.to_string(), &detail));
+        }
+    }
+    let bundle = spec["caBundle"].as_str().is_some_and(|b| !b.is_empty());
+    let insecure = spec["insecureSkipTLSVerify"] == true;
+    let field = "spec.insecureSkipTLSVerify";
+    if !spec["service"].is_object() {
+        if bundle {
+            let detail = "local APIServices may not have a caBundle";
+            let value = spec["caBundle"].to_string();
+            causes.push(Cause::invalid("spec.caBundle", value, detail));
+        }
+        if insecure {
+            let detail = "local APIServices may not have insecureSkipTLSVerify";
+            causes.push(Cause::invalid(field, "true", detail));
+        }
+        return causes;
+    }
+    if insecure && bundle {
+        let detail = "may not be true if caBundle is present";
+        causes.push(Cause::invalid(field, "true", detail));
+    }
+    for key in ["namespace", "name"] {
+        if text(&spec["service"][key]).is_empty() {
+            causes.push(Cause::required(&format!("spec.service.{key}"), ""));
         }
     }
     causes

@@ -4,12 +4,47 @@ use serde_json::{Value, json};
 
 use super::{LOOK_AGAIN, SOON, Subject, schedule};
 use crate::kinds::Resource;
-use crate::status::ApiError;
-use crate::store::{Key, Tx};
+use crate::kinds::custom::DefinitionSummary;
+use crate::status::{ApiError, qualified};
+use crate::store::{Key, StoreError, Tx};
 use crate::verbs::write::{Writing, delete_in_background};
 use crate::verbs::{Scope, stamp};
 
 pub(crate) const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// Where a definition is kept.
+pub(crate) fn key(name: &str) -> Key {
+    Key {
+        group: "apiextensions.k8s.io".into(),
+        resource: "customresourcedefinitions".into(),
+        namespace: String::new(),
+        name: name.into(),
+    }
+}
+
+/// Writes beside a definition what is served of it.
+pub(super) fn index(tx: &Tx<'_>, object: &Value) -> Result<(), StoreError> {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    match DefinitionSummary::of(object) {
+        Some(summary) => tx.set_definition(name, &summary)?,
+        None => tx.remove_definition(name)?,
+    }
+    tx.set_meta("definitions", tx.revision()?)
+}
+
+pub(super) fn forget(tx: &Tx<'_>, name: &str) -> Result<(), StoreError> {
+    tx.remove_definition(name)?;
+    tx.set_meta("definitions", tx.revision()?)
+}
+
+/// Definitions of a file from before there was an index.
+pub(super) fn index_all(tx: &Tx<'_>) -> Result<(), StoreError> {
+    let Key {
+        group, resource, ..
+    } = key("");
+    let all = tx.list(&group, &resource, Some(""), ("", ""), usize::MAX)?;
+    all.iter().try_for_each(|object| index(tx, object))
+}
 
 pub(super) fn noticed(
     scope: &Scope<'_>,
@@ -17,7 +52,7 @@ pub(super) fn noticed(
     object: &Value,
     old: Option<&Value>,
 ) -> Result<(), ApiError> {
-    scope.tx.set_meta("definitions", scope.tx.revision()?)?;
+    index(scope.tx, object)?;
     let terminating = object["metadata"].get("deletionTimestamp").is_some();
     let was = old.is_some_and(|o| o["metadata"].get("deletionTimestamp").is_some());
     if terminating && !was {
@@ -109,7 +144,7 @@ pub(super) fn clean_up(subject: &Subject<'_>) -> Result<(), ApiError> {
         namespace: String::new(),
         name: String::new(),
     };
-    if let Some(resource) = scope.registry.of_key(&probe) {
+    if let Some(resource) = scope.served.of_key(&probe)? {
         for object in all(scope.tx)? {
             if object["metadata"].get("deletionTimestamp").is_some() {
                 continue;
@@ -120,7 +155,7 @@ pub(super) fn clean_up(subject: &Subject<'_>) -> Result<(), ApiError> {
             );
             let writing = Writing {
                 scope,
-                resource,
+                resource: &resource,
                 namespace: &namespace,
                 subresource: "",
                 dry_run: false,
@@ -143,13 +178,8 @@ pub(crate) fn refuse_new(
     if resource.custom.is_none() {
         return Ok(None);
     }
-    let key = Key {
-        group: "apiextensions.k8s.io".into(),
-        resource: "customresourcedefinitions".into(),
-        namespace: String::new(),
-        name: crate::status::qualified(&resource.group, &resource.plural),
-    };
-    let definition = tx.get(&key)?.unwrap_or_default();
+    let name_of_definition = qualified(&resource.group, &resource.plural);
+    let definition = tx.get(&key(&name_of_definition))?.unwrap_or_default();
     let terminating = definition["metadata"].get("deletionTimestamp").is_some();
     Ok(terminating.then(|| {
         let why = "create not allowed while custom resource definition is terminating";

@@ -59,7 +59,7 @@ pub(super) fn collect(scope: &Scope<'_>, uid: &str) -> Result<(), ApiError> {
         let Some(object) = scope.tx.get(&key)? else {
             continue;
         };
-        let Some(resource) = scope.registry.of_key(&key).cloned() else {
+        let Some(resource) = scope.served.of_key(&key)? else {
             continue;
         };
         let writing = Writing {
@@ -107,7 +107,7 @@ pub(super) fn orphan(subject: &Subject<'_>) -> Result<(), ApiError> {
         let Some(object) = scope.tx.get(&key)? else {
             continue;
         };
-        let Some(resource) = scope.registry.of_key(&key).cloned() else {
+        let Some(resource) = scope.served.of_key(&key)? else {
             continue;
         };
         let mut new = object.clone();
@@ -141,7 +141,7 @@ pub(super) fn foreground(subject: &Subject<'_>) -> Result<(), ApiError> {
         let Some(object) = scope.tx.get(&key)? else {
             continue;
         };
-        let Some(resource) = scope.registry.of_key(&key).cloned() else {
+        let Some(resource) = scope.served.of_key(&key)? else {
             continue;
         };
         if object["metadata"].get("deletionTimestamp").is_none() {

@@ -3,6 +3,7 @@
 //! There is no thread. Every request, and every look of a watch, first carries out the steps that
 //! are due, in one transaction: whichever process comes first does it, once. Pods do not run.
 
+mod api_services;
 mod definitions;
 mod garbage;
 mod namespaces;
@@ -21,8 +22,9 @@ use crate::store::{Due, Key, Store, StoreError};
 use crate::verbs::Scope;
 use crate::verbs::write::Writing;
 
+pub(crate) use api_services::local as local_api_service;
 pub(crate) use definitions::{
-    FINALIZER as DEFINITION_FINALIZER, refuse_new as definition_terminating,
+    FINALIZER as DEFINITION_FINALIZER, key as definition_key, refuse_new as definition_terminating,
 };
 
 /// How long things take, in milliseconds.
@@ -57,17 +59,25 @@ fn simulated(object: &Value) -> Simulate {
     }
 }
 
-/// Makes the namespaces that every cluster has.
+/// How far a file is furnished: 1 has the namespaces that every cluster has, 2 also the index of
+/// definitions and the server's own APIServices.
+const STARTED: i64 = 2;
+
+/// Makes what every cluster has, also in a file from before there was all of it.
 pub(crate) fn bootstrap(store: &Store) -> Result<(), StoreError> {
-    if store.read(|tx| tx.meta("started"))? == 1 {
+    if store.read(|tx| tx.meta("started"))? >= STARTED {
         return Ok(());
     }
     store.write(|tx| {
-        if tx.meta("started")? == 0 {
+        let started = tx.meta("started")?;
+        if started < 1 {
             namespaces::bootstrap(tx, Timestamp::now())?;
-            tx.set_meta("started", 1)?;
         }
-        Ok(())
+        if started < 2 {
+            definitions::index_all(tx)?;
+            api_services::bootstrap(tx, Timestamp::now())?;
+        }
+        tx.set_meta("started", STARTED)
     })
 }
 
@@ -87,7 +97,7 @@ pub(crate) fn catch_up(inner: &SandboxState, now: Timestamp) -> Result<(), ApiEr
             for due in tx.take_due(at)? {
                 let scope = Scope {
                     tx,
-                    registry: inner.registry(tx)?,
+                    served: inner.served(tx),
                     now,
                 };
                 match step(&scope, &due) {
@@ -107,6 +117,7 @@ enum Step<'a> {
     Observe,
     Ready,
     Establish,
+    Available,
     CleanUp,
     Furnish,
     Empty,
@@ -123,6 +134,7 @@ impl Step<'_> {
             ("observe", _) => Step::Observe,
             ("ready", _) => Step::Ready,
             ("establish", _) => Step::Establish,
+            ("available", _) => Step::Available,
             ("clean-up", _) => Step::CleanUp,
             ("furnish", _) => Step::Furnish,
             ("empty", _) => Step::Empty,
@@ -146,7 +158,7 @@ fn step(scope: &Scope<'_>, due: &Due) -> Result<(), ApiError> {
     let Some(object) = scope.tx.get(&due.key)? else {
         return Ok(());
     };
-    let Some(resource) = scope.registry.of_key(&due.key).cloned() else {
+    let Some(resource) = scope.served.of_key(&due.key)? else {
         return Ok(());
     };
     let subject = Subject {
@@ -159,6 +171,7 @@ fn step(scope: &Scope<'_>, due: &Due) -> Result<(), ApiError> {
         Step::Observe => workloads::observe(&subject),
         Step::Ready => workloads::ready(&subject),
         Step::Establish => definitions::establish(&subject),
+        Step::Available => api_services::available(&subject),
         Step::CleanUp => definitions::clean_up(&subject),
         Step::Furnish => namespaces::furnish(&subject),
         Step::Empty => namespaces::empty(&subject),
@@ -234,6 +247,9 @@ pub(crate) fn noticed(
         garbage::marked(scope, key, object)?;
     }
     garbage::check_owners(scope, object, old)?;
+    if resource.is("", "Service") {
+        api_services::service_changed(scope, key)?;
+    }
     match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "Namespace") if old.is_none() => schedule(scope, key, "furnish", SOON),
         ("", "Namespace") if terminating && !was => schedule(scope, key, "empty", SOON),
@@ -244,6 +260,7 @@ pub(crate) fn noticed(
         ("apiextensions.k8s.io", "CustomResourceDefinition") => {
             definitions::noticed(scope, key, object, old)
         }
+        ("apiregistration.k8s.io", "APIService") => api_services::noticed(scope, key, object, old),
         _ if !terminating => workloads::noticed(scope, resource, key, object, old),
         _ => Ok(()),
     }
@@ -257,7 +274,10 @@ pub(crate) fn gone(
     last: &Value,
 ) -> Result<(), ApiError> {
     if resource.is("apiextensions.k8s.io", "CustomResourceDefinition") {
-        scope.tx.set_meta("definitions", scope.tx.revision()?)?;
+        definitions::forget(scope.tx, &key.name)?;
+    }
+    if resource.is("", "Service") {
+        api_services::service_changed(scope, key)?;
     }
     let uid = last["metadata"]["uid"].as_str().unwrap_or_default();
     if !scope.tx.owned_by(uid)?.is_empty() {

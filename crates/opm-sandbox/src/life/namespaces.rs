@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{LOOK_AGAIN, Subject, schedule};
-use crate::kinds::Resource;
+use crate::kinds::{Resource, find_builtin};
 use crate::status::ApiError;
 use crate::store::{Due, Key, StoreError, Tx};
 use crate::verbs::write::{Writing, delete_in_background};
@@ -57,7 +57,6 @@ pub(super) fn furnish(subject: &Subject<'_>) -> Result<(), ApiError> {
     if subject.is_terminating() {
         return Ok(());
     }
-    let registry = &subject.scope.registry;
     let bundle = json!({
         "metadata": {
             "name": "kube-root-ca.crt",
@@ -71,7 +70,7 @@ pub(super) fn furnish(subject: &Subject<'_>) -> Result<(), ApiError> {
     });
     let account = json!({"metadata": {"name": "default"}});
     for (plural, object) in [("configmaps", bundle), ("serviceaccounts", account)] {
-        if let Some(resource) = registry.find("", "v1", plural) {
+        if let Some(resource) = find_builtin("", None, plural) {
             put_if_missing(subject, resource, object)?;
         }
     }
@@ -107,7 +106,7 @@ pub(super) fn empty(subject: &Subject<'_>) -> Result<(), ApiError> {
         return Ok(());
     }
     for key in scope.tx.keys_in_namespace(name)? {
-        let Some(resource) = scope.registry.of_key(&key).cloned() else {
+        let Some(resource) = scope.served.of_key(&key)? else {
             continue;
         };
         let Some(object) = scope.tx.get(&key)? else {

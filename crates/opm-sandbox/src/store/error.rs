@@ -13,6 +13,17 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// A write failed otherwise. Nothing of it was kept.
+    #[error(
+        "the sandbox file {path} cannot be written: {detail}; the disk may be full, or a quota or \
+         size limit reached"
+    )]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite found.
+        detail: String,
+    },
     /// The file or its directory does not allow writing.
     #[error("the sandbox file {path} cannot be written: the file or its directory is read-only")]
     ReadOnly {
@@ -49,6 +60,18 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// Somebody else has the file open, so it cannot be deleted.
+    #[error("the sandbox file {path} is in use by another process; nothing was deleted")]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is no longer the one that was opened.
+    #[error("the sandbox file {path} was deleted or replaced while it was in use")]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// Anything else.
     #[error("the sandbox file {path} cannot be used: {detail}")]
     Other {
@@ -64,7 +87,9 @@ impl StoreError {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
-            StoreError::Full { .. } => "free some space, or choose another --sandbox-dir",
+            StoreError::Full { .. } | StoreError::Write { .. } => {
+                "free some space, or choose another --sandbox-dir"
+            }
             StoreError::ReadOnly { .. } => "choose a --sandbox-dir that can be written",
             StoreError::Foreign { .. } => "choose another --sandbox-dir",
             StoreError::Newer { .. } => "use the newer version, or another --sandbox-dir",
@@ -72,6 +97,10 @@ impl StoreError {
             StoreError::Busy { .. } => {
                 "wait for the other process, or choose another --sandbox-dir"
             }
+            StoreError::InUse { .. } => {
+                "end `opm sandbox serve` and whatever else uses it, then try again"
+            }
+            StoreError::Replaced { .. } => "start again: there is a new sandbox now, or none yet",
             StoreError::Other { .. } => "choose another --sandbox-dir",
         }
     }
@@ -81,6 +110,9 @@ impl StoreError {
         let detail = source.to_string();
         match source.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => StoreError::Full { path },
+            Some(ErrorCode::SystemIoFailure) if is_write(source) => {
+                StoreError::Write { path, detail }
+            }
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
                 StoreError::ReadOnly { path }
             }
@@ -104,4 +136,16 @@ impl StoreError {
             },
         }
     }
+}
+
+/// Growing the file, its log or its index failed. A quota and a size limit show as this.
+fn is_write(source: &rusqlite::Error) -> bool {
+    use rusqlite::ffi::{SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_TRUNCATE, SQLITE_IOERR_WRITE};
+    let code = source.sqlite_error().map(|e| e.extended_code);
+    let growing = [
+        SQLITE_IOERR_WRITE,
+        SQLITE_IOERR_TRUNCATE,
+        SQLITE_IOERR_SHMSIZE,
+    ];
+    code.is_some_and(|code| growing.contains(&code))
 }

@@ -5,6 +5,7 @@
 //! knows what an object means.
 
 mod error;
+mod file;
 mod open;
 mod tx;
 
@@ -16,6 +17,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::watch;
 
 pub use error::StoreError;
+use file::FileId;
 pub(crate) use tx::{Due, Event, EventKind, Key, Tx};
 
 /// How the file is opened.
@@ -28,6 +30,8 @@ pub struct Options {
 /// The open file. Shared by all requests of this process.
 pub(crate) struct Store {
     path: PathBuf,
+    /// The file that was opened, which may not be the one that is there later.
+    opened: FileId,
     connection: Mutex<Connection>,
     changed: watch::Sender<u64>,
 }
@@ -39,10 +43,11 @@ pub const FILE_NAME: &str = "sandbox.db";
 impl Store {
     pub(crate) fn open(dir: &Path, options: &Options) -> Result<Store, StoreError> {
         let path = dir.join(FILE_NAME);
-        let connection = open::open(dir, &path, options)?;
+        let (connection, opened) = open::open(dir, &path, options)?;
         let (changed, _) = watch::channel(0);
         Ok(Store {
             path,
+            opened,
             connection: Mutex::new(connection),
             changed,
         })
@@ -68,6 +73,17 @@ impl Store {
         StoreError::from_sqlite(&self.path, source)
     }
 
+    /// Nothing is read from or written to a file that was deleted or replaced meanwhile. Whoever
+    /// deletes it (`remove`) has it for himself, so within a transaction this stays true.
+    fn check_file(&self) -> Result<(), StoreError> {
+        if file::id(&self.path) == self.opened {
+            return Ok(());
+        }
+        Err(StoreError::Replaced {
+            path: self.path.clone(),
+        })
+    }
+
     /// A consistent view; nothing is written.
     pub(crate) fn read<T, E: From<StoreError>>(
         &self,
@@ -77,6 +93,7 @@ impl Store {
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Deferred)
             .map_err(|e| self.error(&e))?;
+        self.check_file()?;
         work(&Tx::new(&transaction, &self.path))
     }
 
@@ -89,6 +106,7 @@ impl Store {
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|e| self.error(&e))?;
+        self.check_file()?;
         let tx = Tx::new(&transaction, &self.path);
         let result = work(&tx)?;
         let revision = tx.written();
@@ -107,18 +125,23 @@ pub(crate) fn remove(dir: &Path) -> Result<bool, StoreError> {
     if !path.exists() {
         return Ok(false);
     }
-    match Store::open(dir, &Options::default()) {
-        Ok(_) | Err(StoreError::Damaged { .. }) => {}
+    let claimed = match open::claim(&path) {
+        Ok(connection) => Some(connection),
+        // What cannot be read or written any more is no use to whoever may have it open.
+        Err(StoreError::Damaged { .. } | StoreError::Full { .. } | StoreError::Write { .. }) => {
+            None
+        }
+        Err(StoreError::Busy { path }) => return Err(StoreError::InUse { path }),
         Err(error) => return Err(error),
-    }
-    for suffix in ["-wal", "-shm", ""] {
-        let mut file = path.as_os_str().to_owned();
-        file.push(suffix);
+    };
+    for file in file::all(&path) {
         match std::fs::remove_file(&file) {
             Ok(()) => {}
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
             Err(e) => return Err(StoreError::from_io(&path, &e)),
         }
     }
+    // Until here nobody else could begin to use it.
+    drop(claimed);
     Ok(true)
 }

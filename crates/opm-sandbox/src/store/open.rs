@@ -7,11 +7,17 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+use super::file::{self, FileId};
 use super::{BUSY_TIMEOUT, Options, StoreError};
 
 /// "opms", so that `file` and we ourselves can tell.
 const APPLICATION_ID: i64 = 0x6f70_6d73;
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
+
+/// What format 2 has beside format 1.
+const DEFINITIONS: &str = "
+CREATE TABLE definitions(name TEXT PRIMARY KEY, summary TEXT NOT NULL) WITHOUT ROWID;
+";
 
 const TABLES: &str = "
 CREATE TABLE meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -37,22 +43,62 @@ CREATE TABLE due(
 INSERT INTO meta VALUES('revision', 1), ('compacted', 0), ('definitions', 0), ('started', 0);
 ";
 
-pub(super) fn open(dir: &Path, path: &Path, options: &Options) -> Result<Connection, StoreError> {
-    fs::create_dir_all(dir).map_err(|e| StoreError::from_io(path, &e))?;
+/// Opens the file, and says which one it is: one that somebody deletes in that very moment is
+/// not used.
+pub(super) fn open(
+    dir: &Path,
+    path: &Path,
+    options: &Options,
+) -> Result<(Connection, FileId), StoreError> {
+    const TRIES: usize = 5;
+    for _ in 0..TRIES {
+        file::make_dir(dir).map_err(|e| StoreError::from_io(path, &e))?;
+        refuse_foreign(path)?;
+        file::make_file(path).map_err(|e| StoreError::from_io(path, &e))?;
+        let before = file::id(path);
+        let connection = open_file(path, options)?;
+        if file::id(path) == before {
+            file::close_to_others(dir, path);
+            return Ok((connection, before));
+        }
+    }
+    Err(StoreError::Replaced {
+        path: path.to_path_buf(),
+    })
+}
+
+/// The file for oneself alone, to delete it. Busy when anybody else has it open.
+pub(super) fn claim(path: &Path) -> Result<Connection, StoreError> {
     refuse_foreign(path)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let sqlite = |e: rusqlite::Error| StoreError::from_sqlite(path, &e);
-    let mut connection =
-        Connection::open_with_flags(path, flags).map_err(|e| match fs::metadata(dir) {
-            Ok(_) if matches!(e.sqlite_error_code(), Some(rusqlite::ErrorCode::CannotOpen)) => {
-                StoreError::ReadOnly {
-                    path: path.to_path_buf(),
-                }
-            }
-            _ => sqlite(e),
-        })?;
+    let connection = connect(path)?;
+    check_ours(&connection, path)?;
+    // Leaving WAL mode needs the file for oneself, and this mode keeps it so until the end.
+    connection
+        .pragma_update(None, "locking_mode", "EXCLUSIVE")
+        .map_err(sqlite)?;
+    connection
+        .query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
+        .map_err(sqlite)?;
+    connection
+        .execute_batch("BEGIN EXCLUSIVE")
+        .map_err(sqlite)?;
+    Ok(connection)
+}
+
+fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(path, flags).map_err(|e| match e.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::CannotOpen) => StoreError::ReadOnly {
+            path: path.to_path_buf(),
+        },
+        _ => StoreError::from_sqlite(path, &e),
+    })
+}
+
+fn open_file(path: &Path, options: &Options) -> Result<Connection, StoreError> {
+    let sqlite = |e: rusqlite::Error| StoreError::from_sqlite(path, &e);
+    let mut connection = connect(path)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(sqlite)?;
     if connection.is_readonly("main").map_err(sqlite)? {
         return Err(StoreError::ReadOnly {
@@ -69,6 +115,7 @@ pub(super) fn open(dir: &Path, path: &Path, options: &Options) -> Result<Connect
         enter_wal(&connection, path)?;
         create(&mut connection).map_err(sqlite)?;
     }
+    upgrade(&mut connection).map_err(sqlite)?;
     check(&connection, path)?;
     enter_wal(&connection, path)?;
     // In WAL mode NORMAL survives the end of a process at any moment; only a power cut may take
@@ -125,10 +172,33 @@ fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if identity(&tx)? == NOTHING {
         tx.execute_batch(TABLES)?;
+        tx.execute_batch(DEFINITIONS)?;
         tx.pragma_update(None, "application_id", APPLICATION_ID)?;
         tx.pragma_update(None, "user_version", FORMAT)?;
     }
     tx.commit()
+}
+
+/// A file of an earlier format gets what it lacks; `life` fills it.
+fn upgrade(connection: &mut Connection) -> rusqlite::Result<()> {
+    if !matches!(identity(connection)?, (APPLICATION_ID, 1, _)) {
+        return Ok(());
+    }
+    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if matches!(identity(&tx)?, (APPLICATION_ID, 1, _)) {
+        tx.execute_batch(DEFINITIONS)?;
+        tx.pragma_update(None, "user_version", FORMAT)?;
+    }
+    tx.commit()
+}
+
+/// A file of any format up to the present one, or an empty one.
+fn check_ours(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    match identity(connection).map_err(|e| StoreError::from_sqlite(path, &e))? {
+        NOTHING => Ok(()),
+        (APPLICATION_ID, ..=FORMAT, _) => Ok(()),
+        _ => check(connection, path),
+    }
 }
 
 fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {

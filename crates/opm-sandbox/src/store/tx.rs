@@ -4,9 +4,12 @@ use std::cell::Cell;
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::StoreError;
+use crate::work;
 
 /// How many changes a watch can be behind before it has to start over.
 const KEPT_EVENTS: i64 = 5_000;
@@ -78,7 +81,8 @@ impl<'a> Tx<'a> {
         StoreError::from_sqlite(self.path, source)
     }
 
-    fn parse(&self, body: &str) -> Result<Value> {
+    fn parse<T: DeserializeOwned>(&self, body: &str) -> Result<T> {
+        work::step(body.len());
         serde_json::from_str(body).map_err(|e| StoreError::Damaged {
             path: self.path.to_path_buf(),
             detail: format!("an object is not JSON: {e}"),
@@ -86,6 +90,7 @@ impl<'a> Tx<'a> {
     }
 
     fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
+        work::step(1);
         let mut statement = self
             .connection
             .prepare_cached(sql)
@@ -99,6 +104,7 @@ impl<'a> Tx<'a> {
         params: impl Params,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>> {
+        work::step(1);
         let mut statement = self
             .connection
             .prepare_cached(sql)
@@ -122,8 +128,10 @@ impl<'a> Tx<'a> {
         let rows = statement
             .query_map(params, read)
             .map_err(|e| self.error(&e))?;
-        rows.collect::<rusqlite::Result<_>>()
-            .map_err(|e| self.error(&e))
+        let all: rusqlite::Result<Vec<T>> = rows.collect();
+        let all = all.map_err(|e| self.error(&e))?;
+        work::step(1 + all.len());
+        Ok(all)
     }
 
     pub(crate) fn meta(&self, key: &str) -> Result<i64> {
@@ -190,6 +198,32 @@ impl<'a> Tx<'a> {
             )?,
         };
         bodies.iter().map(|b| self.parse(b)).collect()
+    }
+
+    /// How many objects of a resource there are after a position.
+    pub(crate) fn count(
+        &self,
+        group: &str,
+        resource: &str,
+        namespace: Option<&str>,
+        after: (&str, &str),
+    ) -> Result<i64> {
+        let number = |r: &Row<'_>| r.get::<_, i64>(0);
+        let count = match namespace {
+            Some(namespace) => self.one(
+                "SELECT count(*) FROM objects WHERE grp=?1 AND resource=?2 AND namespace=?3 \
+                 AND name>?4",
+                params![group, resource, namespace, after.1],
+                number,
+            )?,
+            None => self.one(
+                "SELECT count(*) FROM objects WHERE grp=?1 AND resource=?2 \
+                 AND (namespace, name) > (?3, ?4)",
+                params![group, resource, after.0, after.1],
+                number,
+            )?,
+        };
+        Ok(count.unwrap_or(0))
     }
 
     /// Writes an object and its event at `revision`.
@@ -307,6 +341,30 @@ impl<'a> Tx<'a> {
     pub(crate) fn keys_in_namespace(&self, namespace: &str) -> Result<Vec<Key>> {
         let sql = "SELECT grp, resource, namespace, name FROM objects WHERE namespace=?1";
         self.all(sql, [namespace], read_key)
+    }
+
+    /// What is served of a definition.
+    pub(crate) fn definition<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
+        let sql = "SELECT summary FROM definitions WHERE name=?1";
+        let summary = self.one(sql, [name], |r| r.get::<_, String>(0))?;
+        summary.map(|s| self.parse(&s)).transpose()
+    }
+
+    pub(crate) fn definitions<T: DeserializeOwned>(&self) -> Result<Vec<T>> {
+        let sql = "SELECT summary FROM definitions ORDER BY name";
+        let all = self.all(sql, [], |r| r.get::<_, String>(0))?;
+        all.iter().map(|s| self.parse(s)).collect()
+    }
+
+    pub(crate) fn set_definition(&self, name: &str, summary: &impl Serialize) -> Result<()> {
+        let text = serde_json::to_string(summary).unwrap_or_default();
+        let sql = "INSERT OR REPLACE INTO definitions VALUES(?1, ?2)";
+        self.execute(sql, params![name, text]).map(drop)
+    }
+
+    pub(crate) fn remove_definition(&self, name: &str) -> Result<()> {
+        let sql = "DELETE FROM definitions WHERE name=?1";
+        self.execute(sql, [name]).map(drop)
     }
 
     /// How many objects there are, by group and resource.

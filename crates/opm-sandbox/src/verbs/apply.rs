@@ -10,6 +10,7 @@ use crate::apply::managed::{self, Managers};
 use crate::apply::typed::describe;
 use crate::apply::updater::{Applied, Conflict};
 use crate::apply::validate::validate;
+use crate::gaps;
 use crate::kinds::{Resource, strategy};
 use crate::status::ApiError;
 use crate::wire::call::Call;
@@ -64,7 +65,9 @@ pub(crate) fn apply(
         create::place(target, &mut object)?;
         update::check_name(name, &object)?;
         let stored = writing.create(object)?;
-        return Ok(Reply::json(201, view::project(call, resource, stored)));
+        let mut reply = Reply::json(201, view::project(call, resource, stored));
+        reply.warnings.extend(gaps::warning(resource));
+        return Ok(reply);
     };
     create::place(target, &mut object)?;
     update::check_name(name, &object)?;
@@ -139,7 +142,7 @@ fn merged(
                         decode::explain(resource, &fault)
                     ))
                 })?;
-            writing.set_defaults(&mut typed);
+            writing.set_defaults(&mut typed)?;
             typed
         }
         None => bare,

@@ -7,6 +7,7 @@ use super::decode::{self, Decoded};
 use super::options;
 use super::view;
 use super::write::{Writing, text};
+use crate::gaps;
 use crate::status::ApiError;
 use crate::wire::call::Call;
 use crate::wire::reply::Reply;
@@ -19,7 +20,7 @@ pub(crate) fn create(
     dry_run: bool,
 ) -> Result<Reply, ApiError> {
     let resource = &target.resource;
-    let given = decode::parse(call)?;
+    let given = decode::parse_object(call, resource)?;
     options::check_write(call)?;
     decode::check_kind(resource, &given)?;
     let Decoded {
@@ -39,7 +40,7 @@ pub(crate) fn create(
         subresource: &target.subresource,
         dry_run,
     };
-    writing.set_defaults(&mut object);
+    writing.set_defaults(&mut object)?;
     if let Some(Value::Object(map)) = object.get_mut("metadata") {
         map.remove("managedFields");
     }
@@ -47,6 +48,7 @@ pub(crate) fn create(
     let stored = writing.create(object)?;
     let mut reply = Reply::json(201, view::project(call, resource, stored));
     reply.warnings = warnings;
+    reply.warnings.extend(gaps::warning(resource));
     Ok(reply)
 }
 

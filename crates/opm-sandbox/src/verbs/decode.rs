@@ -7,6 +7,7 @@ use crate::apply::encode::{Encoder, Problem, Undecodable, ValueForm, unknown_fie
 use crate::apply::schema::{ANY, Builtin};
 use crate::apply::value::quoted;
 use crate::kinds::{Resource, custom};
+use crate::limits;
 use crate::status::ApiError;
 use crate::wire::call::Call;
 
@@ -16,20 +17,41 @@ const MEDIA_TYPES: &[&str] = &[
     "application/vnd.kubernetes.protobuf",
 ];
 
-/// Parses JSON or YAML by content type; the server takes either where it takes JSON.
-pub(crate) fn parse(call: &Call) -> Result<Value, ApiError> {
-    match call.content_type.as_str() {
-        "" | "application/json" => match serde_json::from_slice(&call.body) {
-            Ok(value) => Ok(value),
-            Err(_) => parse_yaml(&call.body).map_err(|detail| {
-                ApiError::bad_request(format!(
-                    "couldn't get version/kind; json parse error: {detail}"
-                ))
-            }),
-        },
-        "application/yaml" => parse_yaml(&call.body)
-            .map_err(|detail| ApiError::bad_request(format!("error decoding YAML: {detail}"))),
-        _ => Err(ApiError::unsupported_media_type(MEDIA_TYPES)),
+/// Parses JSON or YAML by content type, JSON where there is none; the inner error is the parser's.
+pub(crate) fn parse(call: &Call) -> Result<Result<Value, String>, ApiError> {
+    let parsed = match call.content_type.as_str() {
+        "" | "application/json" => serde_json::from_slice(&call.body).map_err(|error| {
+            let detail = match call.body.is_empty() {
+                true => "unexpected end of JSON input (<empty>)".to_string(),
+                false => error.to_string(),
+            };
+            format!("couldn't get version/kind; json parse error: {detail}")
+        }),
+        "application/yaml" => parse_yaml(&call.body),
+        _ => return Err(ApiError::unsupported_media_type(MEDIA_TYPES)),
+    };
+    Ok(parsed)
+}
+
+/// The body of a request that names a whole object.
+pub(crate) fn parse_object(call: &Call, resource: &Resource) -> Result<Value, ApiError> {
+    parse(call)?.map_err(|problem| {
+        ApiError::bad_request(format!(
+            "the object provided is unrecognized (must be of type {}): {problem}",
+            resource.kind
+        ))
+    })
+}
+
+/// What a JSON value is, in the words of Go's decoder.
+pub(crate) fn json_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
     }
 }
 
@@ -43,7 +65,12 @@ pub(crate) fn parse_yaml(bytes: &[u8]) -> Result<Value, String> {
     let options = serde_saphyr::options! {
         duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins,
     };
-    serde_saphyr::from_str_with_options(text, options).map_err(|e| yaml_problem(&e.to_string()))
+    let value = serde_saphyr::from_str_with_options(text, options)
+        .map_err(|e| yaml_problem(&e.to_string()))?;
+    match limits::too_deep(&value, 0) {
+        true => Err("error converting YAML to JSON: exceeded max depth".to_string()),
+        false => Ok(value),
+    }
 }
 
 /// The parser's finding, without its picture of the text, in the words of the real server.

@@ -2,100 +2,22 @@
 
 use serde_json::{Value, json};
 
+use super::delete_options::{DeleteOptions, Propagation};
 use super::select::Selector;
 use super::write::{Writing, text};
 use super::{Scope, list, options, stamp, success, view};
 use crate::kinds::{Resource, strategy};
-use crate::status::{ApiError, Cause};
+use crate::status::ApiError;
 use crate::wire::call::Call;
 use crate::wire::reply::Reply;
 use crate::wire::route::Target;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Propagation {
-    Background,
-    Foreground,
-    Orphan,
-}
-
-/// What a DELETE asks for: in its body, or, without one, in the query.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct DeleteOptions {
-    uid: Option<String>,
-    version: Option<String>,
-    pub(crate) propagation: Option<Propagation>,
-    pub(crate) dry_run: Vec<String>,
-}
-
 pub(crate) const ORPHAN: &str = "orphan";
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 
-impl DeleteOptions {
-    pub(crate) fn read(call: &Call) -> Result<DeleteOptions, ApiError> {
-        let query = |name: &str| call.query.get(name).map(str::to_string);
-        if call.body.is_empty() {
-            return Ok(DeleteOptions {
-                uid: None,
-                version: None,
-                propagation: propagation(query("propagationPolicy").as_deref())?,
-                dry_run: call
-                    .query
-                    .all("dryRun")
-                    .into_iter()
-                    .map(str::to_string)
-                    .collect(),
-            });
-        }
-        let body = super::decode::parse(call)?;
-        let kind = text(&body["kind"]);
-        if !kind.is_empty() && kind != "DeleteOptions" {
-            return Err(ApiError::bad_request(format!(
-                "decoded object cannot be converted to DeleteOptions: {kind}"
-            )));
-        }
-        let orphan = body["orphanDependents"].as_bool();
-        let given = body["propagationPolicy"].as_str();
-        let policy = match orphan {
-            Some(true) => Some(Propagation::Orphan),
-            Some(false) => Some(Propagation::Background),
-            None => propagation(given)?,
-        };
-        let strings = body["dryRun"].as_array().into_iter().flatten();
-        Ok(DeleteOptions {
-            uid: body["preconditions"]["uid"].as_str().map(str::to_string),
-            version: body["preconditions"]["resourceVersion"]
-                .as_str()
-                .map(str::to_string),
-            propagation: policy,
-            dry_run: strings
-                .filter_map(|v| v.as_str().map(str::to_string))
-                .collect(),
-        })
-    }
-}
-
-fn propagation(given: Option<&str>) -> Result<Option<Propagation>, ApiError> {
-    match given {
-        None | Some("") => Ok(None),
-        Some("Background") => Ok(Some(Propagation::Background)),
-        Some("Foreground") => Ok(Some(Propagation::Foreground)),
-        Some("Orphan") => Ok(Some(Propagation::Orphan)),
-        Some(other) => {
-            let all = ["Foreground", "Background", "Orphan", "nil"];
-            let cause = Cause::unsupported("propagationPolicy", other, &all);
-            Err(ApiError::invalid(
-                "meta.k8s.io",
-                "DeleteOptions",
-                "",
-                &[cause],
-            ))
-        }
-    }
-}
-
 pub(crate) fn delete(scope: &Scope<'_>, call: &Call, target: &Target) -> Result<Reply, ApiError> {
     let wanted = DeleteOptions::read(call)?;
-    let dry_run = options::is_dry_run(call, target)?;
+    let dry_run = wanted.dry_run;
     let resource = &target.resource;
     let name = target.name.as_deref().unwrap_or_default();
     let writing = Writing {
@@ -239,10 +161,11 @@ pub(crate) fn delete_collection(
     target: &Target,
 ) -> Result<Reply, ApiError> {
     let wanted = DeleteOptions::read(call)?;
-    let dry_run = options::is_dry_run(call, target)?;
+    let dry_run = wanted.dry_run;
+    options::check_list(call, false)?;
     let resource = &target.resource;
     let selector = Selector::read(call, resource)?;
-    let all = list::matching(scope, resource, &target.namespace, ("", ""), &selector)?;
+    let all = list::matching(scope, resource, &target.namespace, &selector)?;
     let mut items = Vec::new();
     for object in all {
         let name = text(&object["metadata"]["name"]);
@@ -253,6 +176,7 @@ pub(crate) fn delete_collection(
             subresource: "",
             dry_run,
         };
+        check_preconditions(resource, &name, &object, &wanted)?;
         let (_, last) = remove(&writing, &name, object, wanted.propagation)?;
         items.push(last);
     }

@@ -3,9 +3,9 @@
 use base64::Engine;
 use serde_json::{Map, Value, json};
 
-use super::Scope;
 use super::select::Selector;
 use super::view::{self, ResponseForm};
+use super::{Scope, options};
 use crate::kinds::Resource;
 use crate::status::ApiError;
 use crate::wire::call::Call;
@@ -40,15 +40,17 @@ impl Continue {
 
 pub(crate) fn list(scope: &Scope<'_>, call: &Call, target: &Target) -> Result<Reply, ApiError> {
     let resource = &target.resource;
+    options::check_list(call, false)?;
     let selector = Selector::read(call, resource)?;
-    let limit: usize = call
-        .query
-        .get("limit")
-        .and_then(|l| l.parse().ok())
-        .unwrap_or(0);
+    let limit = options::number(call, "limit")?.unwrap_or(0);
+    let limit = usize::try_from(limit).ok().filter(|l| *l > 0);
+    options::version(call)
+        .map_err(|e| ApiError::bad_request(format!("invalid resource version: {e}")))?;
     let from = match call.query.get("continue").filter(|c| !c.is_empty()) {
         Some(token) => Some(Continue::decode(token).ok_or_else(|| {
-            ApiError::bad_request("continue key is not valid: invalid character")
+            ApiError::bad_request(
+                "invalid continue token: continue key is not valid: invalid character",
+            )
         })?),
         None => None,
     };
@@ -59,24 +61,28 @@ pub(crate) fn list(scope: &Scope<'_>, call: &Call, target: &Target) -> Result<Re
     let after = from
         .as_ref()
         .map_or(("", ""), |c| (c.namespace.as_str(), c.name.as_str()));
-    let all = matching(scope, resource, &target.namespace, after, &selector)?;
-    let total = all.len();
-    let mut items = all;
+    let listing = Listing {
+        scope,
+        resource,
+        namespace: &target.namespace,
+        selector: &selector,
+    };
+    let mut items = listing.read(after, limit.map_or(usize::MAX, |l| l + 1))?;
     let mut metadata = json!({"resourceVersion": revision.to_string()});
-    if limit > 0 && total > limit {
+    if let Some(limit) = limit.filter(|l| items.len() > *l) {
         items.truncate(limit);
         if let Some(last) = items.last() {
-            let text = |v: &Value| v.as_str().unwrap_or_default().to_string();
-            let meta = &last["metadata"];
+            let (namespace, name) = place(last);
+            if selector.is_empty() {
+                let left = listing.count((&namespace, &name))?;
+                metadata["remainingItemCount"] = json!(left);
+            }
             let next = Continue {
                 revision,
-                namespace: text(&meta["namespace"]),
-                name: text(&meta["name"]),
+                namespace,
+                name,
             };
             metadata["continue"] = json!(next.encode());
-            if selector.is_empty() {
-                metadata["remainingItemCount"] = json!(total - limit);
-            }
         }
     }
     if resource.custom.is_some()
@@ -98,18 +104,70 @@ pub(crate) fn matching(
     scope: &Scope<'_>,
     resource: &Resource,
     namespace: &str,
-    after: (&str, &str),
     selector: &Selector,
 ) -> Result<Vec<Value>, ApiError> {
-    let within = if resource.namespaced && namespace.is_empty() {
-        None
-    } else {
-        Some(namespace)
+    let listing = Listing {
+        scope,
+        resource,
+        namespace,
+        selector,
     };
-    let all = scope
-        .tx
-        .list(&resource.group, &resource.plural, within, after, usize::MAX)?;
-    Ok(all.into_iter().filter(|o| selector.matches(o)).collect())
+    listing.read(("", ""), usize::MAX)
+}
+
+/// How many objects are read at a time, where not all of them are wanted.
+const CHUNK: usize = 500;
+
+/// A collection, and what is wanted of it.
+struct Listing<'a> {
+    scope: &'a Scope<'a>,
+    resource: &'a Resource,
+    namespace: &'a str,
+    selector: &'a Selector,
+}
+
+impl Listing<'_> {
+    fn within(&self) -> Option<&str> {
+        let all = self.resource.namespaced && self.namespace.is_empty();
+        (!all).then_some(self.namespace)
+    }
+
+    /// The first objects after a place: no more are read than it takes to find so many.
+    fn read(&self, after: (&str, &str), most: usize) -> Result<Vec<Value>, ApiError> {
+        let (group, plural) = (&self.resource.group, &self.resource.plural);
+        let mut after = (after.0.to_string(), after.1.to_string());
+        let mut found = Vec::new();
+        while found.len() < most {
+            let chunk = match most {
+                usize::MAX => most,
+                _ if self.selector.is_empty() => most - found.len(),
+                _ => CHUNK,
+            };
+            let position = (after.0.as_str(), after.1.as_str());
+            let tx = self.scope.tx;
+            let read = tx.list(group, plural, self.within(), position, chunk)?;
+            let ended = read.len() < chunk;
+            if let Some(last) = read.last() {
+                after = place(last);
+            }
+            found.extend(read.into_iter().filter(|o| self.selector.matches(o)));
+            if ended {
+                break;
+            }
+        }
+        found.truncate(most);
+        Ok(found)
+    }
+
+    fn count(&self, after: (&str, &str)) -> Result<i64, ApiError> {
+        let (group, plural) = (&self.resource.group, &self.resource.plural);
+        Ok(self.scope.tx.count(group, plural, self.within(), after)?)
+    }
+}
+
+fn place(object: &Value) -> (String, String) {
+    let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default();
+    (text("namespace").to_string(), text("name").to_string())
 }
 
 fn envelope(resource: &Resource, form: ResponseForm, metadata: Value, items: Vec<Value>) -> Value {

@@ -4,6 +4,8 @@ pub(crate) mod apply;
 mod create;
 mod decode;
 mod delete;
+mod delete_options;
+mod json_patch;
 mod list;
 mod options;
 mod patch;
@@ -15,16 +17,13 @@ mod view;
 mod watch;
 pub(crate) mod write;
 
-use std::sync::Arc;
-
 use http::Method;
 use jiff::Timestamp;
 use serde_json::json;
 
 use crate::discovery;
-use crate::kinds::Registry;
 use crate::life;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, Served};
 use crate::status::ApiError;
 use crate::store::Tx;
 use crate::wire::call::Call;
@@ -34,7 +33,7 @@ use crate::wire::route::{Route, Target, route};
 /// What a verb works with: one transaction, and what is served as of it.
 pub(crate) struct Scope<'a> {
     pub(crate) tx: &'a Tx<'a>,
-    pub(crate) registry: Arc<Registry>,
+    pub(crate) served: Served<'a>,
     pub(crate) now: Timestamp,
 }
 
@@ -43,15 +42,27 @@ pub(crate) fn handle(sandbox: &Sandbox, call: &Call) -> Result<Reply, ApiError> 
     let inner = &sandbox.inner;
     let now = Timestamp::now();
     life::catch_up(inner, now)?;
-    let registry = inner.store.read(|tx| inner.registry(tx))?;
-    let route = route(&call.segments(), &registry)?;
-    let Route::Objects(target) = route else {
-        return match call.method {
-            Method::GET => discovery::answer(&registry, &route, call),
+    let segments = call.segments();
+    let routed = inner.store.read(|tx| {
+        let served = inner.served(tx);
+        match route(&segments, &served)? {
+            Route::Objects(target) => Ok(Routed::Objects(target)),
+            route if call.method == Method::GET => {
+                discovery::answer(&served, &route, call).map(Routed::Answered)
+            }
             _ => Err(ApiError::method_not_allowed()),
-        };
-    };
-    objects(sandbox, call, &target, now)
+        }
+    })?;
+    match routed {
+        Routed::Answered(reply) => Ok(reply),
+        Routed::Objects(target) => objects(sandbox, call, &target, now),
+    }
+}
+
+/// Discovery is answered at once; everything else is about objects.
+enum Routed {
+    Answered(Reply),
+    Objects(Target),
 }
 
 fn objects(
@@ -63,11 +74,11 @@ fn objects(
     let store = &sandbox.inner.store;
     let verb = verb(call, target)?;
     let changes = !matches!(verb, Verb::Get | Verb::List | Verb::Watch);
-    let dry_run = changes && options::is_dry_run(call, target)?;
+    let dry_run = changes && options::is_dry_run(call)?;
     let work = |tx: &Tx<'_>| {
         let scope = Scope {
             tx,
-            registry: sandbox.inner.registry(tx)?,
+            served: sandbox.inner.served(tx),
             now,
         };
         match verb {

@@ -1,10 +1,11 @@
-//! PATCH: which kind of patch, and the two plain ones (JSON merge patch and JSON patch).
+//! PATCH: which kind of patch, and the plainest (JSON merge patch). What comes of a patch is at most
+//! as large as the object and the patch together, but for the copies of a JSON patch.
 
 use serde_json::{Map, Value};
 
 use super::decode::{self, Decoded};
 use super::write::{Writing, text};
-use super::{Scope, apply, create, options, scale, strategic, update, view};
+use super::{Scope, apply, create, json_patch, options, scale, strategic, update, view};
 use crate::status::{ApiError, Cause};
 use crate::wire::call::Call;
 use crate::wire::reply::Reply;
@@ -66,7 +67,7 @@ pub(crate) fn patch(
         return Err(ApiError::bad_request(message));
     }
     update::check_name(name, &object)?;
-    writing.set_defaults(&mut object);
+    writing.set_defaults(&mut object)?;
     writing.update_managers(&old, &mut object, &call.manager());
     let stored = writing.update(&old, object)?;
     let mut reply = Reply::ok(view::project(call, resource, stored));
@@ -92,18 +93,29 @@ fn patched(
     resource: &crate::kinds::Resource,
     current: &Value,
 ) -> Result<Value, ApiError> {
+    let kind = call.content_type.as_str();
+    let decoding = if kind == STRATEGIC {
+        ""
+    } else {
+        "error decoding patch: "
+    };
     let patch: Value = serde_json::from_slice(&call.body)
-        .map_err(|e| ApiError::bad_request(format!("error decoding patch: {e}")))?;
-    match call.content_type.as_str() {
-        JSON_PATCH => json_patch(current.clone(), &patch),
-        STRATEGIC => strategic::merge(resource, current, &patch),
-        _ if !patch.is_object() => Err(ApiError::bad_request("Invalid JSON Patch")),
-        _ => {
-            let mut result = current.clone();
-            merge_patch(&mut result, &patch);
-            Ok(result)
-        }
+        .map_err(|e| ApiError::bad_request(format!("{decoding}{e}")))?;
+    if kind == JSON_PATCH {
+        return json_patch::apply(current.clone(), &patch);
     }
+    if !patch.is_object() {
+        let found = decode::json_kind(&patch);
+        return Err(ApiError::bad_request(format!(
+            "{decoding}json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+        )));
+    }
+    if kind == STRATEGIC {
+        return Ok(strategic::merge(resource, current, &patch));
+    }
+    let mut result = current.clone();
+    merge_patch(&mut result, &patch);
+    Ok(result)
 }
 
 /// RFC 7386.
@@ -121,121 +133,6 @@ pub(crate) fn merge_patch(target: &mut Value, patch: &Value) {
             map.remove(key);
         } else {
             merge_patch(map.entry(key.clone()).or_insert(Value::Null), change);
-        }
-    }
-}
-
-/// RFC 6902.
-fn json_patch(mut document: Value, patch: &Value) -> Result<Value, ApiError> {
-    let Some(operations) = patch.as_array() else {
-        return Err(ApiError::bad_request(
-            "error decoding patch: json: cannot unmarshal object into Go value of type \
-             []handlers.jsonPatchOp",
-        ));
-    };
-    for operation in operations {
-        apply_operation(&mut document, operation).ok_or_else(ApiError::unprocessable)?;
-    }
-    Ok(document)
-}
-
-fn apply_operation(document: &mut Value, operation: &Value) -> Option<()> {
-    let path = operation["path"].as_str()?;
-    let value = || operation.get("value").cloned().unwrap_or(Value::Null);
-    match operation["op"].as_str()? {
-        "add" => insert(document, path, value()),
-        "remove" => take(document, path).map(drop),
-        "replace" => {
-            let slot = document.pointer_mut(path)?;
-            *slot = value();
-            Some(())
-        }
-        "move" => {
-            let moved = take(document, operation["from"].as_str()?)?;
-            insert(document, path, moved)
-        }
-        "copy" => {
-            let copied = document.pointer(operation["from"].as_str()?)?.clone();
-            insert(document, path, copied)
-        }
-        "test" => {
-            let actual = document.pointer(path).cloned().unwrap_or(Value::Null);
-            crate::apply::value::equal(&actual, &value()).then_some(())
-        }
-        _ => None,
-    }
-}
-
-fn parent<'a>(document: &'a mut Value, path: &str) -> Option<(&'a mut Value, String)> {
-    let (above, last) = path.rsplit_once('/')?;
-    let last = last.replace("~1", "/").replace("~0", "~");
-    Some((document.pointer_mut(above)?, last))
-}
-
-fn insert(document: &mut Value, path: &str, value: Value) -> Option<()> {
-    if path.is_empty() {
-        *document = value;
-        return Some(());
-    }
-    let (container, key) = parent(document, path)?;
-    match container {
-        Value::Object(map) => {
-            map.insert(key, value);
-        }
-        Value::Array(items) if key == "-" => items.push(value),
-        Value::Array(items) => {
-            let at: usize = key.parse().ok()?;
-            if at > items.len() {
-                return None;
-            }
-            items.insert(at, value);
-        }
-        _ => return None,
-    }
-    Some(())
-}
-
-fn take(document: &mut Value, path: &str) -> Option<Value> {
-    let (container, key) = parent(document, path)?;
-    match container {
-        Value::Object(map) => map.remove(&key),
-        Value::Array(items) => {
-            let at: usize = key.parse().ok()?;
-            (at < items.len()).then(|| items.remove(at))
-        }
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn json_patches() {
-        let document = json!({"a": {"b": [1, 2]}, "c": 3});
-        for (patch, expected) in [
-            (
-                json!([{"op": "add", "path": "/a/b/1", "value": 9}]),
-                Some(json!({"a": {"b": [1, 9, 2]}, "c": 3})),
-            ),
-            (
-                json!([{"op": "remove", "path": "/c"}]),
-                Some(json!({"a": {"b": [1, 2]}})),
-            ),
-            (
-                json!([{"op": "move", "from": "/c", "path": "/a/d"}]),
-                Some(json!({"a": {"b": [1, 2], "d": 3}})),
-            ),
-            (json!([{"op": "test", "path": "/c", "value": 4}]), None),
-            (json!([{"op": "replace", "path": "/x", "value": 4}]), None),
-        ] {
-            assert_eq!(
-                json_patch(document.clone(), &patch).ok(),
-                expected,
-                "{patch}"
-            );
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Label and field selectors.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::apply::value::quoted;
-use crate::kinds::Resource;
-use crate::status::ApiError;
+use crate::kinds::{Resource, metadata};
+use crate::status::{ApiError, Cause};
 use crate::wire::call::Call;
 
 /// Which objects a list, watch or delete of a collection is about.
@@ -18,7 +20,7 @@ pub(crate) struct Selector {
 struct Requirement {
     key: String,
     operator: Operator,
-    values: Vec<String>,
+    values: BTreeSet<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,20 +36,9 @@ enum Operator {
 impl Selector {
     pub(crate) fn read(call: &Call, resource: &Resource) -> Result<Selector, ApiError> {
         let labels = call.query.get("labelSelector").unwrap_or_default();
-        let labels = parse_labels(labels).ok_or_else(|| {
-            ApiError::bad_request(match labels.trim_end().rsplit(' ').next() {
-                Some("in" | "notin") => {
-                    "unable to parse requirement: found '' expected: '('".to_string()
-                }
-                _ => format!("unable to parse requirement: found '{labels}', expected: identifier"),
-            })
-        })?;
+        let labels = parse_labels(labels).map_err(ApiError::bad_request)?;
         let text = call.query.get("fieldSelector").unwrap_or_default();
-        let fields = parse_fields(text).ok_or_else(|| {
-            ApiError::bad_request(format!(
-                "invalid selector: '{text}'; can't understand '{text}'"
-            ))
-        })?;
+        let fields = parse_fields(text).map_err(ApiError::bad_request)?;
         for (field, _, _) in &fields {
             if !supported(resource, field) {
                 return Err(ApiError::bad_request(format!(
@@ -116,8 +107,8 @@ impl Requirement {
         let number = |t: Option<&str>| t.and_then(|t| t.parse::<i64>().ok());
         let wanted = self.values.first().map(String::as_str);
         match self.operator {
-            Operator::In => found.is_some_and(|f| self.values.iter().any(|v| v == f)),
-            Operator::NotIn => found.is_none_or(|f| self.values.iter().all(|v| v != f)),
+            Operator::In => found.is_some_and(|f| self.values.contains(f)),
+            Operator::NotIn => found.is_none_or(|f| !self.values.contains(f)),
             Operator::Exists => found.is_some(),
             Operator::Missing => found.is_none(),
             Operator::Greater => number(found) > number(wanted) && found.is_some(),
@@ -149,21 +140,55 @@ fn split(text: &str) -> Vec<&str> {
         .collect()
 }
 
-fn parse_labels(text: &str) -> Option<Vec<Requirement>> {
-    split(text).into_iter().map(parse_label).collect()
+fn parse_labels(text: &str) -> Result<Vec<Requirement>, String> {
+    split(text)
+        .into_iter()
+        .map(|part| check_label(parse_label(part, text)?))
+        .collect()
 }
 
-fn parse_label(part: &str) -> Option<Requirement> {
-    let build = |key: &str, operator, values: Vec<String>| {
+/// Keys and values that no label can have are refused, in the real server's words.
+fn check_label(requirement: Requirement) -> Result<Requirement, String> {
+    let unable = |place: &str, cause: &Cause| {
+        let value = cause.value.as_deref().unwrap_or_default();
+        let detail = &cause.detail;
+        format!("unable to parse requirement: {place}: Invalid value: {value}: {detail}")
+    };
+    let key = &requirement.key;
+    if let Some(cause) = metadata::check_key("", key).first() {
+        return Err(unable("<nil>", cause));
+    }
+    for (index, value) in requirement.values.iter().enumerate() {
+        let numeric = matches!(requirement.operator, Operator::Greater | Operator::Less);
+        if numeric && value.parse::<i64>().is_err() {
+            return Err(format!(
+                "unable to parse requirement: values[{index}]: Invalid value: {}: for 'Gt', 'Lt' \
+                 operators, the value must be an integer",
+                quoted(value)
+            ));
+        }
+        if let Some(cause) = metadata::check_label_value("", value).first() {
+            return Err(unable(&format!("values[{index}][{key}]"), cause));
+        }
+    }
+    Ok(requirement)
+}
+
+fn parse_label(part: &str, all: &str) -> Result<Requirement, String> {
+    let unable = || match part.trim_end().rsplit(' ').next() {
+        Some("in" | "notin") => "unable to parse requirement: found '' expected: '('".to_string(),
+        _ => format!("unable to parse requirement: found '{all}', expected: identifier"),
+    };
+    let build = |key: &str, operator, values: BTreeSet<String>| {
         let key = key.trim().to_string();
         let fits = !key.is_empty() && !key.contains(char::is_whitespace);
-        fits.then_some(Requirement {
+        let requirement = Requirement {
             key,
             operator,
             values,
-        })
+        };
+        fits.then_some(requirement).ok_or_else(unable)
     };
-    let single = |v: &str| vec![v.trim().to_string()];
     for (symbol, operator) in [
         ("!=", Operator::NotIn),
         ("==", Operator::In),
@@ -172,34 +197,45 @@ fn parse_label(part: &str) -> Option<Requirement> {
         ("<", Operator::Less),
     ] {
         if let Some((key, value)) = part.split_once(symbol) {
-            return build(key, operator, single(value));
+            if let Some(found) = value.chars().find(|c| matches!(c, '=' | '!' | '>' | '<')) {
+                return Err(format!("found '{found}', expected: ',' or 'end of string'"));
+            }
+            return build(key, operator, BTreeSet::from([value.trim().to_string()]));
         }
     }
     if let Some(key) = part.strip_prefix('!') {
-        return build(key, Operator::Missing, Vec::new());
+        return build(key, Operator::Missing, BTreeSet::new());
     }
     if let Some((head, list)) = part.split_once('(') {
-        let values = list.trim_end().strip_suffix(')')?;
+        let values = list.trim_end().strip_suffix(')').ok_or_else(unable)?;
         let values = values.split(',').map(|v| v.trim().to_string()).collect();
-        let (key, word) = head.trim().rsplit_once(char::is_whitespace)?;
+        let (key, word) = head
+            .trim()
+            .rsplit_once(char::is_whitespace)
+            .ok_or_else(unable)?;
         return match word {
             "in" => build(key, Operator::In, values),
             "notin" => build(key, Operator::NotIn, values),
-            _ => None,
+            _ => Err(unable()),
         };
     }
-    build(part, Operator::Exists, Vec::new())
+    build(part, Operator::Exists, BTreeSet::new())
 }
 
-fn parse_fields(text: &str) -> Option<Vec<(String, bool, String)>> {
+fn parse_fields(text: &str) -> Result<Vec<(String, bool, String)>, String> {
     let one = |part: &str| {
         let (key, equal, value) = if let Some((k, v)) = part.split_once("!=") {
             (k, false, v)
         } else {
-            let (k, v) = part.split_once("==").or_else(|| part.split_once('='))?;
+            let split = part.split_once("==").or_else(|| part.split_once('='));
+            let (k, v) = split
+                .ok_or_else(|| format!("invalid selector: '{text}'; can't understand '{part}'"))?;
             (k, true, v)
         };
-        Some((key.trim().to_string(), equal, value.trim().to_string()))
+        if value.contains('=') {
+            return Err("invalid field selector: unescaped character in value: 61".to_string());
+        }
+        Ok((key.trim().to_string(), equal, value.trim().to_string()))
     };
     split(text).into_iter().map(one).collect()
 }
@@ -225,6 +261,6 @@ mod tests {
             let all = parse_labels(text).unwrap();
             assert_eq!(all.iter().all(|r| r.matches(&object)), expected, "{text}");
         }
-        assert!(parse_labels("a in 1").is_none());
+        assert!(parse_labels("a in 1").is_err());
     }
 }

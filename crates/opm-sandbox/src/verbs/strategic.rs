@@ -3,24 +3,20 @@
 //! are understood. `$setElementOrder`, `$retainKeys` and `$deleteFromPrimitiveList` are accepted
 //! and only the last has an effect.
 
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
 use serde_json::{Map, Value};
 
 use crate::apply::schema::{ListKind, Schema, TypeId};
-use crate::apply::value::equal;
+use crate::apply::value::compare;
 use crate::kinds::Resource;
-use crate::status::ApiError;
+use crate::work;
 
-pub(crate) fn merge(
-    resource: &Resource,
-    current: &Value,
-    patch: &Value,
-) -> Result<Value, ApiError> {
-    if !patch.is_object() {
-        return Err(ApiError::bad_request("invalid strategic merge patch"));
-    }
+pub(crate) fn merge(resource: &Resource, current: &Value, patch: &Value) -> Value {
     let mut result = current.clone();
     merge_value(&resource.schema, Some(resource.ty), &mut result, patch);
-    Ok(result)
+    result
 }
 
 fn merge_value(schema: &Schema, ty: Option<TypeId>, target: &mut Value, patch: &Value) {
@@ -55,9 +51,10 @@ fn merge_value(schema: &Schema, ty: Option<TypeId>, target: &mut Value, patch: &
     }
     for (key, gone) in changes {
         if let Some(field) = key.strip_prefix("$deleteFromPrimitiveList/") {
-            let unwanted = gone.as_array().cloned().unwrap_or_default();
+            let unwanted = gone.as_array().into_iter().flatten();
+            let unwanted: BTreeSet<_> = unwanted.map(Ordered::of).collect();
             if let Some(Value::Array(items)) = target.get_mut(field) {
-                items.retain(|i| !unwanted.iter().any(|u| equal(i, u)));
+                items.retain(|i| !unwanted.contains(&Ordered::of(i)));
             }
         }
     }
@@ -73,13 +70,10 @@ fn merge_list(schema: &Schema, ty: Option<TypeId>, slot: &mut Value, changes: &[
             merge_by_key(schema, element, &key, current, changes)
         }
         Some((ListKind::Set, _)) => {
-            let mut all = current;
-            for change in changes {
-                if !all.iter().any(|i| equal(i, change)) {
-                    all.push(change.clone());
-                }
-            }
-            all
+            let mut known: BTreeSet<_> = current.iter().map(Ordered::of).collect();
+            let fresh = changes.iter().filter(|c| known.insert(Ordered::of(c)));
+            let fresh: Vec<_> = fresh.cloned().collect();
+            current.iter().cloned().chain(fresh).collect()
         }
         _ => changes.to_vec(),
     };
@@ -90,7 +84,7 @@ fn merge_by_key(
     schema: &Schema,
     element: TypeId,
     key: &str,
-    mut items: Vec<Value>,
+    items: Vec<Value>,
     changes: &[Value],
 ) -> Vec<Value> {
     if changes.iter().any(|c| c["$patch"] == "replace") {
@@ -100,16 +94,61 @@ fn merge_by_key(
             .cloned()
             .collect();
     }
+    // Where each key stands; one that stands there twice is changed at its first place.
+    let mut places: BTreeMap<Ordered, VecDeque<usize>> = BTreeMap::new();
+    for (at, item) in items.iter().enumerate() {
+        let place = places.entry(Ordered::of(&item[key])).or_default();
+        place.push_back(at);
+    }
+    let mut items: Vec<Option<Value>> = items.into_iter().map(Some).collect();
     for change in changes {
-        let at = items.iter().position(|i| equal(&i[key], &change[key]));
-        match (at, change["$patch"] == "delete") {
-            (Some(at), true) => {
-                items.remove(at);
+        let place = places.entry(Ordered::of(&change[key])).or_default();
+        let at = place.front().copied();
+        let slot = at.and_then(|at| items.get_mut(at)).and_then(Option::as_mut);
+        match (slot, change["$patch"] == "delete") {
+            (Some(_), true) => {
+                if let Some(gone) = place.pop_front() {
+                    items[gone] = None;
+                }
             }
             (None, true) => {}
-            (Some(at), false) => merge_value(schema, Some(element), &mut items[at], change),
-            (None, false) => items.push(change.clone()),
+            (Some(item), false) => merge_value(schema, Some(element), item, change),
+            (None, false) => {
+                place.push_back(items.len());
+                items.push(Some(change.clone()));
+            }
         }
     }
-    items
+    items.into_iter().flatten().collect()
 }
+
+/// A value in the server's order of values, to be looked up by.
+#[derive(Clone)]
+struct Ordered(Value);
+
+impl Ordered {
+    fn of(value: &Value) -> Ordered {
+        Ordered(value.clone())
+    }
+}
+
+impl Ord for Ordered {
+    fn cmp(&self, other: &Self) -> Ordering {
+        work::step(1);
+        compare(&self.0, &other.0)
+    }
+}
+
+impl PartialOrd for Ordered {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ordered {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Ordered {}

@@ -6,6 +6,7 @@ use super::decode::{self, Decoded};
 use super::write::{Writing, text};
 use super::{Scope, create, options, scale, view};
 use crate::apply::value::quoted;
+use crate::gaps;
 use crate::kinds::strategy;
 use crate::status::{ApiError, Cause};
 use crate::wire::call::Call;
@@ -19,7 +20,7 @@ pub(crate) fn update(
     dry_run: bool,
 ) -> Result<Reply, ApiError> {
     let resource = &target.resource;
-    let given = decode::parse(call)?;
+    let given = decode::parse_object(call, resource)?;
     options::check_write(call)?;
     let writing = Writing {
         scope,
@@ -42,7 +43,7 @@ pub(crate) fn update(
     } = decode::decode(resource, given, options::strictness(call))?;
     create::place(target, &mut object)?;
     check_name(name, &object)?;
-    writing.set_defaults(&mut object);
+    writing.set_defaults(&mut object)?;
     let Some(old) = old else {
         return create_missing(&writing, call, name, object, warnings);
     };
@@ -95,6 +96,7 @@ fn create_missing(
     let stored = writing.create(object)?;
     let mut reply = Reply::json(201, view::project(call, resource, stored));
     reply.warnings = warnings;
+    reply.warnings.extend(gaps::warning(resource));
     Ok(reply)
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Scope, scale};
+use super::{Scope, options, scale};
 use crate::kinds::Resource;
 use crate::status::ApiError;
 use crate::wire::call::Call;
@@ -12,6 +12,7 @@ use crate::wire::route::Target;
 pub(crate) fn get(scope: &Scope<'_>, call: &Call, target: &Target) -> Result<Reply, ApiError> {
     let resource = &target.resource;
     let name = target.name.as_deref().unwrap_or_default();
+    options::version(call).map_err(ApiError::untyped)?;
     let Some(object) = scope.tx.get(&resource.key(&target.namespace, name))? else {
         return Err(ApiError::not_found(&resource.group, &resource.plural, name));
     };

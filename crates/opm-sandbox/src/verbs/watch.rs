@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use super::select::Selector;
 use super::view::{self, ResponseForm};
-use super::{Scope, list};
+use super::{Scope, list, options};
 use crate::life;
 use crate::sandbox::Sandbox;
 use crate::status::{ApiError, ErrorBody};
@@ -40,21 +40,16 @@ pub(crate) fn watch(
     call: &Call,
     target: &Target,
 ) -> Result<Reply, ApiError> {
+    options::check_list(call, true)?;
     let selector = Selector::read(call, &target.resource)?;
     let form = view::form(call);
     let current = scope.tx.revision()?;
-    let version = call.query.get("resourceVersion").unwrap_or_default();
+    let version = options::version(call).map_err(ApiError::untyped)?;
     let initial_events = call.query.flag("sendInitialEvents");
-    let from_now = version.is_empty() || version == "0";
+    let from_now = version.is_none_or(|v| v == 0);
     let mut first = Vec::new();
     let seen = if from_now || initial_events {
-        let all = list::matching(
-            scope,
-            &target.resource,
-            &target.namespace,
-            ("", ""),
-            &selector,
-        )?;
+        let all = list::matching(scope, &target.resource, &target.namespace, &selector)?;
         first.extend(
             all.into_iter()
                 .map(|object| line("ADDED", &view::project_as(form, &target.resource, object))),
@@ -65,8 +60,8 @@ pub(crate) fn watch(
         current
     } else {
         version
-            .parse()
-            .map_err(|_| ApiError::bad_request(format!("invalid resource version {version:?}")))?
+            .and_then(|v| i64::try_from(v).ok())
+            .unwrap_or(i64::MAX)
     };
     let compacted = scope.tx.meta("compacted")?;
     let (sender, receiver) = mpsc::channel(64);
@@ -82,10 +77,10 @@ pub(crate) fn watch(
         }
         return Ok(reply);
     }
-    let timeout = call
-        .query
-        .get("timeoutSeconds")
-        .and_then(|t| t.parse().ok());
+    let timeout = options::number(call, "timeoutSeconds")?;
+    let timeout = timeout
+        .and_then(|t| u64::try_from(t).ok())
+        .filter(|t| *t > 0);
     let timeout = timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs);
     let watcher = Watcher {
         sandbox: sandbox.clone(),

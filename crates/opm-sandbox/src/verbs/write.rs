@@ -11,6 +11,7 @@ use crate::kinds::{
     Resource, custom, custom_validate, defaults, generate, immutable, metadata, strategy, validate,
 };
 use crate::life;
+use crate::limits::{self, REQUEST_BYTES};
 use crate::status::{ApiError, Cause};
 use crate::store::Key;
 use crate::verbs::decode;
@@ -77,14 +78,17 @@ impl Writing<'_> {
         }
     }
 
-    pub(crate) fn set_defaults(&self, object: &mut Value) {
-        match &self.resource.custom {
-            Some(version) => {
-                if let Some(schema) = &version.open_api {
-                    custom::set_defaults(schema, object);
-                }
+    pub(crate) fn set_defaults(&self, object: &mut Value) -> Result<(), ApiError> {
+        let Some(version) = &self.resource.custom else {
+            defaults::set(self.resource, object);
+            return Ok(());
+        };
+        let mut room = REQUEST_BYTES;
+        match &version.open_api {
+            Some(schema) if !custom::set_defaults(schema, object, &mut room) => {
+                Err(ApiError::too_large_to_store())
             }
-            None => defaults::set(self.resource, object),
+            _ => Ok(()),
         }
     }
 
@@ -104,6 +108,7 @@ impl Writing<'_> {
         causes.extend(self.check_custom(&object));
         self.refuse(&name, &causes)?;
         let object = decode::encode(resource, &object, ValueForm::Stored).unwrap_or(object);
+        self.check_size(&object)?;
         let key = self.key(&name);
         if self.scope.tx.get(&key)?.is_some() {
             return Err(ApiError::already_exists(
@@ -166,8 +171,9 @@ impl Writing<'_> {
         causes.extend(metadata::check_maps(&new["metadata"]));
         if self.subresource.is_empty() {
             // The name was checked when it was given; what it has to match may be what changes.
-            let found = validate::check(resource, &new);
-            causes.extend(found.into_iter().filter(|c| c.field != "metadata.name"));
+            let named_by_spec = resource.is("apiregistration.k8s.io", "APIService");
+            let counts = |c: &Cause| named_by_spec || c.field != "metadata.name";
+            causes.extend(validate::check(resource, &new).into_iter().filter(counts));
             causes.extend(immutable::check(resource, old, &plain_form(resource, &new)));
         }
         causes.extend(self.check_custom(&new));
@@ -196,7 +202,11 @@ impl Writing<'_> {
         if self.gone_at_last(&stored) {
             return self.finish_deletion(&name, stored);
         }
-        if stored == *old || self.dry_run {
+        if stored == *old {
+            return Ok(stored);
+        }
+        self.check_size(&stored)?;
+        if self.dry_run {
             return Ok(stored);
         }
         self.store(&self.key(&name), stored, Some(old))
@@ -250,6 +260,17 @@ impl Writing<'_> {
         schema
             .map(|s| custom_validate::check(s, object))
             .unwrap_or_default()
+    }
+
+    /// What cannot be stored, or not be read back, is not taken.
+    fn check_size(&self, object: &Value) -> Result<(), ApiError> {
+        if limits::too_deep(object, 0) {
+            return Err(ApiError::bad_request("exceeded max depth"));
+        }
+        match limits::too_large(object, self.resource.custom.is_some()) {
+            true => Err(ApiError::too_large_to_store()),
+            false => Ok(()),
+        }
     }
 
     fn refuse(&self, name: &str, causes: &[Cause]) -> Result<(), ApiError> {
@@ -394,7 +415,8 @@ pub(crate) fn delete_in_background(
     name: &str,
     object: Value,
 ) -> Result<(), ApiError> {
-    use super::delete::{Propagation, remove};
+    use super::delete::remove;
+    use super::delete_options::Propagation;
     remove(writing, name, object, Some(Propagation::Background)).map(drop)
 }
 

@@ -91,8 +91,10 @@ impl Query {
             .collect()
     }
 
+    /// As the real server reads them: anything but `false` and `0` says yes.
     pub(crate) fn flag(&self, name: &str) -> bool {
-        matches!(self.get(name), Some("true" | "1" | "True" | "t"))
+        self.get(name)
+            .is_some_and(|v| v != "0" && !v.eq_ignore_ascii_case("false"))
     }
 }
 

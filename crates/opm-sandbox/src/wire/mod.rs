@@ -2,6 +2,7 @@
 
 pub(crate) mod body;
 pub(crate) mod call;
+pub(crate) mod guard;
 pub(crate) mod reply;
 pub(crate) mod route;
 pub(crate) mod serve;

@@ -88,11 +88,46 @@ pub(crate) fn respond(
     if let Some(seconds) = retry_after {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
-    for warning in reply.warnings {
-        let text = format!("299 - {}", crate::apply::value::quoted(&warning));
+    for text in shown(reply.warnings) {
+        let text = format!("299 - {}", crate::apply::value::quoted(&text));
         if let Ok(value) = HeaderValue::from_str(&text) {
             headers.append("Warning", value);
         }
     }
     response
+}
+
+/// As the real server: all warnings together have so many characters. Then they are cut short, and
+/// in the end left out.
+const WARNINGS: usize = 4 * 1024;
+const CUT_SHORT: usize = 256;
+
+fn shown(warnings: Vec<String>) -> Vec<String> {
+    let total: usize = warnings.iter().map(|w| w.chars().count()).sum();
+    if total <= WARNINGS {
+        return warnings;
+    }
+    let mut room = WARNINGS;
+    let short = warnings.into_iter().map_while(|warning| {
+        let short: String = warning.chars().take(CUT_SHORT).collect();
+        room = room.checked_sub(short.chars().count().max(1))?;
+        Some(short)
+    });
+    short.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_warnings_become_few() {
+        let mut reply = Reply::ok(Value::Null);
+        reply.warnings = (0..200_000).map(|n| format!("unknown field {n}")).collect();
+        let response = respond(Ok(reply), jiff::Timestamp::UNIX_EPOCH);
+        let sent = response.headers().get_all("Warning").iter();
+        let sent: Vec<_> = sent.map(|w| w.to_str().unwrap_or_default()).collect();
+        assert_eq!(sent[0], "299 - \"unknown field 0\"");
+        assert!(sent.iter().map(|w| w.len()).sum::<usize>() < 2 * WARNINGS);
+    }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::kinds::{Registry, Resource};
+use crate::kinds::{Resource, is_builtin_group};
+use crate::sandbox::Served;
 use crate::status::ApiError;
 
 pub(crate) enum Route {
@@ -27,7 +28,7 @@ pub(crate) struct Target {
     pub(crate) subresource: String,
 }
 
-pub(crate) fn route(segments: &[String], registry: &Registry) -> Result<Route, ApiError> {
+pub(crate) fn route(segments: &[String], served: &Served<'_>) -> Result<Route, ApiError> {
     let parts: Vec<&str> = segments.iter().map(String::as_str).collect();
     match parts.as_slice() {
         ["version"] => Ok(Route::Version),
@@ -36,24 +37,20 @@ pub(crate) fn route(segments: &[String], registry: &Registry) -> Result<Route, A
         ["apis"] => Ok(Route::Groups),
         ["openapi", "v3"] => Ok(Route::OpenApiIndex),
         ["openapi", "v3", rest @ ..] => Ok(Route::OpenApi(rest.join("/"))),
-        ["api", "v1"] => resources(registry, "", "v1"),
-        ["api", "v1", rest @ ..] => objects(registry, "", "v1", rest),
-        ["apis", group] => match registry.resources.iter().any(|r| r.group == *group) {
+        ["api", "v1"] => resources(served, "", "v1"),
+        ["api", "v1", rest @ ..] => objects(served, "", "v1", rest),
+        ["apis", group] => match served.registry()?.group(group).is_some() {
             true => Ok(Route::Group((*group).to_string())),
             false => Err(ApiError::page_not_found()),
         },
-        ["apis", group, version] => resources(registry, group, version),
-        ["apis", group, version, rest @ ..] => objects(registry, group, version, rest),
+        ["apis", group, version] => resources(served, group, version),
+        ["apis", group, version, rest @ ..] => objects(served, group, version, rest),
         _ => Err(ApiError::page_not_found()),
     }
 }
 
-fn resources(registry: &Registry, group: &str, version: &str) -> Result<Route, ApiError> {
-    let served = registry
-        .resources
-        .iter()
-        .any(|r| r.group == group && r.version == version);
-    match served {
+fn resources(served: &Served<'_>, group: &str, version: &str) -> Result<Route, ApiError> {
+    match served.registry()?.version(group, version).is_some() {
         true => Ok(Route::Resources {
             group: group.to_string(),
             version: version.to_string(),
@@ -63,15 +60,15 @@ fn resources(registry: &Registry, group: &str, version: &str) -> Result<Route, A
 }
 
 fn objects(
-    registry: &Registry,
+    served: &Served<'_>,
     group: &str,
     version: &str,
     rest: &[&str],
 ) -> Result<Route, ApiError> {
     let find = |plural: &str| -> Result<Arc<Resource>, ApiError> {
-        match registry.find(group, version, plural) {
-            Some(resource) => Ok(resource.clone()),
-            None if Registry::is_builtin_group(group) => Err(ApiError::no_such_resource()),
+        match served.find(group, version, plural)? {
+            Some(resource) => Ok(resource),
+            None if is_builtin_group(group) => Err(ApiError::no_such_resource()),
             None => Err(ApiError::page_not_found()),
         }
     };

@@ -4,22 +4,21 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::{BodyExt, Limited};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Body;
 use tower::Service;
 
 use super::body::ResponseBody;
 use super::call::Call;
 use super::reply::respond;
+use crate::limits::REQUEST_BYTES;
 use crate::sandbox::Sandbox;
 use crate::status::ApiError;
 use crate::verbs;
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
-
-/// As the real server: larger requests are refused.
-const MAX_BODY: usize = 3 * 1024 * 1024;
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 impl<B> Service<Request<B>> for Sandbox
 where
@@ -39,21 +38,33 @@ where
         let sandbox = self.clone();
         Box::pin(async move {
             let (parts, body) = request.into_parts();
-            let result = match Limited::new(body, MAX_BODY).collect().await {
-                Ok(collected) => {
-                    let call = Call::new(&parts, collected.to_bytes());
+            let result = match read_body(body).await? {
+                Ok(body) => {
+                    let call = Call::new(&parts, body);
                     // Storage blocks, and waits for other processes; the caller's other tasks
                     // must not.
                     let work = sandbox.clone();
                     tokio::task::spawn_blocking(move || verbs::handle(&work, &call)).await?
                 }
-                Err(error) if error.is::<http_body_util::LengthLimitError>() => {
-                    let message = format!("Request entity too large: limit is {MAX_BODY}");
-                    Err(ApiError::too_large(message))
-                }
-                Err(error) => return Err(error),
+                Err(error) => Err(error),
             };
             Ok(respond(result, jiff::Timestamp::now()))
         })
+    }
+}
+
+/// The whole body, or the answer to one that is too large.
+pub(crate) async fn read_body<B>(body: B) -> Result<Result<Bytes, ApiError>, BoxError>
+where
+    B: Body,
+    B::Error: Into<BoxError>,
+{
+    match Limited::new(body, REQUEST_BYTES).collect().await {
+        Ok(collected) => Ok(Ok(collected.to_bytes())),
+        Err(error) if error.is::<LengthLimitError>() => {
+            let message = format!("Request entity too large: limit is {REQUEST_BYTES}");
+            Ok(Err(ApiError::too_large(message)))
+        }
+        Err(error) => Err(error),
     }
 }

@@ -27,6 +27,7 @@ pub(crate) struct Step {
     /// Send the body as it is, without kind and name filled in.
     #[serde(default)]
     pub(crate) raw: bool,
+    /// The content type, where it is not the verb's own; `none` sends none.
     #[serde(default, rename = "type")]
     pub(crate) media: Option<String>,
     #[serde(default)]
@@ -34,6 +35,9 @@ pub(crate) struct Step {
     /// Ask again until this code comes.
     #[serde(default)]
     pub(crate) until: Option<u16>,
+    /// Ask again until the answer has this text.
+    #[serde(default)]
+    pub(crate) until_text: Option<String>,
     /// Values of the answer to keep, as JSON pointers.
     #[serde(default)]
     pub(crate) save: BTreeMap<String, String>,
@@ -50,6 +54,18 @@ pub(crate) struct Step {
 
 /// Short name, apiVersion, kind, collection.
 const RESOURCES: &[(&str, &str, &str, &str)] = &[
+    (
+        "api",
+        "apiregistration.k8s.io/v1",
+        "APIService",
+        "/apis/apiregistration.k8s.io/v1/apiservices",
+    ),
+    (
+        "vap",
+        "admissionregistration.k8s.io/v1",
+        "ValidatingAdmissionPolicy",
+        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+    ),
     ("pv", "v1", "PersistentVolume", "/api/v1/persistentvolumes"),
     (
         "rs",
@@ -226,6 +242,7 @@ impl Step {
             };
             (body.is_some() || self.text.is_some()).then(|| media.to_string())
         });
+        let media = media.filter(|m| m != "none");
         let method = match verb {
             "GET" => http::Method::GET,
             "POST" => http::Method::POST,

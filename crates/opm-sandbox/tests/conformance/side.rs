@@ -62,7 +62,9 @@ impl Side {
         let until = Instant::now() + Duration::from_secs(30);
         let answer = loop {
             let answer = self.once(step).await;
-            let wanted = step.until.is_none_or(|code| code == answer.code);
+            let has = |text: &String| answer.body.to_string().contains(text);
+            let wanted = step.until.is_none_or(|code| code == answer.code)
+                && step.until_text.as_ref().is_none_or(has);
             if wanted || Instant::now() > until {
                 break answer;
             }

@@ -62,7 +62,7 @@ pub(crate) fn open(dir: &Path) -> Result<Sandbox, CliError> {
 /// The file's own words, with its advice as the hint.
 fn unusable(error: &StoreError) -> CliError {
     let kind = match error {
-        StoreError::Busy { .. } => FailureKind::Locked.into(),
+        StoreError::Busy { .. } | StoreError::InUse { .. } => FailureKind::Locked.into(),
         _ => ErrorKind::Io,
     };
     CliError::new(kind, error.to_string()).hint(error.hint())

@@ -12,7 +12,8 @@ use opm_engine::FailureKind;
 
 /// Delete the sandbox with everything in it
 ///
-/// Only a file that is a sandbox's is deleted; the next command that uses it starts empty.
+/// Only a file that is a sandbox's is deleted, and only when nobody else has it open; the next
+/// command that uses it starts empty.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Do not ask

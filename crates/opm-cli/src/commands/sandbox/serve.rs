@@ -1,6 +1,7 @@
 //! `opm sandbox serve`.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use opm_engine::FailureKind;
@@ -12,8 +13,9 @@ use crate::ui::Ui;
 
 /// Serve the sandbox on a loopback port, for kubectl and other clients
 ///
-/// Writes a kubeconfig, prints its path, and serves until it is interrupted. There is no
-/// authentication: whoever can connect to the port may do everything.
+/// Writes a kubeconfig that only its owner can read, prints its path, and serves until it is
+/// interrupted. The kubeconfig has a token, new each time: whoever has it may do everything, and
+/// requests without it are refused.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The port; 0 takes any that is free
@@ -46,13 +48,32 @@ pub(super) fn run(args: &Args, dir: &Path, ui: &Ui) -> Result<Exit, CliError> {
 }
 
 fn announce(server: &Server, file: &Path, ui: &Ui) -> Result<(), CliError> {
-    let written = fs::write(file, server.kubeconfig());
+    let written = write_private(file, &server.kubeconfig());
     written.map_err(|e| failed(&format!("failed to write {}: {e}", file.display())))?;
     ui.info(&format!(
         "serving on http://{}, until interrupted",
         server.address()
     ));
     ui.text(&format!("{}\n", file.display()))
+}
+
+/// Writes a file that only its owner can read, from its first byte on, in place of any other.
+fn write_private(file: &Path, text: &str) -> io::Result<()> {
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let new = file.with_file_name(name);
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut opened = options.open(&new)?;
+    let written = opened
+        .write_all(text.as_bytes())
+        .and_then(|()| fs::rename(&new, file));
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written
 }
 
 fn failed(message: &str) -> CliError {
