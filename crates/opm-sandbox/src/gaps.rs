@@ -23,9 +23,13 @@ pub const GAPS: &[&str] = &[
     "Pods do not run: Deployments, StatefulSets, DaemonSets, Jobs and claims only become ready, \
      unless the annotation sandbox.opmodel.dev/simulate says pending, fail or crash.",
     "No ReplicaSets, Pods, Endpoints, EndpointSlices or Events are made for a workload or Service.",
-    "No authentication, no authorization: every request is allowed, impersonation is ignored.",
-    "No admission: webhooks and admission policies are stored, not called; no quotas, no limit \
-     ranges, no default storage class.",
+    "No users, no authorization: whoever has the token of `opm sandbox serve` may do everything, \
+     impersonation is ignored.",
+    "No admission: webhooks and admission policies are stored, not called, and whoever creates one \
+     is warned; no quotas, no limit ranges, no default storage class.",
+    "An APIService says whether its Service is there, and nothing behind it is called or served; \
+     those of definitions are not listed.",
+    "Objects nest at most 120 levels deep.",
     "Validation covers names, labels, workloads' selectors and templates, Services, Secrets, \
      ConfigMaps, role bindings and definitions; everything else is accepted if its types fit.",
     "Custom resources are checked for types, required fields, enumerations and bounds; CEL rules, \

@@ -8,6 +8,8 @@
 mod apply;
 mod discovery;
 mod gaps;
+#[cfg(test)]
+mod growth;
 mod kinds;
 mod life;
 mod limits;

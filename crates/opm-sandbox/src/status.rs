@@ -353,6 +353,10 @@ impl From<StoreError> for ApiError {
                 busy.retry_after = Some(1);
                 busy
             }
+            // The reason alone names the cause, also to clients that do not show the message.
+            StoreError::Full { .. } | StoreError::Write { .. } => {
+                Self::status(507, "InsufficientStorage", error.to_string(), None)
+            }
             other => Self::internal(other),
         }
     }

@@ -171,7 +171,7 @@ async fn a_full_file_says_so_and_keeps_what_it_has() {
     let kube::Error::Api(status) = error else {
         panic!("{error}")
     };
-    assert_eq!(status.code, 500);
+    assert_eq!((status.code, status.reason.as_str()), (507, "InsufficientStorage"));
     assert!(
         status
             .message
@@ -313,4 +313,132 @@ fn a_read_only_file_says_so() {
     } else {
         assert!(opened.is_ok(), "permissions do not bind this user");
     }
+}
+
+#[tokio::test]
+async fn what_is_in_use_is_not_reset() {
+    let dir = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::open(dir.path()).unwrap();
+    let api = maps(sandbox.clone());
+    let object = |name: &str| serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
+    api.create(&PostParams::default(), &object("before"))
+        .await
+        .unwrap();
+    let refused = Sandbox::reset(dir.path()).unwrap_err();
+    assert!(matches!(refused, StoreError::InUse { .. }), "{refused}");
+    api.create(&PostParams::default(), &object("after"))
+        .await
+        .unwrap();
+    drop((api, sandbox));
+    let kept = maps(Sandbox::open(dir.path()).unwrap());
+    for name in ["before", "after"] {
+        kept.get(name).await.unwrap();
+    }
+    drop(kept);
+    opm_testkit::until("nobody uses it any more", async || {
+        Sandbox::reset(dir.path()).is_ok_and(|there_was_one| there_was_one)
+    })
+    .await;
+    let empty = maps(Sandbox::open(dir.path()).unwrap());
+    assert!(empty.get_opt("before").await.unwrap().is_none());
+}
+
+/// By hand, past everything that guards it.
+#[cfg(unix)]
+#[tokio::test]
+async fn nothing_is_acknowledged_for_a_file_that_is_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let api = maps(Sandbox::open(dir.path()).unwrap());
+    for file in [FILE_NAME, "sandbox.db-wal", "sandbox.db-shm"] {
+        std::fs::remove_file(dir.path().join(file)).unwrap();
+    }
+    let object: ConfigMap =
+        serde_json::from_value(json!({"metadata": {"name": "lost"}})).unwrap();
+    for error in [
+        api.create(&PostParams::default(), &object).await.err(),
+        api.get("kube-root-ca.crt").await.err(),
+    ] {
+        let text = error.unwrap().to_string();
+        assert!(text.contains("was deleted or replaced"), "{text}");
+    }
+    // A new one in its place is not the old one either.
+    drop(Sandbox::open(dir.path()).unwrap());
+    let error = api.create(&PostParams::default(), &object).await;
+    assert!(error.is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn only_its_owner_can_read_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let open_up = |path: &Path, mode| {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    };
+    let around = tempfile::tempdir().unwrap();
+    let dir = around.path().join("box");
+    let sandbox = Sandbox::open(&dir).unwrap();
+    let files = ["", "-wal", "-shm"].map(|s| dir.join(format!("{FILE_NAME}{s}")));
+    assert_eq!(mode(&dir), 0o700);
+    files.iter().for_each(|file| assert_eq!(mode(file), 0o600));
+    // As an earlier version left them.
+    files.iter().for_each(|file| open_up(file, 0o644));
+    open_up(&dir, 0o755);
+    drop(Sandbox::open(&dir).unwrap());
+    files.iter().for_each(|file| assert_eq!(mode(file), 0o600));
+    assert_eq!(mode(&dir), 0o700);
+    // A directory with anything else in it is somebody's choice.
+    open_up(&dir, 0o755);
+    std::fs::write(dir.join("notes"), "mine").unwrap();
+    drop(Sandbox::open(&dir).unwrap());
+    assert_eq!(mode(&dir), 0o755);
+    drop(sandbox);
+}
+
+/// Format 1 had no index of definitions.
+#[tokio::test]
+async fn a_file_of_the_earlier_format_is_used_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced",
+            "names": {"plural": "things", "kind": "Thing"},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object"}}}]}
+    });
+    let kind = |group: &str, version: &str, kind: &str| {
+        kube::api::ApiResource::from_gvk(&kube::api::GroupVersionKind::gvk(group, version, kind))
+    };
+    let client = Client::new(Sandbox::open(dir.path()).unwrap(), "default");
+    let crd = kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let definitions: Api<kube::api::DynamicObject> = Api::all_with(client.clone(), &crd);
+    let params = PatchParams::apply("test");
+    let patch = Patch::Apply(definition);
+    definitions
+        .patch("things.example.com", &params, &patch)
+        .await
+        .unwrap();
+    let thing = kind("example.com", "v1", "Thing");
+    let things: Api<kube::api::DynamicObject> = Api::default_namespaced_with(client, &thing);
+    opm_testkit::until("the definition is established", async || {
+        things.list(&ListParams::default()).await.is_ok()
+    })
+    .await;
+    drop((things, definitions));
+    let connection = rusqlite::Connection::open(dir.path().join(FILE_NAME)).unwrap();
+    connection
+        .execute_batch(
+            "DROP TABLE definitions; UPDATE meta SET value=1 WHERE key='started'; \
+             DELETE FROM objects WHERE resource='apiservices'; PRAGMA user_version=1;",
+        )
+        .unwrap();
+    drop(connection);
+    let client = Client::new(Sandbox::open(dir.path()).unwrap(), "default");
+    let things: Api<kube::api::DynamicObject> =
+        Api::default_namespaced_with(client.clone(), &thing);
+    assert!(things.list(&ListParams::default()).await.is_ok());
+    let own = kind("apiregistration.k8s.io", "v1", "APIService");
+    let own: Api<kube::api::DynamicObject> = Api::all_with(client, &own);
+    assert!(own.get("v1.apps").await.is_ok());
 }

@@ -2,7 +2,9 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::Stdio;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
@@ -59,39 +61,80 @@ fn without_its_feature_there_is_no_sandbox() {
     );
 }
 
+/// `opm sandbox serve`, running.
+struct Serving {
+    child: Child,
+    kubeconfig: PathBuf,
+}
+
+impl Serving {
+    fn start(world: &World) -> Serving {
+        let mut child = world
+            .command(&["sandbox", "serve", "--sandbox-dir", "box"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let kubeconfig = world.path(line.trim());
+        Serving { child, kubeconfig }
+    }
+
+    /// What the kubeconfig says behind a word.
+    fn told(&self, word: &str) -> String {
+        let text = std::fs::read_to_string(&self.kubeconfig).unwrap();
+        let rest = text.split(word).nth(1).unwrap();
+        rest.lines().next().unwrap().trim().to_owned()
+    }
+
+    fn ask(&self, request: &str, headers: &str) -> String {
+        let mut stream = TcpStream::connect(self.told("server: http://")).unwrap();
+        let head = format!("{request} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 #[test]
 fn served_shown_and_reset() {
     let world = World::new();
-    let mut child = world
-        .command(&["sandbox", "serve", "--sandbox-dir", "box"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    let kubeconfig = std::fs::read_to_string(world.path(line.trim())).unwrap();
-    let server = kubeconfig
-        .split("server: http://")
-        .nth(1)
-        .unwrap()
-        .lines()
-        .next()
-        .unwrap();
-    let mut stream = TcpStream::connect(server).unwrap();
-    stream
-        .write_all(b"GET /version HTTP/1.1\r\nHost: sandbox\r\nConnection: close\r\n\r\n")
-        .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let serving = Serving::start(&world);
+    let token = serving.told("token: ");
+    let shown = format!("Host: localhost\r\nAuthorization: Bearer {token}\r\n");
+    let answer = serving.ask("GET /version", &shown);
     assert!(
         answer.starts_with("HTTP/1.1 200 OK") && answer.contains("v1.34.4"),
         "{answer}"
     );
+    let strange = serving.ask("GET /version", "Host: localhost\r\n");
+    assert!(strange.starts_with("HTTP/1.1 401 "), "{strange}");
+    for (path, wanted) in [("box", 0o700), ("box/kubeconfig", 0o600), ("box/sandbox.db", 0o600)] {
+        let found = std::fs::metadata(world.path(path)).unwrap();
+        assert_eq!(found.permissions().mode() & 0o777, wanted, "{path}");
+    }
+
+    let refused = world.opm("sandbox reset --yes --sandbox-dir box");
+    assert_eq!(refused.code, 7, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("in use by another process") && refused.stderr.contains("serve"),
+        "{}",
+        refused.stderr
+    );
+    let answer = serving.ask("GET /version", &shown);
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    drop(serving);
 
     let shown = world.opm("sandbox status --sandbox-dir box -o json");
     let document: Value = serde_json::from_str(&shown.stdout).unwrap();
@@ -109,6 +152,20 @@ fn served_shown_and_reset() {
     assert!(asked.stderr.contains("say --yes"), "{}", asked.stderr);
     assert_eq!(world.opm("sandbox reset --yes --sandbox-dir box").code, 0);
     assert!(!world.path("box/sandbox.db").exists());
+}
+
+#[test]
+fn a_kubeconfig_that_others_could_read_is_replaced() {
+    let world = World::new().file("box/kubeconfig", "old");
+    let file = world.path("box/kubeconfig");
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
+    let serving = Serving::start(&world);
+    assert_eq!(serving.told("token: ").len(), 64);
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let left: Vec<_> = std::fs::read_dir(world.path("box")).unwrap().collect();
+    let new = |e: &std::fs::DirEntry| e.file_name().to_string_lossy().ends_with(".new");
+    assert!(!left.iter().flatten().any(new), "{left:?}");
 }
 
 #[test]

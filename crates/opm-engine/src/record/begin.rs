@@ -155,9 +155,13 @@ impl<B: Backend> Run<'_, B> {
         let mut failure = unwritten(&guard.release, &error);
         let ended = self.ended(LogResult::Failed, Some(failure.message.clone()), &[]);
         let record = locked.give_up(guard.record().await, &ended);
-        if self.write(guard, record).await.is_err() {
+        if let Err(error) = self.write(guard, record).await {
             let warning = "the lock could not be released and expires by itself";
-            failure.report.warnings.push(warning.to_owned());
+            let warning = match error {
+                WriteError::Lost => warning.to_owned(),
+                WriteError::Api(error) => format!("{warning}: {error}"),
+            };
+            failure.report.warnings.push(warning);
         }
         failure
     }

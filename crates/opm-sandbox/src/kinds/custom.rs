@@ -217,3 +217,20 @@ pub(crate) fn set_defaults(schema: &Value, value: &mut Value, room: &mut usize) 
         _ => true,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_that_multiply_find_no_room() {
+        let schema = json!({"properties": {"l": {"items": {"properties":
+            {"d": {"default": "x".repeat(1000)}}}}}});
+        let object = |items: usize| json!({"l": vec![json!({}); items]});
+        let mut room = 100_000;
+        let mut few = object(50);
+        assert!(set_defaults(&schema, &mut few, &mut room));
+        assert_eq!(few["l"][49]["d"].as_str().map(str::len), Some(1000));
+        assert!(!set_defaults(&schema, &mut object(60), &mut room));
+    }
+}

@@ -71,7 +71,7 @@ impl Patching {
                 self.insert(path, moved)
             }
             "copy" => {
-                let copied = self.source(operation["from"].as_str()?)?;
+                let copied = source(&self.document, operation["from"].as_str()?)?;
                 self.copied += limits::size(copied);
                 if self.copied > REQUEST_BYTES {
                     return None;
@@ -86,16 +86,6 @@ impl Patching {
             }
             _ => None,
         }
-    }
-
-    /// What a copy is of. The real server copies null from where a map has no such key.
-    fn source(&self, from: &str) -> Option<&Value> {
-        let above = from.rsplit_once('/').map(|(above, _)| above);
-        let missing = || {
-            let container = self.document.pointer(above?)?;
-            container.is_object().then_some(&Value::Null)
-        };
-        self.document.pointer(from).or_else(missing)
     }
 
     fn check_depth(&self, path: &str, value: &Value) -> Option<()> {
@@ -137,6 +127,16 @@ impl Patching {
             _ => None,
         }
     }
+}
+
+/// What a copy is of. The real server copies null from where a map has no such key.
+fn source<'a>(document: &'a Value, from: &str) -> Option<&'a Value> {
+    let missing = || {
+        let (above, _) = from.rsplit_once('/')?;
+        let container = document.pointer(above)?;
+        container.is_object().then_some(&Value::Null)
+    };
+    document.pointer(from).or_else(missing)
 }
 
 fn shift(all: &mut usize, items: usize) -> Option<()> {

@@ -17,6 +17,9 @@ mod view;
 mod watch;
 pub(crate) mod write;
 
+#[cfg(test)]
+pub(crate) use strategic::merge as strategic_merge;
+
 use http::Method;
 use jiff::Timestamp;
 use serde_json::json;
