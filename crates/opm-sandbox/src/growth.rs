@@ -120,7 +120,10 @@ fn discovery_grows_with_what_it_tells_and_no_faster() {
     let ((few, again_few, groups_few), (many, again_many, groups_many)) = (steps(3), steps(30));
     assert_eq!(groups_many, groups_few + 27);
     assert!(many <= 12 * few, "{few}, then {many}");
-    assert!(again_many <= again_few + 2, "{again_few}, then {again_many}");
+    assert!(
+        again_many <= again_few + 2,
+        "{again_few}, then {again_many}"
+    );
 }
 
 #[test]

@@ -171,7 +171,10 @@ async fn a_full_file_says_so_and_keeps_what_it_has() {
     let kube::Error::Api(status) = error else {
         panic!("{error}")
     };
-    assert_eq!((status.code, status.reason.as_str()), (507, "InsufficientStorage"));
+    assert_eq!(
+        (status.code, status.reason.as_str()),
+        (507, "InsufficientStorage")
+    );
     assert!(
         status
             .message
@@ -352,8 +355,7 @@ async fn nothing_is_acknowledged_for_a_file_that_is_gone() {
     for file in [FILE_NAME, "sandbox.db-wal", "sandbox.db-shm"] {
         std::fs::remove_file(dir.path().join(file)).unwrap();
     }
-    let object: ConfigMap =
-        serde_json::from_value(json!({"metadata": {"name": "lost"}})).unwrap();
+    let object: ConfigMap = serde_json::from_value(json!({"metadata": {"name": "lost"}})).unwrap();
     for error in [
         api.create(&PostParams::default(), &object).await.err(),
         api.get("kube-root-ca.crt").await.err(),

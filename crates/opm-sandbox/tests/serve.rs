@@ -76,7 +76,10 @@ async fn only_who_shows_the_token_is_let_in() {
             answer.starts_with(&format!("HTTP/1.1 {code} ")),
             "{headers:?}: {answer}"
         );
-        assert!(!answer.to_lowercase().contains("access-control"), "{answer}");
+        assert!(
+            !answer.to_lowercase().contains("access-control"),
+            "{answer}"
+        );
     }
     let another = Served::with(&ServeOptions::default()).await;
     assert_ne!(another.token(), token);

@@ -4,11 +4,11 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::runner::World;
+use crate::runner::{Ran, World};
 
 #[test]
 fn looking_does_not_make_a_sandbox() {
@@ -120,7 +120,11 @@ fn served_shown_and_reset() {
     );
     let strange = serving.ask("GET /version", "Host: localhost\r\n");
     assert!(strange.starts_with("HTTP/1.1 401 "), "{strange}");
-    for (path, wanted) in [("box", 0o700), ("box/kubeconfig", 0o600), ("box/sandbox.db", 0o600)] {
+    for (path, wanted) in [
+        ("box", 0o700),
+        ("box/kubeconfig", 0o600),
+        ("box/sandbox.db", 0o600),
+    ] {
         let found = std::fs::metadata(world.path(path)).unwrap();
         assert_eq!(found.permissions().mode() & 0o777, wanted, "{path}");
     }
@@ -166,6 +170,107 @@ fn a_kubeconfig_that_others_could_read_is_replaced() {
     let left: Vec<_> = std::fs::read_dir(world.path("box")).unwrap().collect();
     let new = |e: &std::fs::DirEntry| e.file_name().to_string_lossy().ends_with(".new");
     assert!(!left.iter().flatten().any(new), "{left:?}");
+}
+
+const MODULE: &str = "apiVersion: core.opmodel.dev/v1alpha1\nkind: Module\nmetadata: {name: shop}\n\
+                      components: [{name: app, manifests: [app.yaml]}]\n";
+
+#[test]
+fn what_is_stored_and_not_enforced_is_said() {
+    let policy = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\n\
+                  metadata: {name: no-downgrade}\nspec:\n  validations: [{expression: 'false'}]\n";
+    let world = World::new()
+        .file("shop/module.yaml", MODULE)
+        .file("shop/app.yaml", policy);
+    let apply = "mod apply ./shop -n default --sandbox --sandbox-dir box";
+    let ran = world.opm(apply);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let warning = "the sandbox stores this ValidatingAdmissionPolicy and does not enforce it";
+    assert!(ran.stderr.contains(warning), "{}", ran.stderr);
+    let again = world.opm(apply);
+    assert!(!again.stderr.contains(warning), "{}", again.stderr);
+}
+
+#[test]
+fn an_api_service_says_whether_its_service_is_there() {
+    let object = "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\n\
+                  metadata: {name: v1.shop.example.com}\nspec: {group: shop.example.com, \
+                  version: v1, groupPriorityMinimum: 100, versionPriority: 100, \
+                  insecureSkipTLSVerify: true, service: {name: shop, namespace: default}}\n";
+    let service = "---\napiVersion: v1\nkind: Service\nmetadata: {name: shop}\n\
+                   spec: {ports: [{port: 443}]}\n";
+    let world = World::new()
+        .file("shop/module.yaml", MODULE)
+        .file("shop/app.yaml", object);
+    let ran =
+        world.opm("mod apply ./shop -n default --wait --timeout 2s --sandbox --sandbox-dir box");
+    assert_ne!(ran.code, 0, "{}", ran.stderr);
+    let missing = "service/shop in \"default\" is not present";
+    assert!(ran.stderr.contains(missing), "{}", ran.stderr);
+    let world = world.file("shop/app.yaml", &format!("{object}{service}"));
+    let ran = world.opm("mod apply ./shop -n default --wait --sandbox --sandbox-dir box");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+}
+
+/// Runs `opm` where no file may grow past so many blocks of 512 bytes, as on a full disk.
+fn cramped(world: &World, blocks: usize, line: &str) -> Ran {
+    let opm = world.command(&[]);
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" {line}");
+    let mut shell = Command::new("/bin/sh");
+    shell
+        .arg("-c")
+        .arg(script)
+        .arg(opm.get_program())
+        .current_dir(opm.get_current_dir().unwrap())
+        .env_clear()
+        .envs(
+            opm.get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .stdin(Stdio::null());
+    world.ran(&shell.output().unwrap())
+}
+
+#[test]
+fn a_full_disk_is_named_by_every_command() {
+    let objects = (0..20).map(|n| {
+        let text = "x".repeat(9_000);
+        format!(
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{n}}}\ndata: {{k: {text}}}\n"
+        )
+    });
+    let world = World::new()
+        .file("shop/module.yaml", MODULE)
+        .file("shop/app.yaml", &objects.collect::<String>());
+    let place = "--sandbox --sandbox-dir box";
+    let cause = "the disk may be full, or a quota or size limit reached";
+    let ran = cramped(&world, 700, &format!("mod apply ./shop -n default {place}"));
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains(cause), "{}", ran.stderr);
+    let last = ran
+        .stderr
+        .lines()
+        .rfind(|line| line.contains("rror"))
+        .unwrap();
+    assert!(!last.contains("lock"), "{}", ran.stderr);
+
+    let ran = world.opm(&format!("mod apply ./shop -n default {place}"));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = cramped(
+        &world,
+        300,
+        &format!("mod delete shop -n default --yes {place}"),
+    );
+    assert_ne!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("InsufficientStorage") || ran.stderr.contains(cause),
+        "{}",
+        ran.stderr
+    );
+    let ran = world.opm(&format!("mod delete shop -n default --yes {place}"));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = cramped(&world, 300, "sandbox reset --yes --sandbox-dir box");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
 
 #[test]
