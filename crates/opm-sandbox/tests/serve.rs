@@ -45,7 +45,11 @@ impl Served {
     }
 
     async fn get(&self, headers: &str) -> String {
-        let head = "GET /version HTTP/1.1\r\nConnection: close\r\n";
+        self.get_at("/version", headers).await
+    }
+
+    async fn get_at(&self, path: &str, headers: &str) -> String {
+        let head = format!("GET {path} HTTP/1.1\r\nConnection: close\r\n");
         self.ask(&format!("{head}{headers}\r\n")).await
     }
 }
@@ -79,6 +83,21 @@ async fn only_who_shows_the_token_is_let_in() {
         assert!(
             !answer.to_lowercase().contains("access-control"),
             "{answer}"
+        );
+    }
+    // kubectl sends no header without TLS.
+    for (path, code) in [
+        (format!("/{token}/version"), 200),
+        (format!("/{token}/api/v1/namespaces?limit=1"), 200),
+        (format!("/{token}"), 404),
+        (format!("//{token}/version"), 401),
+        (format!("/{token}x/version"), 401),
+        (format!("/version?{token}"), 401),
+    ] {
+        let answer = served.get_at(&path, &own).await;
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {code} ")),
+            "{path}: {answer}"
         );
     }
     let another = Served::with(&ServeOptions::default()).await;

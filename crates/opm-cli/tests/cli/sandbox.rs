@@ -90,8 +90,13 @@ impl Serving {
         rest.lines().next().unwrap().trim().to_owned()
     }
 
+    fn address(&self) -> String {
+        let server = self.told("server: http://");
+        server.split('/').next().unwrap().to_owned()
+    }
+
     fn ask(&self, request: &str, headers: &str) -> String {
-        let mut stream = TcpStream::connect(self.told("server: http://")).unwrap();
+        let mut stream = TcpStream::connect(self.address()).unwrap();
         let head = format!("{request} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n");
         stream.write_all(head.as_bytes()).unwrap();
         let mut answer = String::new();

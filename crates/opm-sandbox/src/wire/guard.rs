@@ -3,6 +3,9 @@
 //! Any program of this machine, and any web page in a browser on it, can reach a loopback port. A
 //! request has to show the token of the kubeconfig; its Host has to be loopback, so that a name
 //! that somebody else resolves to 127.0.0.1 leads nowhere; and a page of another origin is refused.
+//!
+//! The token is shown as a bearer token, or as the first segment of the path: kubectl sends no
+//! credentials where there is no TLS, but keeps to the address that it is given.
 
 use std::fmt;
 use std::future::Future;
@@ -16,7 +19,7 @@ use bytes::Bytes;
 use http::header::{AUTHORIZATION, HOST, HeaderName, ORIGIN};
 use http::request::Parts;
 use http::uri::Authority;
-use http::{Request, Response};
+use http::{Request, Response, Uri};
 use http_body_util::Full;
 use hyper::body::{Body, Incoming};
 use sha2::{Digest, Sha256};
@@ -72,7 +75,8 @@ impl Guard {
         }
     }
 
-    fn check(&self, parts: &Parts) -> Result<(), ApiError> {
+    /// Lets a request in, and takes the token out of its path.
+    fn admit(&self, parts: &mut Parts) -> Result<(), ApiError> {
         let header = |name: HeaderName| parts.headers.get(name).map(|v| v.as_bytes());
         let host = header(HOST).unwrap_or_default();
         let named = parts.uri.authority().map(|a| a.as_str().as_bytes());
@@ -84,10 +88,24 @@ impl Guard {
             return Err(ApiError::refused("the request is of another Origin"));
         }
         let shown = header(AUTHORIZATION).and_then(|a| a.strip_prefix(b"Bearer "));
-        match shown.is_some_and(|shown| self.token.is(shown)) {
-            true => Ok(()),
-            false => Err(ApiError::unauthorized()),
+        let by_header = shown.is_some_and(|shown| self.token.is(shown));
+        match self.without_token(&parts.uri) {
+            Some(uri) => parts.uri = uri,
+            None if by_header => {}
+            None => return Err(ApiError::unauthorized()),
         }
+        Ok(())
+    }
+
+    /// The address behind the token; none when it does not begin with it.
+    fn without_token(&self, uri: &Uri) -> Option<Uri> {
+        let path = uri.path().strip_prefix('/')?;
+        let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+        if !self.token.is(first.as_bytes()) {
+            return None;
+        }
+        let query = uri.query().map(|q| format!("?{q}")).unwrap_or_default();
+        format!("/{rest}{query}").parse().ok()
     }
 }
 
@@ -115,8 +133,8 @@ impl Service<Request<Incoming>> for Guard {
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
         let mut guard = self.clone();
         Box::pin(async move {
-            let (parts, body) = request.into_parts();
-            let body = match guard.check(&parts) {
+            let (mut parts, body) = request.into_parts();
+            let body = match guard.admit(&mut parts) {
                 Ok(()) => within(guard.body_timeout, body).await?,
                 Err(error) => Err(error),
             };

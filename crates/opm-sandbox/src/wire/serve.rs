@@ -75,9 +75,10 @@ impl Server {
     pub fn kubeconfig(&self) -> String {
         format!(
             "apiVersion: v1\nkind: Config\nclusters:\n- name: sandbox\n  cluster:\n    server: \
-             http://{}\ncontexts:\n- name: sandbox\n  context:\n    cluster: sandbox\n    user: \
+             http://{}/{}\ncontexts:\n- name: sandbox\n  context:\n    cluster: sandbox\n    user: \
              sandbox\ncurrent-context: sandbox\nusers:\n- name: sandbox\n  user:\n    token: {}\n",
             self.address,
+            self.token.secret(),
             self.token.secret()
         )
     }

@@ -15,7 +15,8 @@ use crate::ui::Ui;
 ///
 /// Writes a kubeconfig that only its owner can read, prints its path, and serves until it is
 /// interrupted. The kubeconfig has a token, new each time: whoever has it may do everything, and
-/// requests without it are refused.
+/// requests without it are refused. kubectl shows it in the
+/// address, so keep that to yourself too.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The port; 0 takes any that is free
