@@ -10,7 +10,7 @@ mod error;
 mod normal;
 mod selection;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::canonical;
@@ -18,7 +18,7 @@ use crate::digest::{ManifestDigest, ObjectHash};
 use crate::entry::Entry;
 use crate::identity::Identity;
 use crate::ids::{ChangeId, ReleaseId};
-use crate::labels::{Owner, is_shared};
+use crate::labels::{MANAGED_BY, MANAGED_BY_OPM, Owner, is_shared};
 use crate::manifest::Manifest;
 use crate::name::{ComponentName, NamespaceName, ReleaseName};
 use crate::plan::{ComponentOrder, Desired, DesiredObject, apply_order, stages};
@@ -149,8 +149,7 @@ impl Candidate {
         let chosen = selection::choose(components, selection, &mut warnings)?;
 
         let prepared = prepare(chosen.rendered, &owner, &scopes, &mut warnings)?;
-        let bytes: Vec<&[u8]> = prepared.iter().map(|one| one.bytes.as_slice()).collect();
-        let digest = ManifestDigest::of_canonical(&bytes.join(&b'\n'));
+        let digest = ManifestDigest::of_each(prepared.iter().map(|one| one.bytes.as_slice()));
         let objects: Vec<CandidateObject> = prepared.into_iter().map(|one| one.object).collect();
         duplicate::refuse(&objects)?;
         let hooks: Vec<Identity> = helm_hooks(&objects).cloned().collect();
@@ -259,13 +258,28 @@ fn prepare(
     warnings: &mut Vec<CandidateWarning>,
 ) -> Result<Vec<DigestedObject>, CandidateError> {
     let mut prepared = Vec::new();
+    let mut unknown = BTreeSet::new();
+    let mut managed = Vec::new();
     for component in components {
         for mut manifest in component.manifests {
+            let kind = &manifest.identity().group_kind;
+            if scopes.of(kind).is_none() && unknown.insert(kind.clone()) {
+                warnings.push(CandidateWarning::UnknownScope(kind.clone()));
+            }
             place(&mut manifest, &owner.namespace, scopes, warnings);
             normal::normalise(&mut manifest, warnings)?;
+            managed.extend(managed_by_other(&manifest));
             owner.inject(&mut manifest, &component.name);
             prepared.push(DigestedObject::new(component.name.clone(), manifest));
         }
+    }
+    if let Some((object, manager)) = managed.first().cloned() {
+        let more = managed.len() - 1;
+        warnings.push(CandidateWarning::ManagedBy {
+            object,
+            manager,
+            more,
+        });
     }
     prepared.sort_by(|a, b| a.order().cmp(&b.order()));
     Ok(prepared)
@@ -280,6 +294,13 @@ fn helm_hooks(objects: &[CandidateObject]) -> impl Iterator<Item = &Identity> {
     };
     let hooks = objects.iter().filter(is_hook);
     hooks.map(|one| one.manifest.identity())
+}
+
+/// What an object says who manages it, if that is not this tool.
+fn managed_by_other(manifest: &Manifest) -> Option<(Identity, String)> {
+    let labels = manifest.object().get("metadata")?.get("labels")?;
+    let manager = labels.get(MANAGED_BY)?.as_str()?;
+    (manager != MANAGED_BY_OPM).then(|| (manifest.identity().clone(), manager.to_owned()))
 }
 
 /// Whether an object removes itself when it is done.
@@ -303,12 +324,6 @@ fn place(
 ) {
     let identity = manifest.identity();
     let scope = scopes.of(&identity.group_kind);
-    if scope.is_none() {
-        let unknown = CandidateWarning::UnknownScope(identity.group_kind.clone());
-        if !warnings.contains(&unknown) {
-            warnings.push(unknown);
-        }
-    }
     match (scope.unwrap_or(Scope::Namespaced), &identity.namespace) {
         (Scope::Namespaced, Some(_)) => {}
         (Scope::Namespaced, None) => manifest.set_namespace(Some(release.as_str())),

@@ -13,9 +13,14 @@ use crate::manifest::Manifest;
 use crate::name::text_type;
 use crate::weight::digest_order;
 
+/// The SHA-256 of bytes, in 64 hexadecimal digits.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
 /// The digest of values, by their canonical text: `sha256:` and 64 hexadecimal digits.
 pub fn values_digest(values: &str) -> String {
-    format!("sha256:{}", hex(&Sha256::digest(values.as_bytes())))
+    format!("sha256:{}", sha256(values.as_bytes()))
 }
 
 /// The digest of a set of rendered manifests: `sha256:` and 64 hexadecimal digits.
@@ -28,12 +33,25 @@ impl ManifestDigest {
         let mut sorted: Vec<&Manifest> = manifests.iter().collect();
         sorted.sort_unstable_by(|a, b| digest_order(a.identity(), b.identity()));
         let bytes = sorted.iter().map(|m| canonical::object_bytes(m.object()));
-        Self::of_canonical(&bytes.collect::<Vec<_>>().join(&b'\n'))
+        let bytes: Vec<Vec<u8>> = bytes.collect();
+        Self::of_each(bytes.iter().map(Vec::as_slice))
     }
 
     /// The digest of manifests in their canonical bytes, in apply order, a newline between.
     pub fn of_canonical(bytes: &[u8]) -> Self {
         Self(format!("sha256:{}", hex(&Sha256::digest(bytes))))
+    }
+
+    /// The same, from the canonical bytes of each.
+    pub fn of_each<'a>(manifests: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut hasher = Sha256::new();
+        for (place, bytes) in manifests.into_iter().enumerate() {
+            if place > 0 {
+                hasher.update(b"\n");
+            }
+            hasher.update(bytes);
+        }
+        Self(format!("sha256:{}", hex(&hasher.finalize())))
     }
 
     /// A substitute where the manifests are not known: the digest of what is known of each

@@ -29,6 +29,7 @@ pub mod name;
 pub mod nearest;
 pub mod observation;
 pub mod plan;
+pub mod printable;
 pub mod protocol;
 pub mod reach;
 pub mod record;

@@ -124,7 +124,29 @@ pub enum CandidateWarning {
         .0.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     )]
     HelmHooks(Vec<Identity>),
+    /// Objects say that another tool manages them.
+    #[error(
+        "{object}{}: the label `app.kubernetes.io/managed-by` says {manager:?}; \
+         it is replaced, because opm manages what it applies",
+        and_more(*more)
+    )]
+    ManagedBy {
+        /// The first of them.
+        object: Identity,
+        /// Whom it names.
+        manager: String,
+        /// How many more there are.
+        more: usize,
+    },
     /// A component that was once selected is no longer there.
     #[error("component {0:?} was selected before; the module no longer has it")]
     ComponentGone(String),
+}
+
+fn and_more(more: usize) -> String {
+    match more {
+        0 => String::new(),
+        1 => " and one more object".to_owned(),
+        more => format!(" and {more} more objects"),
+    }
 }
