@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use serde_json::{Deserializer, Map, Value};
 use thiserror::Error;
 
-use crate::yaml::{Document, MAX_DEPTH, Position};
+use crate::yaml::{Document, MAX_DEPTH, MemoryBudget, Position};
 
 /// Why a text cannot be read as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -31,22 +31,51 @@ pub(crate) fn is_named(file: &Path) -> bool {
         .is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
 }
 
+/// The one value that a text must hold.
+pub fn json_document(text: &str) -> Result<Value, JsonError> {
+    let mut documents = documents(text)?;
+    match (documents.pop(), documents.pop()) {
+        (None, _) => Ok(Value::Null),
+        (Some(one), None) => Ok(one.value),
+        (Some(second), Some(_)) => Err(JsonError {
+            message: "it holds more than one value".to_owned(),
+            position: Position {
+                line: second.line,
+                column: 1,
+            },
+        }),
+    }
+}
+
 /// All values of a text, which may stand one behind the other; nulls are left out.
 pub(crate) fn documents(text: &str) -> Result<Vec<Document>, JsonError> {
+    documents_within(text, &mut MemoryBudget::default())
+}
+
+/// The same, within a budget that several texts share.
+pub(crate) fn documents_within(
+    text: &str,
+    budget: &mut MemoryBudget,
+) -> Result<Vec<Document>, JsonError> {
+    budget.admit(text.len());
     // Some editors begin a file with a byte order mark, which RFC 8259 lets a reader ignore.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut documents = Vec::new();
+    let (mut line, mut counted) = (1, 0);
     let mut values = Deserializer::from_str(text).into_iter::<&RawValue>();
     while let Some(raw) = values.next() {
         let raw = raw.map_err(|error| explain(text, 0, &error))?.get();
         let start = values.byte_offset() - raw.len();
         let mut one = Deserializer::from_str(raw);
-        let value = Nested(MAX_DEPTH)
+        let value = Nested::new(budget)
             .deserialize(&mut one)
             .map_err(|error| explain(text, start, &error))?;
+        let between = text.get(counted..start).unwrap_or_default();
+        line += between.bytes().filter(|byte| *byte == b'\n').count() as u64;
+        counted = start;
         if !value.is_null() {
-            let line = position(text, start).line;
-            documents.push(Document { line, value });
+            let words = Vec::new();
+            documents.push(Document { line, value, words });
         }
     }
     Ok(documents)
@@ -85,22 +114,33 @@ fn position(text: &str, byte: usize) -> Position {
     Position { line, column }
 }
 
-/// A value that may nest this many levels.
-#[derive(Clone, Copy)]
-struct Nested(usize);
+/// A value that may nest this many levels, and takes from a budget of memory.
+struct Nested<'b> {
+    levels: usize,
+    budget: &'b mut MemoryBudget,
+}
 
-impl Nested {
-    fn inner<E: serde::de::Error>(self) -> Result<Self, E> {
-        match self.0 {
+impl<'b> Nested<'b> {
+    fn new(budget: &'b mut MemoryBudget) -> Self {
+        let levels = MAX_DEPTH;
+        Self { levels, budget }
+    }
+
+    fn inner<E: serde::de::Error>(&mut self) -> Result<Nested<'_>, E> {
+        self.budget.node(0).map_err(E::custom)?;
+        match self.levels {
             0 => Err(E::custom(format!(
                 "it nests deeper than {MAX_DEPTH} levels"
             ))),
-            left => Ok(Self(left - 1)),
+            left => Ok(Nested {
+                levels: left - 1,
+                budget: self.budget,
+            }),
         }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Nested {
+impl<'de> DeserializeSeed<'de> for Nested<'_> {
     type Value = Value;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -108,7 +148,7 @@ impl<'de> DeserializeSeed<'de> for Nested {
     }
 }
 
-impl<'de> Visitor<'de> for Nested {
+impl<'de> Visitor<'de> for Nested<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -139,25 +179,30 @@ impl<'de> Visitor<'de> for Nested {
         Ok(value.into())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
-        let inner = self.inner()?;
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<Value, A::Error> {
+        self.inner::<A::Error>()?;
         let mut items = Vec::new();
-        while let Some(item) = list.next_element_seed(inner)? {
+        while let Some(item) = list.next_element_seed(self.inner()?)? {
             items.push(item);
         }
+        items.shrink_to_fit();
         Ok(Value::Array(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Value, A::Error> {
-        let inner = self.inner()?;
+    fn visit_map<A: MapAccess<'de>>(mut self, mut object: A) -> Result<Value, A::Error> {
+        self.inner::<A::Error>()?;
         let mut fields = Map::new();
         while let Some(key) = object.next_key::<String>()? {
+            if fields.is_empty() {
+                self.budget.mapping().map_err(A::Error::custom)?;
+            }
+            self.budget.node(key.len()).map_err(A::Error::custom)?;
             if fields.contains_key(&key) {
                 return Err(A::Error::custom(format!(
                     "the key `{key}` occurs twice in one mapping"
                 )));
             }
-            let value = object.next_value_seed(inner)?;
+            let value = object.next_value_seed(self.inner()?)?;
             fields.insert(key, value);
         }
         Ok(Value::Object(fields))

@@ -42,11 +42,11 @@ pub use cue::{
 };
 pub use error::RenderError;
 pub use init::{InitError, InitFormat, NewModule, init};
-pub use json::JsonError;
+pub use json::{JsonError, json_document};
 pub use lint::Lint;
 pub use load::release;
 pub use manifests::FilesError;
-pub use module_dir::DirError;
+pub use module_dir::{DirError, read_regular_file};
 pub use observer::{NoObserver, RenderObserver};
 pub use program::ProgramError;
 pub use renderer::ModuleRenderer;
@@ -80,6 +80,8 @@ pub struct Loaded {
     pub values: Value,
     /// The module.
     pub rendered: Rendered,
+    /// What reading its files found that is allowed and likely to hurt.
+    pub notes: Vec<Lint>,
 }
 
 impl fmt::Debug for Loaded {

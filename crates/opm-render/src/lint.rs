@@ -18,6 +18,8 @@ use opm_core::values::{Number, Value};
 use crate::context::RenderContext;
 use crate::error::RenderError;
 use crate::load::load;
+use crate::module_dir::ModuleDir;
+use crate::source::Format;
 use crate::values::{Values, ValuesFile};
 use crate::{Inputs, Loaded, ModuleRef};
 
@@ -38,6 +40,17 @@ pub enum Lint {
     },
     /// A component without objects.
     Empty(ComponentName),
+    /// An unquoted word that is a boolean for `kubectl` and a text in YAML 1.2.
+    OldBoolean {
+        /// File, line and column.
+        place: String,
+        /// The word.
+        word: String,
+        /// What it was read as.
+        value: bool,
+        /// Whether it is a key.
+        is_key: bool,
+    },
 }
 
 impl fmt::Display for Lint {
@@ -55,6 +68,19 @@ impl fmt::Display for Lint {
                  starts with an empty volume and leaves the old one behind"
             ),
             Self::Empty(component) => write!(f, "component {component} has no objects"),
+            Self::OldBoolean {
+                place,
+                word,
+                value,
+                is_key,
+            } => {
+                let key = if *is_key { "the key " } else { "" };
+                write!(
+                    f,
+                    "{place}: {key}`{word}` without quotes is read as {value}, as kubectl does; \
+                     put it in quotes if a text is meant"
+                )
+            }
         }
     }
 }
@@ -75,9 +101,23 @@ pub(crate) fn lint(
         Err(_) => Ok(None),
     };
     let mut lints = empty_components(&loaded.rendered);
-    lints.extend(cluster_scoped(loaded, inputs, &rerender)?);
-    lints.extend(moving_claims(loaded, &rerender)?);
+    lints.extend(loaded.notes.iter().cloned());
+    let rerender: &Rerender<'_> = match is_fixed(module) {
+        true => &|_| Ok(None),
+        false => &rerender,
+    };
+    lints.extend(cluster_scoped(loaded, inputs, rerender)?);
+    lints.extend(moving_claims(loaded, rerender)?);
     Ok(lints)
+}
+
+/// Whether a module renders the same objects for every release: one of plain manifests does.
+fn is_fixed(module: &ModuleRef) -> bool {
+    let ModuleRef::Directory(path) = module else {
+        return false;
+    };
+    let format = ModuleDir::open(path).ok().map(|dir| Format::of(&dir));
+    matches!(format, Some(Ok(Format::Yaml)))
 }
 
 fn empty_components(rendered: &Rendered) -> Vec<Lint> {
@@ -116,11 +156,11 @@ fn cluster_scoped(
         ..inputs.clone()
     };
     let other = rerender(&other)?.map(|other| other.rendered);
-    let same = |identity: &Identity| {
-        other
-            .as_ref()
-            .is_none_or(|other| manifests(other).any(|m| m.identity() == identity))
-    };
+    let others = other.as_ref().map(|other| {
+        let identities = manifests(other).map(Manifest::identity);
+        identities.collect::<BTreeSet<_>>()
+    });
+    let same = |identity: &Identity| others.as_ref().is_none_or(|known| known.contains(identity));
     let claimed = claimed.into_iter().filter(|identity| same(identity));
     Ok(claimed
         .map(|identity| Lint::ClusterScoped(identity.clone()))

@@ -129,6 +129,7 @@ fn load_yaml(dir: &ModuleDir, inputs: &Inputs) -> Result<Loaded, RenderError> {
             components: rendered,
         },
         values,
+        notes: reader.words(),
     })
 }
 

@@ -13,8 +13,9 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::json::{self, JsonError};
+use crate::lint::Lint;
 use crate::module_dir::{DirError, ModuleDir};
-use crate::yaml::{self, Document, Position, YamlError};
+use crate::yaml::{self, Document, MemoryBudget, Position, YamlError};
 use crate::yaml_module;
 
 /// The most bytes of manifests that one module may hold.
@@ -93,17 +94,29 @@ impl From<DirError> for FilesError {
     }
 }
 
-/// Reads the objects of a module's components, and counts the bytes of all of them.
+/// Reads the objects of a module's components, and counts the bytes and memory of all of them.
 #[derive(Debug)]
 pub(crate) struct ManifestReader<'a> {
     module: &'a ModuleDir,
     read: usize,
+    memory: MemoryBudget,
+    words: Vec<Lint>,
 }
 
 impl<'a> ManifestReader<'a> {
     /// A reader for one rendering of a module.
     pub(crate) fn new(module: &'a ModuleDir) -> Self {
-        Self { module, read: 0 }
+        Self {
+            module,
+            read: 0,
+            memory: MemoryBudget::default(),
+            words: Vec::new(),
+        }
+    }
+
+    /// The words that were read and that other readers of YAML take for something else.
+    pub(crate) fn words(self) -> Vec<Lint> {
+        self.words
     }
 
     /// The objects in all files that `paths` mean.
@@ -115,7 +128,7 @@ impl<'a> ManifestReader<'a> {
             if self.read > MAX_TOTAL {
                 return Err(FilesError::TooMuch);
             }
-            objects_in(&self.module.shown(&file), &text, &mut objects)?;
+            self.objects_in(&self.module.shown(&file), &text, &mut objects)?;
         }
         Ok(objects)
     }
@@ -163,6 +176,45 @@ impl<'a> ManifestReader<'a> {
         Ok(files)
     }
 
+    /// Appends the objects of one file's text.
+    fn objects_in(
+        &mut self,
+        file: &str,
+        text: &str,
+        objects: &mut Vec<Manifest>,
+    ) -> Result<(), FilesError> {
+        for Document { line, value, words } in self.documents(file, text)? {
+            flatten(value, objects).map_err(|source| FilesError::Manifest {
+                place: format!("{file}:{line}"),
+                source,
+            })?;
+            self.words
+                .extend(words.into_iter().map(|word| Lint::OldBoolean {
+                    place: at(file, Some(word.position)),
+                    word: word.word,
+                    value: word.value,
+                    is_key: word.is_key,
+                }));
+        }
+        Ok(())
+    }
+
+    /// The documents of one file: JSON if it says so by its ending, else YAML.
+    fn documents(&mut self, file: &str, text: &str) -> Result<Vec<Document>, FilesError> {
+        if json::is_named(Path::new(file)) {
+            let read = json::documents_within(text, &mut self.memory);
+            return read.map_err(|source| FilesError::Json {
+                place: at(file, Some(source.position)),
+                source,
+            });
+        }
+        let read = yaml::documents_within(text, &mut self.memory);
+        read.map_err(|source| FilesError::Yaml {
+            place: at(file, source.position()),
+            source,
+        })
+    }
+
     fn missing(&self, path: &Path, source: DirError) -> FilesError {
         let siblings = match (&source, path.parent()) {
             (DirError::Missing { .. }, Some(parent)) => {
@@ -179,6 +231,14 @@ impl<'a> ManifestReader<'a> {
             meant: meant.first().map(|&name| name.to_owned()),
             source,
         }
+    }
+}
+
+/// A place in a file.
+fn at(file: &str, position: Option<Position>) -> String {
+    match position {
+        Some(at) => format!("{file}:{}:{}", at.line, at.column),
+        None => file.to_owned(),
     }
 }
 
@@ -234,40 +294,6 @@ fn holds_objects(file: &Path) -> bool {
 /// The module's own definition holds no object.
 fn is_definition(file: &Path) -> bool {
     file == Path::new(yaml_module::FILE)
-}
-
-/// Appends the objects of one file's text.
-pub(crate) fn objects_in(
-    file: &str,
-    text: &str,
-    objects: &mut Vec<Manifest>,
-) -> Result<(), FilesError> {
-    for Document { line, value } in documents(file, text)? {
-        let place = || format!("{file}:{line}");
-        flatten(value, objects).map_err(|source| FilesError::Manifest {
-            place: place(),
-            source,
-        })?;
-    }
-    Ok(())
-}
-
-/// The documents of one file: JSON if it says so by its ending, else YAML.
-fn documents(file: &str, text: &str) -> Result<Vec<Document>, FilesError> {
-    let place = |at: Option<Position>| match at {
-        Some(at) => format!("{file}:{}:{}", at.line, at.column),
-        None => file.to_owned(),
-    };
-    if json::is_named(Path::new(file)) {
-        return json::documents(text).map_err(|source| FilesError::Json {
-            place: place(Some(source.position)),
-            source,
-        });
-    }
-    yaml::documents(text).map_err(|source| FilesError::Yaml {
-        place: place(source.position()),
-        source,
-    })
 }
 
 /// Appends one object, or the items of a list of objects.

@@ -256,6 +256,11 @@ fn is_hidden(path: &Path) -> bool {
         .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
+/// Reads a regular file up to a limit, and never waits for one that is none: a pipe, a device.
+pub fn read_regular_file(path: &Path, limit: u64) -> Result<String, DirError> {
+    read_text(path, &path.display().to_string(), limit)
+}
+
 /// Reads a regular file up to a limit. `shown` is what errors call it.
 pub(crate) fn read_text(path: &Path, shown: &str, limit: u64) -> Result<String, DirError> {
     let failed = |e| DirError::io(Path::new(shown), e);

@@ -80,10 +80,10 @@ impl ModuleRenderer {
         &self,
         module: &ModuleRef,
         inputs: Inputs,
-        loaded: &Loaded,
+        loaded: &Arc<Loaded>,
         cancel: &CancellationToken,
     ) -> Result<Vec<Lint>, RenderError> {
-        let (module, loaded) = (module.clone(), loaded.clone());
+        let (module, loaded) = (module.clone(), Arc::clone(loaded));
         let work =
             move |context: &RenderContext<'_>| lint::lint(&module, &inputs, &loaded, context);
         self.spawn(cancel, work).await

@@ -1,20 +1,24 @@
 //! YAML and JSON text, read into plain JSON values and written back.
 //!
-//! The only module that knows the YAML library. Reading is bounded (size, nesting, aliases),
-//! refuses duplicate keys, and never quotes the text in an error: it may be a Secret's. What
-//! unquoted scalars mean follows YAML 1.2, plus the octal numbers (`0644`) that manifests are
-//! full of; `yes`, `on` and dates are strings.
+//! The only module that knows the YAML libraries. Reading is bounded (size, nodes, nesting,
+//! aliases), refuses duplicate keys, and never quotes the text in an error: it may be a Secret's.
+//! Manifests mean what `kubectl` makes of them (`scalar`); opm's own files follow YAML 1.2, plus
+//! octal numbers such as `0644`.
+
+mod scalar;
+mod tree;
+mod written;
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use serde_saphyr::budget::BudgetBreach;
-use serde_saphyr::{Error, Options, Spanned};
+use serde_saphyr::{Error, Options};
 use thiserror::Error as ThisError;
 
 /// How deep mappings and lists may nest.
 pub const MAX_DEPTH: usize = 100;
 
-/// How many nodes aliases may repeat in one text: plenty for honest files, nothing for a bomb.
+/// How many nodes aliases may repeat in one of opm's own files.
 const MAX_REPLAYED: usize = 200_000;
 
 /// Why a text cannot be read as YAML.
@@ -69,19 +73,76 @@ pub struct Document {
     pub line: u64,
     /// What it holds.
     pub value: Value,
+    /// Unquoted words in it that other readers of YAML take for text.
+    pub words: Vec<Word>,
+}
+
+/// An unquoted word that is a boolean here, as it is for `kubectl`, and a text in YAML 1.2.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    /// The word.
+    pub word: String,
+    /// What it means.
+    pub value: bool,
+    /// Whether it is a key.
+    pub is_key: bool,
+    /// Where it stands.
+    pub position: Position,
+}
+
+/// How much memory the values of a rendering's texts may take: some for every text, and more for
+/// longer ones. A mapping takes some hundred bytes however short its text is.
+#[derive(Debug, Default)]
+pub(crate) struct MemoryBudget {
+    taken: usize,
+    text: usize,
+}
+
+/// As much as any text may take.
+const FREE_BYTES: usize = 256 << 20;
+/// Beyond that, how many times the size of the text.
+const TIMES_TEXT: usize = 20;
+/// About what a key or a value takes beside its own text.
+const NODE_BYTES: usize = 64;
+/// About what a mapping takes as soon as it has a key.
+const MAPPING_BYTES: usize = 640;
+
+impl MemoryBudget {
+    /// Takes another text into account.
+    pub(crate) fn admit(&mut self, bytes: usize) {
+        self.text = self.text.saturating_add(bytes);
+    }
+
+    /// Counts a key, or a value with so much text.
+    pub(crate) fn node(&mut self, text: usize) -> Result<(), &'static str> {
+        self.take(NODE_BYTES.saturating_add(text))
+    }
+
+    /// Counts a mapping that is not empty.
+    pub(crate) fn mapping(&mut self) -> Result<(), &'static str> {
+        self.take(MAPPING_BYTES)
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<(), &'static str> {
+        self.taken = self.taken.saturating_add(bytes);
+        match self.taken <= FREE_BYTES.max(self.text.saturating_mul(TIMES_TEXT)) {
+            true => Ok(()),
+            false => Err("it holds too many keys and values for its size"),
+        }
+    }
 }
 
 /// All documents of a stream; empty ones and plain nulls are left out.
 pub fn documents(text: &str) -> Result<Vec<Document>, YamlError> {
-    let spanned: Vec<Spanned<Value>> =
-        serde_saphyr::from_multiple_with_options(text, options()).map_err(|e| explain(&e))?;
-    Ok(spanned
-        .into_iter()
-        .map(|s| Document {
-            line: s.referenced.line(),
-            value: s.value,
-        })
-        .collect())
+    documents_within(text, &mut MemoryBudget::default())
+}
+
+/// The same, within a budget that several texts share.
+pub(crate) fn documents_within(
+    text: &str,
+    budget: &mut MemoryBudget,
+) -> Result<Vec<Document>, YamlError> {
+    tree::documents(text, budget)
 }
 
 /// The one document that the text must hold, as a type of its own.
@@ -89,15 +150,21 @@ pub fn document<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     serde_saphyr::from_str_with_options(text, options()).map_err(|e| explain(&e))
 }
 
-/// Writes documents so that they read back equal, each behind a `---`.
+/// Writes documents so that they read back equal, here and by `kubectl`, each behind a `---`.
+/// What a terminal would obey is written as an escape.
 pub fn write<'a>(values: impl IntoIterator<Item = &'a Value>) -> Result<String, YamlError> {
     let mut text = String::new();
     for value in values {
         text.push_str("---\n");
-        let options = serde_saphyr::ser_options! { folded_wrap_chars: usize::MAX };
-        serde_saphyr::to_fmt_writer_with_options(&mut text, value, options)
-            .map_err(|e| YamlError::Write(e.to_string()))?;
+        written::append(&mut text, &written::Marked(value))?;
     }
+    Ok(text)
+}
+
+/// Writes one object so that it reads back equal, behind a `---`.
+pub fn write_object(object: &Map<String, Value>) -> Result<String, YamlError> {
+    let mut text = String::from("---\n");
+    written::append(&mut text, &written::MarkedFields(object))?;
     Ok(text)
 }
 
@@ -106,10 +173,9 @@ fn options() -> Options {
         budget: serde_saphyr::budget! {
             max_depth: MAX_DEPTH,
             flow_nesting_limit: MAX_DEPTH,
-            // The size of the text bounds these; the library's own limits are for small files.
-            max_events: 20_000_000,
-            max_nodes: 20_000_000,
-            max_documents: 100_000,
+            // The library's own limits are for small files, and a module may have many components.
+            max_events: 4_000_000,
+            max_nodes: 4_000_000,
             max_recorded_anchor_events: MAX_REPLAYED,
         },
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_REPLAYED },

@@ -2,6 +2,8 @@
 //!
 //! The JSON Schema in docs/schema/ is made from these types. No file is opened here.
 
+use std::collections::BTreeSet;
+
 use opm_core::name::{ComponentName, ModuleName, ModulePath, NameError, NamespaceName};
 use opm_core::nearest::{did_you_mean, nearest};
 use opm_core::rendered::Module;
@@ -183,10 +185,11 @@ pub(crate) struct ComponentDefinition {
 pub(crate) fn parse(text: &str) -> Result<ModuleDefinition, ModuleFileError> {
     let file: ModuleFile = yaml::document(text)?;
     let module = module(file.metadata)?;
-    let mut components: Vec<ComponentDefinition> = Vec::new();
+    let mut components: Vec<ComponentDefinition> = Vec::with_capacity(file.components.len());
+    let mut known = BTreeSet::new();
     for given in file.components {
         let component = component(given)?;
-        if components.iter().any(|known| known.name == component.name) {
+        if !known.insert(component.name.clone()) {
             return Err(ModuleFileError::Twice(component.name));
         }
         components.push(component);

@@ -117,6 +117,7 @@ pub(super) fn read(stdout: &[u8], path: &str) -> Result<Loaded, OutputError> {
             components,
         },
         values,
+        notes: Vec::new(),
     })
 }
 

@@ -16,6 +16,7 @@ mod cue_modules;
 mod describing;
 mod examples;
 mod hostile;
+mod kubectl_yaml;
 mod lint_and_init;
 mod registry;
 mod renderer;

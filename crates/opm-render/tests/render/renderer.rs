@@ -172,7 +172,7 @@ async fn lints_come_without_blocking_too() {
     let renderer = ModuleRenderer::new(CueSettings::default());
     let never = CancellationToken::new();
     let loaded = renderer.load(&source, Inputs::default(), &never);
-    let loaded = loaded.await.unwrap();
+    let loaded = Arc::new(loaded.await.unwrap());
     let lints = renderer.lint(&source, Inputs::default(), &loaded, &never);
     let lints: Vec<String> = lints
         .await

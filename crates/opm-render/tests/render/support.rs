@@ -13,7 +13,7 @@ use opm_render::{
     unreachable_pub,
     reason = "shared with crates that use more of it"
 )]
-mod skip;
+pub(crate) mod skip;
 
 /// A directory with files in it.
 pub(crate) struct TestModule {

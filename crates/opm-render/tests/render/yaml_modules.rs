@@ -139,7 +139,7 @@ fn scalars_mean_what_manifests_mean_by_them() {
     );
     let loaded = TestModule::yaml(&text).load().unwrap();
     let data = loaded.rendered.components[0].manifests[0].object()["data"].clone();
-    let expected = serde_json::json!({"a": 420, "b": "yes", "c": "on", "d": "2024-01-01",
+    let expected = serde_json::json!({"a": 420, "b": true, "c": true, "d": "2024-01-01",
         "e": 1.1, "f": 15, "g": i64::MAX, "h": 18446744073709551616.0, "i": "1", "j": null,
         "k": 1000.0, "l": "12:30:45", "m": 31});
     assert_eq!(data, expected);

@@ -104,7 +104,7 @@ impl Rendering {
     }
 
     /// Looks for what is likely to hurt in what was rendered.
-    pub(crate) async fn lint(&self, loaded: &Loaded) -> Result<Vec<Lint>, CliError> {
+    pub(crate) async fn lint(&self, loaded: &Arc<Loaded>) -> Result<Vec<Lint>, CliError> {
         let (module, inputs) = (&self.module, self.inputs.clone());
         let lints = self.renderer.lint(module, inputs, loaded, &self.cancel);
         lints.await.map_err(|error| failure(&error))

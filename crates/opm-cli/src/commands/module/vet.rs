@@ -1,5 +1,7 @@
 //! `opm mod vet`.
 
+use std::sync::Arc;
+
 use opm_core::candidate::{Candidate, Selection};
 use opm_core::scope::Scopes;
 use serde_json::json;
@@ -24,10 +26,11 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
     let rendering = Rendering::prepare(&args.render, settings, ui, &Interrupt::listen(*ui))?;
     let (loaded, lints) = runtime::run(async {
-        let loaded = rendering.load().await?;
+        let loaded = Arc::new(rendering.load().await?);
         let lints = rendering.lint(&loaded).await?;
         Ok((loaded, lints))
     })?;
+    let loaded = Arc::unwrap_or_clone(loaded);
     let together = all_components_together(&loaded);
     let candidate = rendering::candidate(loaded, &rendering::selection(&args.render))?;
     let mut warnings: Vec<String> = candidate.warnings.iter().map(ToString::to_string).collect();
