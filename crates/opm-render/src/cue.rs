@@ -6,11 +6,13 @@
 
 mod command;
 mod diagnostics;
+mod masking;
 mod module_file;
 mod output;
 mod registry;
 mod settings;
 mod source;
+mod temporary;
 mod version;
 mod workspace;
 
@@ -154,7 +156,8 @@ fn evaluate(
         });
     }
     dir.check_confined().map_err(CueModuleError::Dir)?;
-    let workspace = Workspace::create(dir, &module, inputs)?;
+    let runtime = context.settings.runtime.as_deref();
+    let workspace = Workspace::create(dir, &module, inputs, runtime)?;
     let cue = Cue {
         context,
         workspace: &workspace,
@@ -192,15 +195,17 @@ struct Cue<'a> {
 
 impl Cue<'_> {
     fn check_version(&self) -> Result<(), CueError> {
-        let output = self.run(&["version"], self.evaluating())?;
+        let output = self.run(&["version"], self.evaluating(), None)?;
         Ok(version::check(&String::from_utf8_lossy(&output.stdout))?)
     }
 
     fn export(&self, flags: &[&str]) -> Result<ProgramOutput, CommandError> {
-        let package = format!("./{}", workspace::PACKAGE);
-        let mut arguments = vec!["export", "-E", &package, "--out", "json"];
+        let (package, input) = self.workspace.package();
+        let mut arguments = vec!["export", "-E"];
+        arguments.extend(package);
+        arguments.extend(["--out", "json"]);
         arguments.extend(flags);
-        self.run(&arguments, self.evaluating())
+        self.run(&arguments, self.evaluating(), input)
     }
 
     /// Downloads missing dependencies. What it prints is the next evaluation's to judge, except
@@ -208,7 +213,8 @@ impl Cue<'_> {
     fn fetch(&self) -> Result<(), CueError> {
         let package = format!("./{}", workspace::PACKAGE);
         let arguments = ["export", &package, "-e", "fetched"];
-        let output = self.run(&arguments, fetching(self.context.settings.cache.as_deref()))?;
+        let environment = fetching(self.context.settings.cache.as_deref());
+        let output = self.run(&arguments, environment, None)?;
         match output.status.success() || !lacks_dependency(&output.stderr) {
             true => Ok(()),
             false => Err(CueError::Evaluation(Diagnostics::read(
@@ -222,6 +228,7 @@ impl Cue<'_> {
         &self,
         arguments: &[&str],
         environment: Environment,
+        input: Option<&str>,
     ) -> Result<ProgramOutput, CommandError> {
         let invocation = Invocation {
             program: &self.context.settings.program,
@@ -230,6 +237,7 @@ impl Cue<'_> {
             directory: self.workspace.path(),
             environment,
             limits: self.context.settings.limits,
+            input,
         };
         invocation.finish(self.context)
     }

@@ -4,10 +4,10 @@
 //! up, the output too long, or the caller gives up. What it prints is the caller's to read.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -132,6 +132,8 @@ pub(crate) struct Invocation<'a> {
     pub(crate) directory: &'a Path,
     pub(crate) environment: Environment,
     pub(crate) limits: Limits,
+    /// What it reads from its standard input.
+    pub(crate) input: Option<&'a str>,
 }
 
 /// What a program left behind.
@@ -180,8 +182,12 @@ impl Invocation<'_> {
         let program = program::find(self.program, self.search_path)?;
         let mut command = Command::new(&program);
         command.args(self.arguments).current_dir(self.directory);
+        let input = match self.input {
+            Some(_) => Stdio::piped(),
+            None => Stdio::null(),
+        };
         command
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         match &self.environment {
@@ -207,6 +213,7 @@ impl Invocation<'_> {
         start: Instant,
         context: &RenderContext<'_>,
     ) -> Result<ProgramOutput, CommandError> {
+        feed(child.stdin.take(), self.input);
         let stdout = collect(child.stdout.take(), self.limits.output);
         let stderr = collect(child.stderr.take(), MAX_STDERR);
         let mut supervisor = Supervisor {
@@ -255,11 +262,18 @@ impl Invocation<'_> {
                 let said = output.stderr.lines().next().unwrap_or_default();
                 Err(CommandError::Crashed {
                     what,
-                    said: said.chars().take(200).collect(),
+                    said: without_quoted(said).chars().take(200).collect(),
                 })
             }
         }
     }
+}
+
+/// A program that breaks down may quote what it was given.
+fn without_quoted(said: &str) -> String {
+    let parts = said.split('"').enumerate();
+    let shown = parts.map(|(place, part)| if place % 2 == 0 { part } else { "\"…\"" });
+    shown.collect()
 }
 
 /// What a Go program says when it gets no more memory, also when it wanted it for a thread.
@@ -327,6 +341,15 @@ enum StreamContent {
     All(Vec<u8>),
     TooMuch { limit: usize },
     Failed(std::io::Error),
+}
+
+/// Writes to a stream on a thread of its own. A program that does not read to the end has its
+/// reasons, and says them.
+fn feed(stream: Option<ChildStdin>, input: Option<&str>) {
+    if let (Some(mut stream), Some(input)) = (stream, input) {
+        let input = input.to_owned();
+        thread::spawn(move || drop(stream.write_all(input.as_bytes())));
+    }
 }
 
 /// Reads a stream to its end on a thread of its own, up to a limit.

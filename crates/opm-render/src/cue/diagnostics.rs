@@ -10,6 +10,8 @@ use super::workspace::{Origin, Workspace};
 
 /// The most messages that are passed on.
 const MAX_SHOWN: usize = 40;
+/// The most bytes of what `cue` printed that are looked at; of the rest, messages are counted.
+const MAX_READ: usize = 64 << 10;
 
 /// One thing that is wrong, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,9 +84,16 @@ impl fmt::Display for Diagnostics {
 impl Diagnostics {
     /// Reads what `cue` printed.
     pub(crate) fn read(stderr: &str, workspace: &Workspace) -> Self {
-        Self::read_with(stderr, |file, line, column| {
+        let (read, rest) = match stderr.char_indices().nth(MAX_READ) {
+            Some((end, _)) => stderr.split_at(stderr[..end].rfind('\n').unwrap_or(end)),
+            None => (stderr, ""),
+        };
+        let mut read = Self::read_with(&workspace.masked(read), |file, line, column| {
             workspace.origin(file, line, column)
-        })
+        });
+        let is_message = |line: &&str| !line.trim().is_empty() && position(line).is_none();
+        read.more += rest.lines().filter(is_message).count();
+        read
     }
 
     fn read_with(stderr: &str, origin: impl Fn(&str, usize, usize) -> Option<Origin>) -> Self {

@@ -6,10 +6,10 @@
 use std::path::PathBuf;
 
 use semver::Version;
-use tempfile::TempDir;
 use thiserror::Error;
 
 use super::command::{CommandError, Invocation, ProgramOutput};
+use super::temporary::PrivateDir;
 use super::{CueError, WorkspaceError, fetching};
 use crate::context::RenderContext;
 
@@ -63,7 +63,7 @@ pub(crate) fn resolve(
     if is_exact(version) && extracted(version).is_dir() {
         return Ok(resolved(extracted(version), version));
     }
-    let dir = TempDir::with_prefix("opm-").map_err(WorkspaceError::from)?;
+    let dir = PrivateDir::create(settings.runtime.as_deref()).map_err(WorkspaceError::from)?;
     let cue = |arguments: &[&str]| -> Result<ProgramOutput, CommandError> {
         let environment = fetching(settings.cache.as_deref());
         let (program, limits) = (settings.program.as_path(), settings.limits);
@@ -74,6 +74,7 @@ pub(crate) fn resolve(
             directory: dir.path(),
             environment,
             limits,
+            input: None,
         }
         .finish(context)
     };

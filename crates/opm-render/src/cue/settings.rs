@@ -17,6 +17,8 @@ pub struct CueSettings {
     pub search_path: Option<OsString>,
     /// Where `cue` keeps downloaded modules; none when there is no home directory.
     pub cache: Option<PathBuf>,
+    /// Where files go that live as long as the session, and that nobody else can read.
+    pub runtime: Option<PathBuf>,
     /// How much an evaluation may use.
     pub limits: Limits,
 }
@@ -28,6 +30,7 @@ impl Default for CueSettings {
             program: PathBuf::from("cue"),
             search_path: std::env::var_os("PATH"),
             cache: None,
+            runtime: None,
             limits: Limits::default(),
         }
     }
@@ -45,7 +48,7 @@ pub struct SettingsError {
 
 impl CueSettings {
     /// Reads PATH, OPM_CUE, OPM_CUE_TIMEOUT (seconds), OPM_CUE_MEMORY (MiB) and, as `cue` does,
-    /// CUE_CACHE_DIR, from variables that are looked up by name.
+    /// CUE_CACHE_DIR, and XDG_RUNTIME_DIR, from variables that are looked up by name.
     pub fn from_variables(
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Self, SettingsError> {
@@ -73,6 +76,7 @@ impl CueSettings {
             program,
             search_path: variable("PATH"),
             cache,
+            runtime: variable("XDG_RUNTIME_DIR").map(PathBuf::from),
             limits,
         })
     }

@@ -4,15 +4,15 @@
 //! is written into the module, which may be read-only. It also knows the way back: which of the
 //! user's files a position in it means.
 
-use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
 use thiserror::Error;
 
+use super::masking::Masking;
 use super::module_file::{CueModule, CueModuleError, package_clause};
 use super::source;
+use super::temporary::{self, PrivateDir};
 use crate::Inputs;
 use crate::module_dir::{DirError, ModuleDir};
 use crate::values::{ValuesFile, ValuesFormat};
@@ -21,6 +21,17 @@ use crate::values::{ValuesFile, ValuesFormat};
 pub(super) const PACKAGE: &str = "opm_render";
 const DEFAULTS: &str = "opm_gen.cue";
 const ASSIGNMENTS: &str = "opm_set.cue";
+/// What `cue` calls its standard input.
+const STANDARD_INPUT: &str = "-";
+/// The generated package file by file, and what comes by standard input.
+const FILES_AND_INPUT: [&str; 4] = [
+    "./opm_render/render.cue",
+    "./opm_render/values.cue",
+    "cue:",
+    STANDARD_INPUT,
+];
+/// The generated package as a directory.
+const DIRECTORY: [&str; 1] = ["./opm_render"];
 
 /// Why the temporary directory cannot be made.
 #[derive(Debug, Error)]
@@ -30,13 +41,17 @@ pub struct WorkspaceError(#[from] std::io::Error);
 /// A module prepared for `cue`.
 #[derive(Debug)]
 pub(crate) struct Workspace {
-    dir: TempDir,
+    dir: PrivateDir,
+    /// What of the values may be shown.
+    masking: Masking,
     /// The module's directory as the user named it.
     module: PathBuf,
     /// Names of copied values files and what the user calls them.
     values: Vec<(String, ValuesOrigin)>,
     /// The assignments, in the order of their lines.
     assignments: Vec<String>,
+    /// Their text, where `cue` can read it from its standard input.
+    input: Option<String>,
 }
 
 /// Where the text of a copied values file comes from.
@@ -53,14 +68,17 @@ impl Workspace {
         module: &ModuleDir,
         cue: &CueModule,
         inputs: &Inputs,
+        runtime: Option<&Path>,
     ) -> Result<Self, super::CueError> {
-        let dir = TempDir::with_prefix("opm-").map_err(WorkspaceError)?;
+        let dir = PrivateDir::create(runtime).map_err(WorkspaceError)?;
         link_entries(module, dir.path(), !inputs.values.files.is_empty())?;
         let mut workspace = Self {
             dir,
+            masking: Masking::new(&inputs.values, module),
             module: module.given().to_owned(),
             values: Vec::new(),
             assignments: Vec::new(),
+            input: None,
         };
         workspace.generate(cue, inputs)?;
         Ok(workspace)
@@ -71,6 +89,19 @@ impl Workspace {
         self.dir.path()
     }
 
+    /// What `cue` said, without the values that the user gave.
+    pub(crate) fn masked(&self, said: &str) -> String {
+        self.masking.apply(said)
+    }
+
+    /// The arguments that name the generated package, and what comes by standard input.
+    pub(crate) fn package(&self) -> (&'static [&'static str], Option<&str>) {
+        match &self.input {
+            Some(input) => (&FILES_AND_INPUT, Some(input)),
+            None => (&DIRECTORY, None),
+        }
+    }
+
     /// A path that does not exist, for what `cue` must not find.
     pub(crate) fn nowhere(&self) -> PathBuf {
         self.dir.path().join("opm_nowhere")
@@ -78,7 +109,7 @@ impl Workspace {
 
     fn generate(&mut self, cue: &CueModule, inputs: &Inputs) -> Result<(), WorkspaceError> {
         self.write(DEFAULTS, &source::defaults(&cue.package))?;
-        fs::create_dir(self.path().join(PACKAGE))?;
+        self.dir.create_dir(PACKAGE)?;
         let render = source::render(cue, inputs.name.as_ref(), inputs.namespace.as_ref());
         self.write(&format!("{PACKAGE}/render.cue"), &render)?;
         let mut imports = String::new();
@@ -104,17 +135,24 @@ impl Workspace {
             }
             fields.push_str(&source::values_file(number));
         }
-        let text = format!("@extern(embed)\n\npackage {PACKAGE}\n\n{imports}\n{fields}");
+        let embeds = fields.contains("@embed");
+        let attribute = if embeds { "@extern(embed)\n\n" } else { "" };
+        let text = format!("{attribute}package {PACKAGE}\n\n{imports}\n{fields}");
         self.write(&format!("{PACKAGE}/values.cue"), &text)?;
         let given = &inputs.values.assignments;
         self.assignments = given
             .iter()
             .map(|assignment| assignment.shown.clone())
             .collect();
-        self.write(
-            &format!("{PACKAGE}/{ASSIGNMENTS}"),
-            &source::assignments(given),
-        )
+        let text = source::assignments(given);
+        // Files by name are no module to `cue`, and only those of a module can be embedded.
+        match given.is_empty() || embeds {
+            true => self.write(&format!("{PACKAGE}/{ASSIGNMENTS}"), &text),
+            false => {
+                self.input = Some(text);
+                Ok(())
+            }
+        }
     }
 
     /// A CUE file becomes a package of its own, under a name that opm chooses.
@@ -136,7 +174,7 @@ impl Workspace {
         };
         let directory = format!("{PACKAGE}/v{number}");
         let name = format!("opm_values_{number}.cue");
-        fs::create_dir(self.path().join(&directory))?;
+        self.dir.create_dir(&directory)?;
         if file.text.contains("#config") {
             let text = source::config_for_values(cue);
             self.write(&format!("{directory}/opm_config.cue"), &text)?;
@@ -169,7 +207,7 @@ impl Workspace {
     }
 
     fn write(&self, relative: &str, text: &str) -> Result<(), WorkspaceError> {
-        Ok(fs::write(self.path().join(relative), text)?)
+        Ok(self.dir.write(relative, text)?)
     }
 
     /// What a position that `cue` names means to the user; none if it is opm's own business.
@@ -180,7 +218,7 @@ impl Workspace {
             let column = column.saturating_sub(shift).max(1);
             return Some(Origin::Values(format!("{}:{line}:{column}", origin.shown)));
         }
-        if name == ASSIGNMENTS {
+        if name == ASSIGNMENTS || file == STANDARD_INPUT {
             let assignment = line.checked_sub(source::FIRST_ASSIGNMENT)?;
             return self
                 .assignments
@@ -225,7 +263,7 @@ fn link_entries(
 ) -> Result<(), super::CueError> {
     for entry in module.list(Path::new("")).map_err(CueModuleError::Dir)? {
         let name = entry.to_string_lossy();
-        if name == DEFAULTS || name == PACKAGE {
+        if name == DEFAULTS || name == PACKAGE || name == temporary::LOCK {
             return Err(CueModuleError::Reserved(module.shown(&entry)).into());
         }
         let is_values = name.starts_with("values") && name.ends_with(".cue");

@@ -39,7 +39,7 @@ fn errors_point_at_the_users_own_files() {
         (
             file("prod.cue"),
             &[
-                "values.host: conflicting values string and 5 (mismatched types string and int)",
+                "values.host: conflicting values string and … (mismatched types string and int)",
                 "module.cue:5:9",
                 "prod.cue:4:8",
             ],
@@ -63,7 +63,7 @@ fn errors_point_at_the_users_own_files() {
         (
             set(&["host=h", "replicas=0"]),
             &[
-                "values.replicas: invalid value 0 (out of bound >0)",
+                "values.replicas: invalid value … (out of bound >0)",
                 "module.cue:7:18",
                 "--set replicas",
             ],
@@ -74,7 +74,7 @@ fn errors_point_at_the_users_own_files() {
         ),
         (
             set(&["host=h", "port=x"]),
-            &["values.port: conflicting values \"x\" and", "--set port"],
+            &["values.port: conflicting values \"…\" and", "--set port"],
         ),
     ] {
         let error = error_of(&module, &flags);
