@@ -2,7 +2,6 @@
 
 use opm_engine::{Failure, ShownManifests, ShownValues};
 use opm_render::yaml;
-use serde_json::Value;
 
 use super::failed;
 use crate::cluster::Session;
@@ -20,7 +19,7 @@ pub(crate) fn values(
         Some(Format::Json) => ui.json(&shown)?,
         Some(Format::Yaml) => ui.yaml(&shown)?,
         Some(Format::Table | Format::Wide) | None => {
-            ui.text(&format!("{}\n", shown.values.trim_end()))?;
+            ui.cue(&format!("{}\n", shown.values.trim_end()))?;
         }
     }
     Ok(Exit::DONE)
@@ -36,11 +35,10 @@ pub(crate) fn manifests(
         session.ui.json(&shown)?;
         return Ok(Exit::DONE);
     }
-    let objects = shown.objects.iter();
-    let objects = objects.map(|one| Value::Object(one.object.clone()));
-    let objects: Vec<Value> = objects.collect();
-    let text = yaml::write(&objects);
-    let text = text.map_err(|error| CliError::new(ErrorKind::Io, error.to_string()))?;
-    session.ui.text(&text)?;
+    for shown in &shown.objects {
+        let text = yaml::write_object(&shown.object);
+        let text = text.map_err(|error| CliError::new(ErrorKind::Io, error.to_string()))?;
+        session.ui.verbatim(&text)?;
+    }
     Ok(Exit::DONE)
 }

@@ -20,6 +20,6 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "opm", &mut script);
-    ui.text(&String::from_utf8_lossy(&script))?;
+    ui.verbatim(&String::from_utf8_lossy(&script))?;
     Ok(Exit::DONE)
 }

@@ -11,7 +11,7 @@ mod failure;
 mod printable;
 mod table;
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
@@ -79,28 +79,43 @@ impl Ui {
 
     /// Prints a document as JSON.
     pub(crate) fn json(&self, document: &impl Serialize) -> Result<(), CliError> {
-        let text =
-            serde_json::to_string_pretty(document).map_err(|error| unprintable("JSON", &error))?;
-        self.text(&(text + "\n"))
+        let mut out = BufWriter::new(io::stdout().lock());
+        let printed = printable::json(&mut out, document);
+        let printed = printed.map_err(|error| match error.io_error_kind() {
+            Some(kind) => io::Error::new(kind, error),
+            None => io::Error::other(error),
+        });
+        let printed = printed.and_then(|()| out.write_all(b"\n"));
+        ended(printed.and_then(|()| out.flush()))
     }
 
     /// Prints a document as YAML.
     pub(crate) fn yaml(&self, document: &impl Serialize) -> Result<(), CliError> {
         let value = serde_json::to_value(document).map_err(|error| unprintable("YAML", &error))?;
         let text = yaml::write([&value]).map_err(|error| unprintable("YAML", &error))?;
-        self.text(text.strip_prefix("---\n").unwrap_or(&text))
+        self.verbatim(text.strip_prefix("---\n").unwrap_or(&text))
     }
 
-    /// Prints text that is itself the data, such as a completion script: byte for byte, because
-    /// a stream that looks for colours would also drop control characters that are data.
+    /// Prints CUE text, so that it means the same and a terminal can show it.
+    pub(crate) fn cue(&self, text: &str) -> Result<(), CliError> {
+        self.verbatim(&printable::cue(text))
+    }
+
+    /// Prints lines for people.
     pub(crate) fn text(&self, text: &str) -> Result<(), CliError> {
+        self.verbatim(&printable::lines(text))
+    }
+
+    /// Prints text that is itself the data, such as a completion script or YAML, byte for byte:
+    /// whoever made it left nothing in it that a terminal would obey.
+    pub(crate) fn verbatim(&self, text: &str) -> Result<(), CliError> {
         print(io::stdout().lock(), text)
     }
 
     /// Draws the whole screen anew with this text.
     pub(crate) fn redraw(&self, text: &str) {
         // Home, and clear to the end of the screen: no flicker, and the scroll-back stays.
-        let _ = self.text(&format!("\x1b[H\x1b[2J{}", printable::lines(text)));
+        let _ = self.verbatim(&format!("\x1b[H\x1b[2J{}", printable::lines(text)));
     }
 
     /// Writes one line of news: with the data where that is a table, beside it where standard
@@ -154,8 +169,10 @@ impl Ui {
 
     /// Writes one event as a line of JSON.
     pub(crate) fn event(&self, event: &impl Serialize) {
-        if let Ok(line) = serde_json::to_value(event) {
-            self.say(Verbosity::Quiet, &line.to_string());
+        // By way of a value, which sorts the keys.
+        let line = serde_json::to_value(event).and_then(|event| printable::json_line(&event));
+        if let Ok(line) = line {
+            self.say(Verbosity::Quiet, &line);
         }
     }
 
@@ -191,10 +208,13 @@ impl Ui {
 }
 
 fn print(mut stdout: impl Write, text: &str) -> Result<(), CliError> {
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
+    let written = stdout.write_all(text.as_bytes());
+    ended(written.and_then(|()| stdout.flush()))
+}
+
+/// How printing ended. A reader that went away is no failure.
+fn ended(printed: io::Result<()>) -> Result<(), CliError> {
+    match printed {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => {
             let message = format!("failed to write to standard output: {error}");

@@ -1,14 +1,16 @@
 //! `opm mod build`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use opm_core::candidate::Candidate;
 use opm_core::feature::FeatureSet;
 use opm_engine::FailureKind;
 use opm_render::yaml;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
-use super::out_dir;
+use super::out_dir::{self, Written};
 use super::rendering::{self, RenderArgs, Rendering};
 use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
@@ -41,26 +43,31 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
         ui.warn(&warning.to_string());
     }
     if let Some(directory) = &args.out_dir {
-        let written = out_dir::write(directory, &candidate)?;
-        ui.info(&format!("wrote {written} files to {}", directory.display()));
+        let Written { files, kept } = out_dir::write(directory, &candidate)?;
+        ui.info(&format!("wrote {files} files to {}", directory.display()));
+        for name in kept {
+            ui.warn(&format!(
+                "{} is no longer rendered and was kept: it is not as a build wrote it",
+                directory.join(name).display()
+            ));
+        }
     }
     match ui.format_or(Format::Yaml) {
-        Format::Json => ui.json(&document(&candidate, &settings.features))?,
+        Format::Json => ui.json(&BuildDocument::new(&candidate, &settings.features))?,
         Format::Yaml if args.out_dir.is_some() => {}
-        Format::Yaml => ui.text(&stream(&candidate)?)?,
+        Format::Yaml => stream(&candidate, ui)?,
         Format::Table | Format::Wide => ui.text(&table(&candidate).to_string())?,
     }
     Ok(Exit::DONE)
 }
 
-/// The objects as a stream of YAML documents.
-fn stream(candidate: &Candidate) -> Result<String, CliError> {
-    let objects = candidate
-        .in_apply_order()
-        .into_iter()
-        .map(|object| object.manifest.clone().into_value());
-    let objects: Vec<Value> = objects.collect();
-    yaml::write(&objects).map_err(|error| CliError::new(FailureKind::Failed, error.to_string()))
+/// Prints the objects as a stream of YAML documents, one after the other.
+fn stream(candidate: &Candidate, ui: &Ui) -> Result<(), CliError> {
+    candidate.in_apply_order().into_iter().try_for_each(|object| {
+        let text = yaml::write_object(object.manifest.object());
+        let text = text.map_err(|e| CliError::new(FailureKind::Failed, e.to_string()))?;
+        ui.verbatim(&text)
+    })
 }
 
 fn table(candidate: &Candidate) -> Table {
@@ -77,20 +84,42 @@ fn table(candidate: &Candidate) -> Table {
     table
 }
 
-/// The answer for scripts.
-fn document(candidate: &Candidate, features: &FeatureSet) -> Value {
-    let resources = candidate.in_apply_order().into_iter().map(|object| {
-        json!({ "component": object.component.as_str(), "object": object.manifest.object() })
-    });
-    json!({
-        "release": release(candidate),
-        "module": module(candidate),
-        "values": candidate.values,
-        "features": features.states(),
-        "manifestDigest": candidate.digest.as_str(),
-        "changeId": candidate.change.as_str(),
-        "resources": resources.collect::<Vec<_>>(),
-    })
+/// The answer for scripts, written from the candidate itself: it may be large.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BuildDocument<'a> {
+    change_id: &'a str,
+    features: BTreeMap<String, bool>,
+    manifest_digest: &'a str,
+    module: Value,
+    release: Value,
+    resources: Vec<BuiltObject<'a>>,
+    values: &'a str,
+}
+
+#[derive(Serialize)]
+struct BuiltObject<'a> {
+    component: &'a str,
+    object: &'a Map<String, Value>,
+}
+
+impl<'a> BuildDocument<'a> {
+    fn new(candidate: &'a Candidate, features: &FeatureSet) -> Self {
+        let resources = candidate.in_apply_order();
+        let resources = resources.into_iter().map(|object| BuiltObject {
+            component: object.component.as_str(),
+            object: object.manifest.object(),
+        });
+        Self {
+            change_id: candidate.change.as_str(),
+            features: features.states(),
+            manifest_digest: candidate.digest.as_str(),
+            module: module(candidate),
+            release: release(candidate),
+            resources: resources.collect(),
+            values: &candidate.values,
+        }
+    }
 }
 
 /// The release, as every document names it.
