@@ -31,3 +31,16 @@ pub(crate) fn sandbox(env: &Environment) -> Option<PathBuf> {
     });
     base.map(|base| base.join("opm").join("sandbox"))
 }
+
+/// The directory that remembers which configuration files the user trusts.
+pub(crate) fn trust(env: &Environment) -> Option<PathBuf> {
+    let base = env.directory(System::XdgStateHome).or_else(|| {
+        if cfg!(windows) {
+            env.directory(System::LocalAppData)
+        } else {
+            env.directory(System::Home)
+                .map(|home| home.join(".local/state"))
+        }
+    });
+    base.map(|base| base.join("opm").join("trust"))
+}

@@ -16,6 +16,8 @@ pub(crate) enum System {
     XdgConfigHome,
     /// Where data lives, by the XDG convention.
     XdgDataHome,
+    /// Where state lives, by the XDG convention.
+    XdgStateHome,
     /// Who is logged in.
     User,
     /// Where configuration lives on Windows.
@@ -31,6 +33,7 @@ impl System {
             Self::User => "USER",
             Self::XdgConfigHome => "XDG_CONFIG_HOME",
             Self::XdgDataHome => "XDG_DATA_HOME",
+            Self::XdgStateHome => "XDG_STATE_HOME",
             Self::AppData => "APPDATA",
             Self::LocalAppData => "LOCALAPPDATA",
         }

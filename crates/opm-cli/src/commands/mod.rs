@@ -35,7 +35,10 @@ impl Command {
     /// Whether this command looks at the configuration file.
     pub(crate) fn config_file(&self) -> ConfigFile {
         match self {
-            Self::Completion(_) | Self::Config(config::Command::Init(_)) => ConfigFile::Ignore,
+            Self::Completion(_)
+            | Self::Config(
+                config::Command::Init(_) | config::Command::Trust(_) | config::Command::Untrust(_),
+            ) => ConfigFile::Ignore,
             Self::Module(_)
             | Self::Config(_)
             | Self::Feature(_)
@@ -59,6 +62,13 @@ pub(crate) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exi
     let typed = *settings.origin(Key::Sandbox) == Origin::Flag;
     if typed || !command.tells_about_opm() {
         settings.check_sandbox()?;
+    }
+    match command.tells_about_opm() {
+        true => settings.untrusted_message().iter().for_each(|message| {
+            ui.warn(message);
+            ui.hint("read the file; `opm config trust` accepts it as it is now");
+        }),
+        false => settings.check_trust()?,
     }
     match command {
         Command::Module(command) => module::run(command, settings, ui),

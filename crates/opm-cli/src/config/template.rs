@@ -105,7 +105,7 @@ mod tests {
     use clap::ValueEnum;
 
     use super::{ConfigLanguage, text};
-    use crate::config::decode;
+    use crate::config::{decode, parse};
     use crate::settings::Key;
 
     /// Takes the comment sign off every line that shows an example.
@@ -132,13 +132,13 @@ mod tests {
     fn a_new_file_says_nothing_and_every_example_is_valid() {
         for language in ConfigLanguage::value_variants() {
             let path = Path::new(language.file_name());
-            let fresh = language.parse(&text(*language)).unwrap();
+            let fresh = parse(path, &text(*language)).unwrap().unwrap();
             let layer = decode::layer(path, &fresh).unwrap();
             assert!(layer.namespace.is_none() && layer.feature_enable.is_empty());
 
             // Verbose and quiet exclude each other; everything else can be set at once.
             let all = uncommented(&text(*language)).replace("verbose", "# verbose");
-            let layer = decode::layer(path, &language.parse(&all).unwrap()).unwrap();
+            let layer = decode::layer(path, &parse(path, &all).unwrap().unwrap()).unwrap();
             assert_eq!(layer.namespace.unwrap().as_str(), "games");
             assert_eq!(layer.sandbox, Some(true));
             assert_eq!(layer.feature_enable, ["some-feature"]);

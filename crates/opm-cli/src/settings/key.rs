@@ -97,6 +97,23 @@ impl Key {
         }
     }
 
+    /// Whether a configuration file that came with a checkout may set it. What chooses clusters,
+    /// credentials, programs or paths, or what a release forgets, is the user's own to say; and
+    /// so is every setting that is not listed here.
+    pub(crate) fn holds_from_checkout(self) -> bool {
+        match self {
+            Self::Namespace
+            | Self::Output
+            | Self::Verbose
+            | Self::Quiet
+            | Self::Color
+            | Self::Events
+            | Self::FeatureEnable
+            | Self::FeatureDisable => true,
+            _ => false,
+        }
+    }
+
     /// The setting with this key in the configuration file.
     pub(crate) fn from_config(path: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|key| key.config() == Some(path))

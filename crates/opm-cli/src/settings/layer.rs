@@ -132,6 +132,48 @@ impl Layer {
     }
 }
 
+impl Layer {
+    /// The settings that it says something about and that a checkout may not set.
+    pub(crate) fn beyond_checkout(&self) -> Vec<Key> {
+        let said = |key: &Key| self.says(*key) && !key.holds_from_checkout();
+        Key::ALL.into_iter().filter(said).collect()
+    }
+
+    /// Whether it says something about a setting.
+    pub(crate) fn says(&self, key: Key) -> bool {
+        match key {
+            Key::Kubeconfig => self.kubeconfig.is_some(),
+            Key::Context => self.context.is_some(),
+            Key::Namespace => self.namespace.is_some(),
+            Key::As => self.as_user.is_some(),
+            Key::Sandbox => self.sandbox.is_some(),
+            Key::SandboxDir => self.sandbox_dir.is_some(),
+            Key::Output => self.output.is_some(),
+            Key::Config => false,
+            Key::Verbose | Key::Quiet => self.verbosity.is_some(),
+            Key::Color => self.color.is_some(),
+            Key::Events => self.events.is_some(),
+            Key::LogEntries => self.log_entries.is_some(),
+            Key::FeatureEnable => !self.feature_enable.is_empty(),
+            Key::FeatureDisable => !self.feature_disable.is_empty(),
+        }
+    }
+
+    /// The same, without what a checkout may not set.
+    pub(crate) fn of_checkout(self) -> Self {
+        Self {
+            namespace: self.namespace,
+            output: self.output,
+            verbosity: self.verbosity,
+            color: self.color,
+            events: self.events,
+            feature_enable: self.feature_enable,
+            feature_disable: self.feature_disable,
+            ..Self::default()
+        }
+    }
+}
+
 /// How many deployments to remember: at least one.
 pub(crate) fn entries(origin: &Origin, given: Option<u64>) -> Result<usize, CliError> {
     let number = given.and_then(|number| usize::try_from(number).ok());
@@ -222,4 +264,41 @@ pub(crate) fn named(names: Vec<String>) -> Vec<String> {
 
 fn invalid(key: Key, why: &str) -> CliError {
     Origin::Environment.invalid(key, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Key, Layer, Verbosity};
+    use crate::ui::{Color, Format};
+
+    /// A layer that says something about everything.
+    fn full() -> Layer {
+        Layer {
+            kubeconfig: Some("k".into()),
+            context: Some("c".to_owned()),
+            namespace: opm_core::name::NamespaceName::new("n").ok(),
+            as_user: Some("u".to_owned()),
+            sandbox: Some(true),
+            sandbox_dir: Some("s".into()),
+            output: Some(Format::Json),
+            verbosity: Some(Verbosity::Quiet),
+            color: Some(Color::Never),
+            events: Some(true),
+            log_entries: Some(1),
+            feature_enable: vec!["a".to_owned()],
+            feature_disable: vec!["b".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_checkout_keeps_exactly_what_the_table_of_keys_allows() {
+        for key in Key::ALL.into_iter().filter(|key| key.config().is_some()) {
+            assert!(full().says(key), "{key:?}");
+            let kept = full().of_checkout().says(key);
+            assert_eq!(kept, key.holds_from_checkout(), "{key:?}");
+        }
+        let beyond = full().beyond_checkout();
+        assert!(beyond.contains(&Key::Kubeconfig) && beyond.contains(&Key::LogEntries));
+        assert!(full().of_checkout().beyond_checkout().is_empty());
+    }
 }

@@ -1,6 +1,6 @@
 //! What the command line, the environment and the configuration file mean together.
 //!
-//! Flag beats environment beats file, setting by setting. Commands see only the result, as
+//! Flag beats environment beats file, setting by setting; `KUBECONFIG` is environment too. Commands see only the result, as
 //! plain values; where each came from is kept for `opm config view`.
 
 mod features;
@@ -19,16 +19,19 @@ use opm_core::record::DEFAULT_LOG_ENTRIES;
 use opm_render::CueSettings;
 
 use crate::args::GlobalArgs;
-use crate::config;
+use crate::config::{self, TrustStore};
 use crate::directories;
 use crate::env::Environment;
-use crate::error::CliError;
+use crate::error::{CliError, ErrorKind};
 use crate::ui::{Color, Format, Verbosity};
 use opm_engine::FailureKind;
 
 pub(crate) use for_tests::ForTests;
 pub(crate) use key::Key;
 pub(crate) use layer::{Layer, Origin, choice, entries, named, namespace, verbosity};
+
+/// The variable by which Kubernetes' tools find their kubeconfig.
+pub(crate) const KUBECONFIG: &str = "KUBECONFIG";
 
 /// What is there before anything is typed.
 #[derive(Debug)]
@@ -82,6 +85,10 @@ pub(crate) struct Settings {
     pub(crate) config_read: Option<PathBuf>,
     /// The user's configuration directory.
     pub(crate) config_dir: Option<PathBuf>,
+    /// The configuration files of checkouts that the user trusts.
+    pub(crate) trust: Option<TrustStore>,
+    /// What the configuration file says and may not, as long as the user does not trust it.
+    pub(crate) untrusted: Vec<Key>,
     /// How CUE modules are evaluated.
     pub(crate) cue: CueSettings,
     /// What the environment says about reaching a cluster.
@@ -111,6 +118,43 @@ impl Settings {
         Err(CliError::new(FailureKind::Refused, message).hint(hint))
     }
 
+    /// Refuses to go on with less than the configuration file says: it says what a file of a
+    /// checkout may not, and whoever wrote it meant it.
+    pub(crate) fn check_trust(&self) -> Result<(), CliError> {
+        let Some(message) = self.untrusted_message() else {
+            return Ok(());
+        };
+        let flags = self.untrusted.iter().map(|key| format!("--{}", key.flag()));
+        let flags: Vec<String> = flags.collect();
+        let error = CliError::new(ErrorKind::Config, message);
+        let error = error.hint("read the file; `opm config trust` accepts it as it is now");
+        Err(error.hint(format!(
+            "or say it yourself: {}, or in your own configuration file (`opm config init --user`)",
+            flags.join(", ")
+        )))
+    }
+
+    /// What the configuration file says in vain, if it does.
+    pub(crate) fn untrusted_message(&self) -> Option<String> {
+        let path = self
+            .config_read
+            .as_ref()
+            .filter(|_| !self.untrusted.is_empty())?;
+        let keys = self.untrusted.iter().filter_map(|key| key.config());
+        let keys: Vec<String> = keys.map(|key| format!("`{key}`")).collect();
+        let which = if keys.len() == 1 {
+            "the key"
+        } else {
+            "the keys"
+        };
+        Some(format!(
+            "{which} {} in {} would choose a cluster, credentials, a path or what is kept, \
+             and this file is not trusted: it may have come with a checkout",
+            keys.join(", "),
+            path.display()
+        ))
+    }
+
     /// Where a setting came from.
     pub(crate) fn origin(&self, key: Key) -> &Origin {
         // Verbose and quiet are two ends of one setting.
@@ -136,9 +180,11 @@ pub(crate) fn resolve(
 ) -> Result<Settings, CliError> {
     let named = config_named(args, &given.env);
     let config_dir = directories::config(&given.env);
+    let trust = directories::trust(&given.env).map(TrustStore::new);
     let read = match file {
         ConfigFile::Read => {
-            config::read(named.as_ref().map(|(path, _)| path), config_dir.as_deref())?
+            let named = named.as_ref().map(|(path, _)| path);
+            config::read(named, config_dir.as_deref(), trust.as_ref())?
         }
         ConfigFile::Ignore => None,
     };
@@ -146,9 +192,23 @@ pub(crate) fn resolve(
         (Origin::Flag, Layer::of_flags(args)?),
         (Origin::Environment, Layer::of_environment(&given.env)?),
     ];
-    let config_read = read.as_ref().map(|(path, _)| path.clone());
-    layers.extend(read.map(|(path, layer)| (Origin::File(path), layer)));
+    let (mut config_read, mut untrusted) = (None, Vec::new());
+    if let Some(mut read) = read {
+        // What a flag or a variable says anyway need not be trusted.
+        let overruled = |key: &Key| layers.iter().any(|(_, layer)| layer.says(*key));
+        untrusted = read.untrusted;
+        untrusted.retain(|key| !overruled(key));
+        if given.env.get(KUBECONFIG).is_some() {
+            // A variable beats the file, also the one that is not opm's own.
+            read.layer.kubeconfig = None;
+            untrusted.retain(|key| *key != Key::Kubeconfig);
+        }
+        config_read = Some(read.path.clone());
+        layers.push((Origin::File(read.path), read.layer));
+    }
     let mut settings = pick(&layers, given)?;
+    settings.untrusted = untrusted;
+    settings.trust = trust;
     settings.config_dir = config_dir;
     settings.config_read = config_read;
     if let Some((path, origin)) = named {
@@ -193,6 +253,8 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
         config_named: None,
         config_read: None,
         config_dir: None,
+        trust: None,
+        untrusted: Vec::new(),
         cue: outside::cue(&given.env)?,
         cluster: outside::cluster(&given.env),
         origins: from.origins,

@@ -20,7 +20,7 @@ pub(super) fn cluster(env: &Environment) -> opm_cluster::Environment {
         found.map(|value| value.to_string_lossy().into_owned())
     };
     opm_cluster::Environment {
-        kubeconfig: env.get("KUBECONFIG").map(OsStr::to_owned),
+        kubeconfig: env.get(super::KUBECONFIG).map(OsStr::to_owned),
         home: env.directory(System::Home),
         https_proxy: text(["HTTPS_PROXY", "https_proxy"]),
         no_proxy: text(["NO_PROXY", "no_proxy"]),

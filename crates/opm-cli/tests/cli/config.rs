@@ -91,6 +91,7 @@ fn view_shows_every_setting_with_its_origin() {
             "kubeconfig: kube/config\nsandbox-dir: /var/box\ncolor: never\n",
         )
         .with("OPM_CONTEXT", "staging");
+    assert_eq!(world.opm("config trust").code, 0);
     assert_snapshot!(world.opm("config view -n games"), @r"
     exit 0
     --- stdout

@@ -154,7 +154,7 @@ fn files_that_cannot_be_used() {
     assert_snapshot!(missing, @r"
     exit 2
     --- stderr
-    error: failed to read the configuration file missing.yaml: No such file or directory (os error 2)
+    error: failed to read the configuration file missing.yaml: no such file or directory
     ");
     let large = World::new().file("big.yaml", &"#".repeat((1 << 20) + 1));
     assert!(

@@ -8,14 +8,18 @@
     reason = "tests say what they expect by failing loudly"
 )]
 
+mod checkouts;
 mod config;
 mod config_errors;
 mod contract;
 mod features;
 mod json_manifests;
 mod modules;
+mod out_dirs;
+mod private_values;
 mod programs;
 mod rollback;
 mod runner;
 mod sandbox;
 mod terminal;
+mod unquoted_words;

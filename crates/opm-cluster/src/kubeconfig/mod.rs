@@ -4,12 +4,15 @@
 //! sets none. What the environment holds arrives as a value.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kube::config::Kubeconfig;
 use thiserror::Error;
 
 use crate::send::chain;
+
+/// The largest file that can be a kubeconfig.
+const MAX_FILE: u64 = 16 << 20;
 
 /// What the process's environment says about reaching a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -179,12 +182,26 @@ fn read(path: &PathBuf) -> Result<Kubeconfig, KubeconfigError> {
         path: path.clone(),
         cause,
     };
+    check_file(path).map_err(|why| unreadable(why.to_owned()))?;
     Kubeconfig::read_from(path).map_err(|error| match error {
         kube::config::KubeconfigError::ReadConfig(source, _) => unreadable(source.to_string()),
         // The parser's message shows the lines around; those may hold credentials.
         kube::config::KubeconfigError::Parse(error) => unreadable(first_line(&error.to_string())),
         other => unreadable(chain(&other)),
     })
+}
+
+/// Reading a pipe waits for its other end, and a device may never end.
+fn check_file(path: &Path) -> Result<(), &'static str> {
+    match path.metadata() {
+        // That there is nothing is for the reader to say.
+        Err(_) => Ok(()),
+        Ok(found) if found.is_file() && found.len() > MAX_FILE => Err("it is larger than 16 MiB"),
+        Ok(found) if found.is_file() => Ok(()),
+        // How a user says that there is none.
+        Ok(_) if path == Path::new("/dev/null") => Ok(()),
+        Ok(_) => Err("it is not a regular file"),
+    }
 }
 
 fn first_line(text: &str) -> String {

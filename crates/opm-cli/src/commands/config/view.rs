@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::error::{CliError, Exit};
-use crate::settings::{Key, Origin, Settings};
+use crate::settings::{KUBECONFIG, Key, Origin, Settings};
 use crate::ui::{Table, Ui, Verbosity};
 
 /// Show each setting with where it comes from
@@ -72,11 +72,22 @@ fn row(settings: &Settings, key: Key) -> SettingRow {
     SettingRow {
         name: key.flag(),
         value: value(settings, key),
-        origin: word(origin),
+        origin: match key {
+            Key::Kubeconfig if is_usual(settings) => word(&Origin::Environment),
+            _ => word(origin),
+        },
         variable: key.variable(),
         key: key.config(),
-        place: place(key, origin),
+        place: match key {
+            Key::Kubeconfig if is_usual(settings) => KUBECONFIG.to_owned(),
+            _ => place(key, origin),
+        },
     }
+}
+
+/// Whether `KUBECONFIG` alone says which kubeconfig counts.
+fn is_usual(settings: &Settings) -> bool {
+    settings.kubeconfig.is_none() && settings.cluster.kubeconfig.is_some()
 }
 
 /// The features, each with who decided about it.
@@ -106,6 +117,10 @@ fn features(settings: &Settings) -> Vec<Chosen<'_>> {
 
 fn value(settings: &Settings, key: Key) -> Value {
     match key {
+        Key::Kubeconfig if is_usual(settings) => {
+            let usual = settings.cluster.kubeconfig.as_ref();
+            json!(usual.map(|files| files.to_string_lossy()))
+        }
         Key::Kubeconfig => json!(settings.kubeconfig),
         Key::Context => json!(settings.context),
         Key::Namespace => json!(settings.namespace.as_ref().map(|name| name.as_str())),
