@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::json::{self, JsonError};
 use crate::lint::Lint;
 use crate::module_dir::{DirError, ModuleDir};
-use crate::yaml::{self, Document, MemoryBudget, Position, YamlError};
+use crate::yaml::{self, Document, MAX_WORDS, MemoryBudget, Position, Word, YamlError};
 use crate::yaml_module;
 
 /// The most bytes of manifests that one module may hold.
@@ -188,13 +188,14 @@ impl<'a> ManifestReader<'a> {
                 place: format!("{file}:{line}"),
                 source,
             })?;
-            self.words
-                .extend(words.into_iter().map(|word| Lint::OldBoolean {
-                    place: at(file, Some(word.position)),
-                    word: word.word,
-                    value: word.value,
-                    is_key: word.is_key,
-                }));
+            let left = MAX_WORDS.saturating_sub(self.words.len());
+            let lint = |word: Word| Lint::OldBoolean {
+                place: at(file, Some(word.position)),
+                word: word.word,
+                value: word.value,
+                is_key: word.is_key,
+            };
+            self.words.extend(words.into_iter().take(left).map(lint));
         }
         Ok(())
     }

@@ -15,6 +15,9 @@ use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{Error, Options};
 use thiserror::Error as ThisError;
 
+/// The most words that are remembered as read otherwise elsewhere.
+pub(crate) const MAX_WORDS: usize = 100;
+
 /// How deep mappings and lists may nest.
 pub const MAX_DEPTH: usize = 100;
 

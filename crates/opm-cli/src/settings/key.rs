@@ -101,17 +101,17 @@ impl Key {
     /// credentials, programs or paths, or what a release forgets, is the user's own to say; and
     /// so is every setting that is not listed here.
     pub(crate) fn holds_from_checkout(self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::Namespace
-            | Self::Output
-            | Self::Verbose
-            | Self::Quiet
-            | Self::Color
-            | Self::Events
-            | Self::FeatureEnable
-            | Self::FeatureDisable => true,
-            _ => false,
-        }
+                | Self::Output
+                | Self::Verbose
+                | Self::Quiet
+                | Self::Color
+                | Self::Events
+                | Self::FeatureEnable
+                | Self::FeatureDisable
+        )
     }
 
     /// The setting with this key in the configuration file.

@@ -201,11 +201,14 @@ fn ends(world: &World, line: &str) -> Ran {
     world.ran(&child.wait_with_output().unwrap())
 }
 
+/// Makes something that is no regular file.
+type Make = fn(&std::path::Path);
+
 #[test]
 fn what_is_no_regular_file_is_not_waited_for() {
     let module = "apiVersion: core.opmodel.dev/v1alpha1\nkind: Module\nmetadata: {name: a}\n\
                   components: [{name: a, manifests: [m.yaml]}]\n";
-    let makers: [(&str, fn(&std::path::Path)); 4] = [
+    let makers: [(&str, Make); 4] = [
         ("fifo", |path| {
             let mode = rustix::fs::Mode::from_raw_mode(0o600);
             rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0)

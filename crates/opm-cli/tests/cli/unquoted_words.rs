@@ -66,10 +66,7 @@ fn a_text_of_few_bytes_does_not_take_all_memory() {
         "*a,".repeat(1_000)
     );
     for (text, message) in [
-        (
-            dense.clone(),
-            "it holds too many keys and values for its size",
-        ),
+        (dense, "it holds too many keys and values for its size"),
         (anchors, "its aliases expand to too many nodes"),
     ] {
         let world = World::new()

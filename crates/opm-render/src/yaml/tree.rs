@@ -12,15 +12,14 @@ use granit_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 use serde_json::{Map, Value};
 
 use super::{
-    Document, MAX_DEPTH, MemoryBudget, Position, TOO_MANY_ALIASES, Word, YamlError, scalar,
+    Document, MAX_DEPTH, MAX_WORDS, MemoryBudget, Position, TOO_MANY_ALIASES, Word, YamlError,
+    scalar,
 };
 
 /// How many nodes aliases may repeat in one text: plenty for honest files, nothing for a bomb.
 const MAX_COPIED_NODES: usize = 200_000;
 /// How many bytes of text they may repeat.
 const MAX_COPIED_BYTES: usize = 16 << 20;
-/// The most words that are remembered as read otherwise elsewhere.
-const MAX_WORDS: usize = 1_000;
 
 /// All documents of a text; empty ones are left out.
 pub(super) fn documents(text: &str, budget: &mut MemoryBudget) -> Result<Vec<Document>, YamlError> {
@@ -88,6 +87,8 @@ struct Tree<'b> {
     documents: Vec<Document>,
     line: u64,
     words: Vec<Word>,
+    /// How many words were remembered in all documents.
+    remembered: usize,
     open: Vec<Open>,
     anchors: BTreeMap<usize, Value>,
     copied_nodes: usize,
@@ -101,6 +102,7 @@ impl<'b> Tree<'b> {
             documents: Vec::new(),
             line: 0,
             words: Vec::new(),
+            remembered: 0,
             open: Vec::new(),
             anchors: BTreeMap::new(),
             copied_nodes: 0,
@@ -210,8 +212,9 @@ impl<'b> Tree<'b> {
     /// Words that other readers of YAML take for text are worth a warning.
     fn remember_word(&mut self, text: &str, at: Position) {
         if let Some(value) = scalar::old_boolean(text)
-            && self.words.len() < MAX_WORDS
+            && self.remembered < MAX_WORDS
         {
+            self.remembered += 1;
             let is_key = self.awaits_key();
             let word = text.to_owned();
             self.words.push(Word {
