@@ -113,6 +113,10 @@ pub(crate) struct GlobalArgs {
     /// The tools that opm replaces: their managed fields are taken over with an object [env: OPM_RETIRED_MANAGERS]
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) retired_managers: Option<Vec<String>>,
+    /// Before an apply or rollback, let the server pretend to take everything first [env: OPM_PREFLIGHT]
+    #[arg(long, global = true, value_name = "BOOL", num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", hide_possible_values = true)]
+    pub(crate) preflight: Option<bool>,
 
     /// Enable these features; `opm feature list` shows them [env: OPM_FEATURE_ENABLE]
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',')]

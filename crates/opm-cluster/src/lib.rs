@@ -8,6 +8,7 @@
 // A server says numbers, too: what is reckoned from them neither panics nor wraps.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
+mod access;
 mod answered;
 mod apply;
 mod bounds;

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use opm_core::identity::{GroupKind, Identity};
+use opm_core::rights::{AccessRule, ResourceRight};
 use opm_engine::ports::{
     ApiError, ApplyObject, ApplyResponse, Backend, Clock, Cluster, DeleteObject, DeleteOutcome,
     Detail, DisownObject, Instant, MoveFields, Observation, Permit, PretendedPatch, ServedKinds,
@@ -98,6 +99,18 @@ impl Cluster for ClusterClient {
         workload: &Map<String, Value>,
     ) -> Result<Vec<Map<String, Value>>, ApiError> {
         self.pods_by_selector(workload).await
+    }
+
+    async fn access_rules(&self, namespace: &str) -> Result<Vec<AccessRule>, ApiError> {
+        self.rules_in(namespace).await
+    }
+
+    async fn is_allowed(
+        &self,
+        right: &ResourceRight,
+        name: Option<&str>,
+    ) -> Result<bool, ApiError> {
+        self.may(right, name).await
     }
 
     fn take_warnings(&self) -> Vec<String> {

@@ -252,6 +252,27 @@ impl Call {
         }
     }
 
+    /// A question about one's own rights. A POST that creates nothing.
+    pub(crate) fn access_review(kind: &str, spec: &Value) -> Self {
+        let review = json!({
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": kind,
+            "spec": spec,
+        });
+        let plural = format!("{}s", kind.to_lowercase());
+        Self {
+            method: Method::POST,
+            target: format!("/apis/authorization.k8s.io/v1/{plural}"),
+            accept: JSON,
+            content_type: None,
+            body: Bytes::new(),
+            plural,
+            name: None,
+            secret: false,
+        }
+        .with_body(JSON, &review)
+    }
+
     /// Asks who the server takes us for. A POST that creates nothing.
     pub(crate) fn who_am_i() -> Self {
         let review = json!({

@@ -254,9 +254,11 @@ impl ClusterClient {
         let in_body = StatusBody::read(body)
             .map(|answer| answer.details.retry_after_seconds)
             .filter(|seconds| *seconds > 0);
+        // Whoever sends waits for what is not up yet, and goes on with the rest meanwhile.
+        let not_up_yet = error.kind == ApiErrorKind::NotUpYet;
         let failure = AttemptFailure::Status {
-            status,
-            reason: !error.reason.is_empty(),
+            status: if not_up_yet { 500 } else { status },
+            reason: not_up_yet || !error.reason.is_empty(),
             retry_after: told.or(in_body).map(Duration::from_secs),
         };
         FailedAttempt { failure, error }

@@ -1,6 +1,10 @@
 //! What went wrong with one request, told apart as far as a decision depends on it.
 
+mod not_up_yet;
+
 use std::fmt;
+
+pub use not_up_yet::is_not_up_yet;
 
 /// Why nothing more is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,6 +42,8 @@ pub enum ApiErrorKind {
     TooLarge,
     /// An admission webhook or policy said no.
     Denied,
+    /// A webhook or an aggregated API that has a say in it does not answer yet.
+    NotUpYet,
     /// Any other answer of the server. Not to be repeated.
     Rejected,
     /// Nothing was sent: the run was cancelled, or its lock is no longer certain.

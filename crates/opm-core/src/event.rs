@@ -106,6 +106,9 @@ pub enum Wait {
     Ready(Vec<Identity>),
     /// Objects to be gone.
     Gone(Vec<Identity>),
+    /// A webhook or an aggregated API to answer, so that these objects can be sent; and what the
+    /// server said of the first.
+    Answer(Vec<Identity>, String),
     /// A lock that was taken over: a request of its former holder may still land.
     Rest(std::time::Duration),
 }
@@ -116,6 +119,11 @@ impl fmt::Display for Wait {
             Self::Lock(holder) => write!(f, "waiting for the lock of {holder}"),
             Self::Ready(objects) => write!(f, "waiting until ready: {}", some_of(objects)),
             Self::Gone(objects) => write!(f, "waiting until gone: {}", some_of(objects)),
+            Self::Answer(objects, said) => write!(
+                f,
+                "waiting until the server can take {}: {said}",
+                some_of(objects)
+            ),
             Self::Rest(rest) => write!(
                 f,
                 "waiting {} s: a request of an earlier run may still land",

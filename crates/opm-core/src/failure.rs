@@ -78,6 +78,7 @@ impl FailureKind {
             | ApiErrorKind::Denied => Self::Refused,
             ApiErrorKind::Rejected if matches!(error.status, Some(400..=499)) => Self::Refused,
             ApiErrorKind::Unreachable
+            | ApiErrorKind::NotUpYet
             | ApiErrorKind::AlreadyExists
             | ApiErrorKind::Stale
             | ApiErrorKind::Rejected => Self::Unreachable,
@@ -313,6 +314,7 @@ mod tests {
         use ApiErrorKind as Error;
         for (kind, expected) in [
             (Error::Unreachable, FailureKind::Unreachable),
+            (Error::NotUpYet, FailureKind::Unreachable),
             (Error::Forbidden, FailureKind::NotPermitted),
             (Error::NotFound, FailureKind::Refused),
             (Error::NamespaceMissing, FailureKind::Refused),

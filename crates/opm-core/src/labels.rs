@@ -49,9 +49,11 @@ const SHARED_PREFIX: &str = "shared.opmodel.dev/";
 pub const PRUNE: &str = "opmodel.dev/prune";
 /// Annotation: `"true"` lets this object be deleted and recreated when an immutable field
 /// changed.
-pub const RECREATE: &str = "opmodel.dev/recreate";
+const RECREATE: &str = "opmodel.dev/recreate";
 /// Annotation: `"true"` makes an object belong to all releases that apply it.
 pub const SHARED: &str = "opmodel.dev/shared";
+/// Annotation: `"false"` leaves this object out of waiting until everything is ready.
+const WAIT: &str = "opmodel.dev/wait";
 /// Annotation on the inventory Secret: what listing releases shows.
 pub const SUMMARY: &str = "opmodel.dev/summary";
 
@@ -137,6 +139,20 @@ pub(crate) fn owned<const N: usize>(
 /// Whether an object is marked as shared between releases.
 pub fn is_shared(manifest: &Manifest) -> bool {
     manifest.annotation(SHARED) == Some("true")
+}
+
+/// Whether an object says that it may be recreated when an immutable field of it changed.
+pub fn lets_recreate(object: &Map<String, Value>) -> bool {
+    let annotations = object
+        .get("metadata")
+        .and_then(|metadata| metadata.get("annotations"));
+    let value = annotations.and_then(|annotations| annotations.get(RECREATE));
+    value.and_then(Value::as_str) == Some("true")
+}
+
+/// Whether nobody is to wait until this object is ready.
+pub fn opts_out_of_waiting(manifest: &Manifest) -> bool {
+    manifest.annotation(WAIT) == Some("false")
 }
 
 /// What an object's labels say about who applied it. They are not validated: anybody may have

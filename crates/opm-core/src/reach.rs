@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::candidate::Candidate;
 use crate::failure::{FailureKind, Remedy};
-use crate::identity::GroupKind;
+use crate::identity::{GroupKind, Identity};
 use crate::manifest::Manifest;
 use crate::name::NamespaceName;
 
@@ -199,21 +199,33 @@ fn kinds<'a>(
     })
 }
 
+/// Whether an object defines a kind.
+pub fn is_definition(identity: &Identity) -> bool {
+    let kind = &identity.group_kind;
+    kind.is("apiextensions.k8s.io", "CustomResourceDefinition")
+}
+
+/// What a CustomResourceDefinition says at this place of its specification.
+fn defined_text<'a>(manifest: &'a Manifest, pointer: &[&str]) -> Option<&'a str> {
+    let spec = manifest.object().get("spec")?;
+    let value = pointer.iter().try_fold(spec, |value, key| value.get(key))?;
+    value.as_str()
+}
+
+/// The kind that a CustomResourceDefinition defines, and its plural.
+pub fn plural_defined_by(manifest: &Manifest) -> Option<(GroupKind, String)> {
+    let text = |pointer: &[&str]| defined_text(manifest, pointer);
+    let kind = GroupKind::new(text(&["group"])?, text(&["names", "kind"])?);
+    let plural = text(&["names", "plural"])?.to_owned();
+    is_definition(manifest.identity()).then_some((kind, plural))
+}
+
 /// The kinds and versions that a CustomResourceDefinition brings along.
 pub fn defined_by(manifest: &Manifest) -> Vec<(GroupKind, String)> {
-    let definition = ("apiextensions.k8s.io", "CustomResourceDefinition");
-    if !manifest
-        .identity()
-        .group_kind
-        .is(definition.0, definition.1)
-    {
+    if !is_definition(manifest.identity()) {
         return Vec::new();
     }
-    let text = |pointer: &[&str]| -> Option<&str> {
-        let spec = manifest.object().get("spec")?;
-        let value = pointer.iter().try_fold(spec, |value, key| value.get(key))?;
-        value.as_str()
-    };
+    let text = |pointer: &[&str]| defined_text(manifest, pointer);
     let (Some(group), Some(kind)) = (text(&["group"]), text(&["names", "kind"])) else {
         return Vec::new();
     };

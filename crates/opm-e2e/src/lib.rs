@@ -21,7 +21,7 @@ mod world;
 
 pub use module::Module;
 pub use opm_testkit::relay::{Fault, Moment, RequestFilter, RequestInfo};
-pub use opm_testkit::{Rights, Writes, full, scale};
+pub use opm_testkit::{LateWebhook, Rights, Writes, full, scale};
 pub use output::{OpmOutput, RunningOpm};
 pub use record::DecodedRecord;
 pub use run::{note, on_real, on_sandbox, trying};

@@ -120,7 +120,10 @@ impl Failure {
     pub(crate) fn of_refusals(refusals: Refusals) -> Self {
         let mut failure = Self::new(refusals.kind(), refusals.to_string());
         for refusal in &refusals.0 {
-            failure = failure.remedy(refusal.remedy());
+            failure = refusal
+                .remedies()
+                .into_iter()
+                .fold(failure, Failure::remedy);
             failure.objects.extend(refused_object(refusal));
         }
         failure.because(refusals)

@@ -80,6 +80,8 @@ pub struct ApplyOptions {
     pub replace_all: bool,
     /// Take over fields that other managers own, also on objects that are new to the inventory.
     pub force_conflicts: bool,
+    /// Let the server pretend to take everything before anything is sent.
+    pub preflight: bool,
     /// Which guarded kinds may go.
     pub guards: GuardFlags,
     /// Wait until the release is ready, after it is recorded.
@@ -110,6 +112,7 @@ impl Default for ApplyOptions {
             allow_empty: false,
             replace_all: false,
             force_conflicts: false,
+            preflight: false,
             guards: GuardFlags::default(),
             wait: false,
             prune_after_ready: false,

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use opm_core::check::repeated_items;
 use opm_core::identity::Identity;
 use opm_core::labels;
 use opm_core::manifest::Manifest;
@@ -38,6 +39,13 @@ pub enum Lint {
         /// The value.
         value: String,
     },
+    /// Items that stand in their lists more than once: no cluster takes such an object.
+    RepeatedItems {
+        /// The object.
+        identity: Identity,
+        /// Where the items are.
+        items: Vec<String>,
+    },
     /// A component without objects.
     Empty(ComponentName),
     /// An unquoted word that is a boolean for `kubectl` and a text in YAML 1.2.
@@ -66,6 +74,11 @@ impl fmt::Display for Lint {
                 f,
                 "the name of {identity} changes with the value {value}: changing that value \
                  starts with an empty volume and leaves the old one behind"
+            ),
+            Self::RepeatedItems { identity, items } => write!(
+                f,
+                "{identity} has items more than once, which no cluster takes: {}",
+                items.join(", ")
             ),
             Self::Empty(component) => write!(f, "component {component} has no objects"),
             Self::OldBoolean {
@@ -102,6 +115,7 @@ pub(crate) fn lint(
     };
     let mut lints = empty_components(&loaded.rendered);
     lints.extend(loaded.notes.iter().cloned());
+    lints.extend(repeated(&loaded.rendered));
     let rerender: &Rerender<'_> = match is_fixed(module) {
         true => &|_| Ok(None),
         false => &rerender,
@@ -126,6 +140,16 @@ fn empty_components(rendered: &Rendered) -> Vec<Lint> {
         .iter()
         .filter(|c| c.manifests.is_empty());
     empty.map(|c| Lint::Empty(c.name.clone())).collect()
+}
+
+fn repeated(rendered: &Rendered) -> impl Iterator<Item = Lint> {
+    manifests(rendered).filter_map(|manifest| {
+        let items = repeated_items(manifest);
+        (!items.is_empty()).then(|| Lint::RepeatedItems {
+            identity: manifest.identity().clone(),
+            items,
+        })
+    })
 }
 
 fn manifests(rendered: &Rendered) -> impl Iterator<Item = &Manifest> {

@@ -28,6 +28,7 @@ mod snapshot;
 mod tier;
 mod user;
 mod wait;
+mod webhook;
 pub mod workload;
 
 pub use admission::{Rule, Writes};
@@ -44,3 +45,4 @@ pub use snapshot::Snapshot;
 pub use tier::{Tier, full, scale};
 pub use user::{Rights, User};
 pub use wait::{HANG, eventually, unless_it_hangs, until};
+pub use webhook::LateWebhook;

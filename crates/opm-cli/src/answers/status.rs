@@ -87,6 +87,9 @@ pub(super) fn message(object: &ObjectStatus, format: Format) -> String {
     if !drift.is_empty() {
         words.push(format!("drifted: {}", drift.join(", ")));
     }
+    if let Some(change) = &object.unrecorded {
+        words.push(format!("as a run sent it that is not recorded ({change})"));
+    }
     if !object.health.message.is_empty() {
         words.push(object.health.message.clone());
     }
@@ -120,7 +123,17 @@ fn tracked_words(status: &TrackedStatus) -> String {
         Some(reason) => format!(": {reason}"),
         None => String::new(),
     };
-    format!("{} since {}{reason}{there}", tracked.why, tracked.since)
+    let health = match &status.health {
+        Some(health) if status.exists == Some(true) => match health.message.as_str() {
+            "" => format!("; {}", health.state.word()),
+            message => format!("; {}: {message}", health.state.word()),
+        },
+        _ => String::new(),
+    };
+    format!(
+        "{} since {}{reason}{there}{health}",
+        tracked.why, tracked.since
+    )
 }
 
 /// One line: which release, how it is, and what is the matter with it.
@@ -133,6 +146,10 @@ pub(super) fn summary(status: &Status) -> String {
         count(
             status.objects().filter(|o| o.is_drifted()).count(),
             "drifted",
+        ),
+        count(
+            status.objects().filter(|o| o.unrecorded.is_some()).count(),
+            "as an unrecorded run sent them",
         ),
         count(status.transferred.len(), "transferred"),
         count(status.pending.len(), "pending"),
@@ -198,6 +215,7 @@ mod tests {
             health: Health::progressing("0 of 1 pods are available"),
             drift: drift.collect(),
             leftovers: Vec::new(),
+            unrecorded: None,
         }
     }
 

@@ -90,6 +90,10 @@ fn explained(key: Key) -> (&'static str, &'static str) {
             "The tools that opm replaces: their managed fields are taken over with an object.",
             "[\"helm\", \"kubectl-client-side-apply\"]",
         ),
+        Key::Preflight => (
+            "Let the server pretend to take everything before anything is sent.",
+            "true",
+        ),
         Key::FeatureEnable => (
             "Features to enable; `opm feature list` shows them all.",
             "[\"some-feature\"]",

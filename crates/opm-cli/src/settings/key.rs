@@ -18,13 +18,14 @@ pub(crate) enum Key {
     Events,
     LogEntries,
     RetiredManagers,
+    Preflight,
     FeatureEnable,
     FeatureDisable,
 }
 
 impl Key {
     /// All settings, in the order in which they are shown.
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::Kubeconfig,
         Self::Context,
         Self::Namespace,
@@ -39,6 +40,7 @@ impl Key {
         Self::Events,
         Self::LogEntries,
         Self::RetiredManagers,
+        Self::Preflight,
         Self::FeatureEnable,
         Self::FeatureDisable,
     ];
@@ -60,6 +62,7 @@ impl Key {
             Self::Events => "events",
             Self::LogEntries => "log-entries",
             Self::RetiredManagers => "retired-managers",
+            Self::Preflight => "preflight",
             Self::FeatureEnable => "feature-enable",
             Self::FeatureDisable => "feature-disable",
         }
@@ -82,6 +85,7 @@ impl Key {
             Self::Events => "OPM_EVENTS",
             Self::LogEntries => "OPM_LOG_ENTRIES",
             Self::RetiredManagers => "OPM_RETIRED_MANAGERS",
+            Self::Preflight => "OPM_PREFLIGHT",
             Self::FeatureEnable => "OPM_FEATURE_ENABLE",
             Self::FeatureDisable => "OPM_FEATURE_DISABLE",
         }

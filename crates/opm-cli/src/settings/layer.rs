@@ -68,6 +68,7 @@ pub(crate) struct Layer {
     pub(crate) events: Option<bool>,
     pub(crate) log_entries: Option<usize>,
     pub(crate) retired_managers: Option<Vec<String>>,
+    pub(crate) preflight: Option<bool>,
     pub(crate) feature_enable: Vec<String>,
     pub(crate) feature_disable: Vec<String>,
 }
@@ -96,6 +97,7 @@ impl Layer {
             events: args.events,
             log_entries: args.log_entries,
             retired_managers: args.retired_managers.clone().map(named),
+            preflight: args.preflight,
             feature_enable: args.feature_enable.clone(),
             feature_disable: args.feature_disable.clone(),
         })
@@ -126,6 +128,7 @@ impl Layer {
                 .map(|given| entries(&Origin::Environment, given.parse().ok()))
                 .transpose()?,
             retired_managers: text(env, Key::RetiredManagers)?.map(|given| named(split(given))),
+            preflight: switch(env, Key::Preflight)?,
             feature_enable: list(env, Key::FeatureEnable)?,
             feature_disable: list(env, Key::FeatureDisable)?,
         })

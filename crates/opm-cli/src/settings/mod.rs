@@ -75,6 +75,8 @@ pub(crate) struct Settings {
     pub(crate) log_entries: usize,
     /// The tools whose managed fields are taken over, if somebody says which.
     pub(crate) retired_managers: Option<Vec<String>>,
+    /// Whether the server pretends to take everything before anything is sent.
+    pub(crate) preflight: bool,
     /// Which features are on.
     pub(crate) features: FeatureSet,
     /// Who chose the features that somebody chose.
@@ -232,6 +234,7 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
     let events = from.first(Key::Events, |layer| layer.events);
     let retired_managers = from.first(Key::RetiredManagers, |layer| layer.retired_managers.clone());
     let log_entries = from.first(Key::LogEntries, |layer| layer.log_entries);
+    let preflight = from.first(Key::Preflight, |layer| layer.preflight);
     Ok(Settings {
         kubeconfig: from.first(Key::Kubeconfig, |layer| layer.kubeconfig.clone()),
         context: from.first(Key::Context, |layer| layer.context.clone()),
@@ -248,6 +251,7 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
         events: events.unwrap_or_default(),
         log_entries: log_entries.unwrap_or(DEFAULT_LOG_ENTRIES),
         retired_managers,
+        preflight: preflight.unwrap_or_default(),
         features: chosen.features,
         feature_origins: chosen.origins,
         config_named: None,

@@ -110,6 +110,7 @@ fn view_shows_every_setting_with_its_origin() {
     events                         false             default
     log-entries                    50                default
     retired-managers               -                 default
+    preflight                      false             default
     feature change-records         true              default
     feature label-orphan-pruning   false             default
     feature sandbox                true              default
@@ -170,6 +171,8 @@ fn init_writes_a_file_that_changes_nothing() {
 
     # The tools that opm replaces: their managed fields are taken over with an object.
     # retired-managers: ["helm", "kubectl-client-side-apply"]
+    # Let the server pretend to take everything before anything is sent.
+    # preflight: true
 
     features:
       # Features to enable; `opm feature list` shows them all.
@@ -234,6 +237,8 @@ fn init_writes_where_and_what_it_is_told() {
 
     # The tools that opm replaces: their managed fields are taken over with an object.
     # retired-managers = ["helm", "kubectl-client-side-apply"]
+    # Let the server pretend to take everything before anything is sent.
+    # preflight = true
 
     [features]
     # Features to enable; `opm feature list` shows them all.

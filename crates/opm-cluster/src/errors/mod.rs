@@ -1,6 +1,7 @@
 //! From an HTTP answer to an [`ApiError`]: what went wrong, told apart as far as a decision
 //! depends on it, in words that quote no Secret.
 
+use opm_core::api_error::is_not_up_yet;
 use opm_engine::ports::{ApiError, ApiErrorKind, Cause};
 use serde::Deserialize;
 
@@ -90,7 +91,14 @@ pub(crate) fn classify(
     known: &KnownValues,
 ) -> ApiError {
     let parsed = StatusBody::read(body);
-    let kind = kind_of(status, parsed.as_ref(), asked);
+    let text = match &parsed {
+        Some(answer) => answer.message.as_str().into(),
+        None => String::from_utf8_lossy(body),
+    };
+    let kind = match is_not_up_yet(status, &text) {
+        true => ApiErrorKind::NotUpYet,
+        false => kind_of(status, parsed.as_ref(), asked),
+    };
     let Some(answer) = parsed else {
         return ApiError {
             kind,
@@ -287,6 +295,7 @@ fn withheld(status: u16, answer: &StatusBody, causes: &[Cause]) -> String {
 fn admission_name(message: &str) -> Option<String> {
     for (before, quote) in [
         ("admission webhook ", '"'),
+        ("failed calling webhook ", '"'),
         ("ValidatingAdmissionPolicy ", '\''),
     ] {
         if let Some((_, rest)) = message.split_once(before)

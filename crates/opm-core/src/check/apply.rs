@@ -32,7 +32,6 @@ pub(super) fn phases(
                     entry: entry.clone(),
                     shared: planned.object.shared,
                     shared_with: sharing(planned, seen, checking),
-                    same: planned.same_hash,
                     takes_fields: takes_fields(planned, &method, &checking.adopt),
                     method,
                 })

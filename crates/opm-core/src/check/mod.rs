@@ -8,8 +8,11 @@ mod apply;
 mod disown;
 mod live;
 mod ownership;
+mod recreate;
 mod refusal;
+mod repeated;
 mod stale;
+mod trial;
 mod unchanged;
 
 use std::collections::HashMap;
@@ -20,8 +23,11 @@ pub use adopt::{Adopt, AdoptSelector, HelmRelease};
 pub use disown::{Disown, SharedDecision, decide_shared, disown, former_manager};
 pub use live::{LiveObject, Observed};
 pub use ownership::{LabelledRelease, Ownership, counts_as_discovered};
-pub use refusal::{Refusal, RefusalReason, Refusals, against_recreating, still_holds};
-pub use unchanged::{is_unchanged, would_be_unchanged};
+pub use recreate::{RecreateRefusal, may_recreate, must_end_first};
+pub use refusal::{Refusal, RefusalReason, Refusals, still_holds};
+pub use repeated::repeated_items;
+pub use trial::TrialFinding;
+pub use unchanged::{ObjectBefore, is_unchanged, values_matter};
 
 use crate::entry::Entry;
 use crate::identity::Identity;
@@ -82,8 +88,6 @@ pub struct ApplyStep {
     pub shared: bool,
     /// The other releases that have it already.
     pub shared_with: Vec<LabelledRelease>,
-    /// Whether it is rendered as it was when it was applied last.
-    pub same: bool,
     /// Whether fields that tools of before have set become this release's with it.
     pub takes_fields: bool,
     /// How to send it.

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use super::LabelledRelease;
+use super::{LabelledRelease, RecreateRefusal};
 use crate::failure::{FailureKind, Remedy};
 use crate::identity::Identity;
-use crate::plan::{Guard, GuardFlags, Occupants, SilentGroup};
+use crate::plan::{Guard, Occupants, SilentGroup};
+use crate::rights::ResourceRight;
 
 /// Why a plan is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,8 +48,36 @@ pub enum RefusalReason {
         /// Who does not answer.
         silent: SilentGroup,
     },
-    /// Recreating it would delete an object of a guarded kind.
-    Guarded(Guard),
+    /// The server does not permit something that these objects need.
+    MissingRight {
+        /// What is not permitted.
+        right: ResourceRight,
+        /// Which objects need it.
+        objects: Vec<Identity>,
+    },
+    /// Fields changed that cannot be changed in place, and nobody said that it may be recreated.
+    Immutable {
+        /// The fields.
+        fields: Vec<String>,
+        /// What more there is to say about recreating it.
+        recreate: RecreateRefusal,
+    },
+    /// These items stand in their lists more than once.
+    RepeatedItems(Vec<String>),
+    /// Others set fields of it to other values.
+    FieldConflict {
+        /// Which fields, and whose they are.
+        conflict: String,
+        /// Whether it is about to be adopted.
+        adopted: bool,
+    },
+    /// The server would not take it.
+    WouldFail {
+        /// What it says.
+        cause: String,
+        /// Whether that is for want of rights.
+        forbidden: bool,
+    },
     /// Nothing is rendered, and this many objects would go.
     EmptyRender(usize),
     /// Nothing of what the release has would stay, and the module seems to be another one.
@@ -80,7 +109,11 @@ impl Refusals {
     /// Which kind of failure they amount to: what all of them are.
     pub fn kind(&self) -> FailureKind {
         let kinds = self.0.iter().map(|refusal| match &refusal.why {
-            RefusalReason::Forbidden(_) => FailureKind::NotPermitted,
+            RefusalReason::Forbidden(_)
+            | RefusalReason::MissingRight { .. }
+            | RefusalReason::WouldFail {
+                forbidden: true, ..
+            } => FailureKind::NotPermitted,
             RefusalReason::Unreachable(_) => FailureKind::Unreachable,
             _ => FailureKind::Refused,
         });
@@ -138,13 +171,17 @@ impl Refusal {
                 format!("are shared by release {}", list(releases))
             }
             RefusalReason::Record => "are records of releases".to_owned(),
-            RefusalReason::Guarded(_) => "are of kinds that are not deleted on the side".to_owned(),
             // Each of these has more to say about its object.
             RefusalReason::Forbidden(_)
             | RefusalReason::Unreachable(_)
             | RefusalReason::Occupied { .. }
             | RefusalReason::OccupantsUnknown { .. }
             | RefusalReason::SilentGroup { .. }
+            | RefusalReason::MissingRight { .. }
+            | RefusalReason::Immutable { .. }
+            | RefusalReason::RepeatedItems(_)
+            | RefusalReason::FieldConflict { .. }
+            | RefusalReason::WouldFail { .. }
             | RefusalReason::EmptyRender(_)
             | RefusalReason::AnotherModule(_) => return None,
         })
@@ -188,8 +225,18 @@ impl Refusal {
                  does not answer: {}",
                 silent.group, silent.cause
             ),
-            RefusalReason::Guarded(_) => {
-                format!("{resource} is of a kind that is not deleted on the side")
+            RefusalReason::MissingRight { right, objects } => {
+                format!("the right to {right} is missing, for {}", some_of(objects))
+            }
+            RefusalReason::Immutable { .. } => format!("{resource}: {}", self.detail()),
+            RefusalReason::RepeatedItems(items) => {
+                format!("{resource} has items more than once: {}", items.join(", "))
+            }
+            RefusalReason::FieldConflict { conflict, .. } => {
+                format!("{resource} cannot be taken over as it is: {conflict}")
+            }
+            RefusalReason::WouldFail { cause, .. } => {
+                format!("{resource} would not be taken: {cause}")
             }
             RefusalReason::EmptyRender(count) => {
                 format!("the module renders no objects, and {count} would be removed")
@@ -202,8 +249,37 @@ impl Refusal {
         }
     }
 
+    /// The same for a place that names the object already.
+    pub fn detail(&self) -> String {
+        match &self.why {
+            RefusalReason::Immutable { fields, recreate } => {
+                format!("{} cannot be changed in place{recreate}", fields.join(", "))
+            }
+            RefusalReason::FieldConflict { conflict, .. } => conflict.clone(),
+            RefusalReason::WouldFail { cause, .. } => cause.clone(),
+            _ => self.message(),
+        }
+    }
+
     /// What would lift it, or what to do next.
-    pub fn remedy(&self) -> Remedy {
+    pub fn remedies(&self) -> Vec<Remedy> {
+        match (&self.why, &self.object) {
+            (RefusalReason::Immutable { recreate, .. }, _) => recreate.remedies(),
+            (RefusalReason::FieldConflict { adopted: true, .. }, Some(identity)) => {
+                let named = Remedy::AdoptFieldsOf(identity.clone());
+                vec![Remedy::ForceConflicts, named]
+            }
+            (
+                RefusalReason::WouldFail {
+                    forbidden: false, ..
+                },
+                _,
+            ) => Vec::new(),
+            _ => vec![self.remedy()],
+        }
+    }
+
+    fn remedy(&self) -> Remedy {
         match &self.why {
             RefusalReason::Terminating => Remedy::WaitForDeletion,
             RefusalReason::Untracked => Remedy::Adopt,
@@ -224,10 +300,24 @@ impl Refusal {
                 server: silent.served_by(),
                 guard: *guard,
             },
-            RefusalReason::Guarded(guard) => Remedy::LiftGuard(*guard),
+            RefusalReason::MissingRight { .. } | RefusalReason::WouldFail { .. } => {
+                "Ask for this right, or act as somebody who has it".into()
+            }
+            RefusalReason::Immutable { .. } => Remedy::Recreate,
+            RefusalReason::RepeatedItems(_) => "Leave one of them in the manifest".into(),
+            RefusalReason::FieldConflict { .. } => Remedy::ForceConflicts,
             RefusalReason::EmptyRender(_) => Remedy::AllowEmpty,
             RefusalReason::AnotherModule(_) => Remedy::ReplaceAll,
         }
+    }
+}
+
+/// The first few, and how many more.
+fn some_of(objects: &[Identity]) -> String {
+    let first: Vec<String> = objects.iter().take(5).map(ToString::to_string).collect();
+    match objects.len().saturating_sub(first.len()) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
     }
 }
 
@@ -256,13 +346,4 @@ pub fn still_holds(occupants: &Occupants) -> Option<String> {
         }
         Occupants::Unknown(cause) => Some(format!("what it holds could not be found out: {cause}")),
     }
-}
-
-/// Why an object must not be deleted and created again when immutable fields of it changed.
-pub fn against_recreating(identity: &Identity, guards: GuardFlags) -> Option<Refusal> {
-    let guard = guards.in_the_way(identity)?;
-    Some(Refusal {
-        object: Some(identity.clone()),
-        why: RefusalReason::Guarded(guard),
-    })
 }

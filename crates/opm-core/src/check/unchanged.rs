@@ -1,74 +1,47 @@
-//! Whether an apply changed anything, read off an object's metadata before and after it.
+//! Whether an apply changed anything: judged by what is this release's of the object, before and
+//! after. Neither the version of the object nor what controllers write says anything about that.
 
 use serde_json::{Map, Value};
 
-use crate::diff::diff;
+use crate::drift::{changes_by_apply, is_untouched, owns_the_same, same_version};
 use crate::identity::GroupKind;
+use crate::ids::ReleaseId;
 
-/// What a person may have set in the metadata of an object.
-const SET_BY_PEOPLE: [&str; 4] = ["labels", "annotations", "finalizers", "ownerReferences"];
+/// An object as it was before an apply.
+#[derive(Debug, Clone, Copy)]
+pub struct ObjectBefore<'a> {
+    /// The object, or its metadata.
+    pub object: &'a Map<String, Value>,
+    /// Whether it is the whole object.
+    pub whole: bool,
+}
 
-/// Whether an apply changed nothing.
-///
-/// The version moves also when a controller writes a status in between. Where the server counts
-/// generations of the specification, these decide. Elsewhere an apply of the very manifest that
-/// was applied last (`same_manifest`) has changed nothing if nobody's managed fields moved: the
-/// server stores some objects anew at their first no-op, and a hand that had edited a field
-/// would have had to take it over first.
+/// Whether it takes the values of an object, and not only its metadata, to say what an apply did
+/// to it. It does not where what is rendered is what was applied last, the last run ended well,
+/// and nobody has taken a field of it over since: then its fields are as they were applied.
+pub fn values_matter(
+    applied_last: bool,
+    desired: &Map<String, Value>,
+    metadata: &Map<String, Value>,
+    release: &ReleaseId,
+) -> bool {
+    !(applied_last
+        && same_version(desired, metadata, release)
+        && is_untouched(desired, metadata, release))
+}
+
+/// Whether an apply changed nothing, or would change nothing. Metadata is enough where values do
+/// not matter.
 pub fn is_unchanged(
-    before: &Map<String, Value>,
-    after: &Map<String, Value>,
-    same_manifest: bool,
-) -> bool {
-    let of = |object: &Map<String, Value>, field: &str| {
-        let metadata = object.get("metadata");
-        metadata.and_then(|metadata| metadata.get(field)).cloned()
-    };
-    let same = |field: &str| of(before, field) == of(after, field);
-    if same("resourceVersion") {
-        return true;
-    }
-    if !SET_BY_PEOPLE.into_iter().all(same) {
-        return false;
-    }
-    match of(after, "generation") {
-        Some(_) => same("generation"),
-        None => same_manifest && same_appliers(before, after),
-    }
-}
-
-/// Whether what was applied, by whom and when, is the same. A status that a controller writes is
-/// an Update, and says nothing about it.
-fn same_appliers(before: &Map<String, Value>, after: &Map<String, Value>) -> bool {
-    let appliers = |object: &Map<String, Value>| -> Option<Vec<Value>> {
-        let entries = object.get("metadata")?.get("managedFields")?.as_array()?;
-        let applied = entries.iter().filter(|entry| entry["operation"] == "Apply");
-        Some(applied.cloned().collect())
-    };
-    appliers(before).is_some_and(|appliers| !appliers.is_empty())
-        && appliers(before) == appliers(after)
-}
-
-/// Whether a pretended apply would change nothing; whole objects are compared. Where the server
-/// counts no generations, a change of who manages which field moves the version as well, though
-/// nobody sees it.
-pub fn would_be_unchanged(
     kind: &GroupKind,
-    before: &Map<String, Value>,
+    before: ObjectBefore<'_>,
     after: &Map<String, Value>,
+    release: &ReleaseId,
 ) -> bool {
-    let managed = |object: &Map<String, Value>| {
-        let entries = object.get("metadata")?.get("managedFields")?.as_array()?;
-        let fields = entries.iter().map(|entry| {
-            let of = |name: &str| entry.get(name).cloned().unwrap_or_default();
-            (of("manager"), of("operation"), of("fieldsV1"))
-        });
-        Some(fields.collect::<Vec<_>>())
-    };
-    let counted = after
-        .get("metadata")
-        .is_some_and(|metadata| metadata.get("generation").is_some());
-    diff(kind, before, after).is_empty() && (counted || managed(before) == managed(after))
+    match before.whole {
+        true => changes_by_apply(kind, before.object, after, release).is_empty(),
+        false => owns_the_same(before.object, after, release),
+    }
 }
 
 #[cfg(test)]
@@ -77,94 +50,127 @@ mod tests {
 
     use super::*;
 
-    fn object(metadata: &Value) -> Map<String, Value> {
-        json!({ "metadata": metadata })
-            .as_object()
-            .cloned()
-            .unwrap_or_default()
+    const REVISION: &str = "deployment.kubernetes.io/revision";
+
+    fn release() -> ReleaseId {
+        "0b5a0c1e-1111-5222-8333-444455556666".parse().unwrap()
+    }
+
+    fn map(value: &Value) -> Map<String, Value> {
+        value.as_object().cloned().unwrap_or_default()
+    }
+
+    /// A Deployment that `opm` applied and the controller wrote to.
+    fn deployment(image: &str, replicas: u64, revision: Option<&str>) -> Value {
+        let mut object = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web", "generation": replicas, "resourceVersion": image,
+                "managedFields": [
+                    {"manager": "opm", "operation": "Apply", "apiVersion": "apps/v1", "time": image,
+                        "fieldsV1": {"f:spec": {"f:template": {"f:spec": {"f:containers": {
+                            "k:{\"name\":\"c\"}": {".": {}, "f:name": {}, "f:image": {}}}}}}}},
+                    {"manager": "kubectl-scale", "operation": "Update", "subresource": "scale",
+                        "apiVersion": "apps/v1", "fieldsV1": {"f:spec": {"f:replicas": {}}}},
+                ]},
+            "spec": {"replicas": replicas, "template": {"spec": {"containers": [
+                {"name": "c", "image": image}]}}},
+            "status": {"replicas": replicas},
+        });
+        if let Some(revision) = revision {
+            object["metadata"]["annotations"] = json!({REVISION: revision});
+            let controller = json!({"manager": "kube-controller-manager", "operation": "Update",
+                "apiVersion": "apps/v1", "fieldsV1": {"f:metadata": {"f:annotations": {
+                    ".": {}, format!("f:{REVISION}"): {}}}}});
+            object["metadata"]["managedFields"]
+                .as_array_mut()
+                .unwrap()
+                .push(controller);
+        }
+        object
     }
 
     #[test]
-    fn what_counts_as_unchanged() {
-        let opm = |time: &str| json!([{"manager": "opm", "operation": "Apply", "time": time}]);
-        let with_status = json!([{"manager": "opm", "operation": "Apply", "time": "1"},
-            {"manager": "kcm", "operation": "Update", "subresource": "status"}]);
+    fn only_what_the_release_does_counts() {
+        let plain = || deployment("a:1", 1, None);
+        let mut defaulted = plain();
+        defaulted["spec"]["paused"] = json!(false);
+        let mut webhook = plain();
+        webhook["spec"]["template"]["spec"]["hostNetwork"] = json!(true);
+        webhook["metadata"]["managedFields"]
+            .as_array_mut()
+            .unwrap()
+            .push(json!({"manager": "opm", "operation": "Update", "fieldsV1":
+                {"f:spec": {"f:template": {"f:spec": {"f:hostNetwork": {}}}}}}));
         let cases = [
-            // before, after, same manifest, unchanged
+            ("nothing moved", plain(), plain(), true),
             (
-                "nothing moved",
-                json!({"resourceVersion": "1"}),
-                json!({"resourceVersion": "1"}),
-                false,
+                "a controller counted a revision",
+                plain(),
+                deployment("a:1", 1, Some("1")),
                 true,
             ),
             (
-                "a status was written",
-                json!({"resourceVersion": "1", "generation": 3}),
-                json!({"resourceVersion": "2", "generation": 3}),
-                false,
+                "and the next",
+                deployment("a:1", 1, Some("1")),
+                deployment("a:1", 1, Some("2")),
                 true,
             ),
             (
-                "the specification moved",
-                json!({"resourceVersion": "1", "generation": 3}),
-                json!({"resourceVersion": "2", "generation": 4}),
-                true,
-                false,
-            ),
-            (
-                "a label moved",
-                json!({"resourceVersion": "1", "generation": 3}),
-                json!({"resourceVersion": "2", "generation": 3, "labels": {"a": "b"}}),
-                true,
-                false,
-            ),
-            (
-                "stored anew",
-                json!({"resourceVersion": "1", "managedFields": opm("1")}),
-                json!({"resourceVersion": "2", "managedFields": opm("1")}),
-                true,
+                "and took it off",
+                deployment("a:1", 1, Some("1")),
+                plain(),
                 true,
             ),
             (
-                "stored anew, and a status",
-                json!({"resourceVersion": "1", "managedFields": opm("1")}),
-                json!({"resourceVersion": "2", "managedFields": with_status}),
-                true,
+                "somebody scaled it meanwhile",
+                plain(),
+                deployment("a:1", 3, None),
                 true,
             ),
             (
-                "another manifest in the same second",
-                json!({"resourceVersion": "1", "managedFields": opm("1")}),
-                json!({"resourceVersion": "2", "managedFields": opm("1")}),
-                false,
+                "another image",
+                plain(),
+                deployment("a:2", 1, Some("2")),
                 false,
             ),
-            (
-                "the apply took effect",
-                json!({"resourceVersion": "1", "managedFields": opm("1")}),
-                json!({"resourceVersion": "2", "managedFields": opm("2")}),
-                true,
-                false,
-            ),
-            (
-                "an annotation moved",
-                json!({"resourceVersion": "1", "managedFields": opm("1")}),
-                json!({"resourceVersion": "2", "managedFields": opm("1"), "annotations": {"a": "b"}}),
-                true,
-                false,
-            ),
-            (
-                "nobody is known to have applied it",
-                json!({"resourceVersion": "1"}),
-                json!({"resourceVersion": "2"}),
-                true,
-                false,
-            ),
+            ("the server filled in a default", plain(), defaulted, false),
+            ("a webhook added to the apply", plain(), webhook, false),
         ];
-        for (what, before, after, same_manifest, expected) in cases {
-            let found = is_unchanged(&object(&before), &object(&after), same_manifest);
+        let kind = GroupKind::new("apps", "Deployment");
+        for (what, before, after, expected) in cases {
+            let before = map(&before);
+            let seen = ObjectBefore {
+                object: &before,
+                whole: true,
+            };
+            let found = is_unchanged(&kind, seen, &map(&after), &release());
             assert_eq!(found, expected, "{what}");
         }
+    }
+
+    #[test]
+    fn metadata_tells_where_values_do_not_matter() {
+        let desired = map(&json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "spec": {"template": {"spec": {"containers": [{"name": "c", "image": "a:1"}]}}}}));
+        let live = map(&deployment("a:1", 1, Some("1")));
+        let release = &release();
+        assert!(!values_matter(true, &desired, &live, release));
+        assert!(values_matter(false, &desired, &live, release), "it changed");
+        let mut more = desired.clone();
+        more["spec"]["replicas"] = json!(1);
+        assert!(values_matter(true, &more, &live, release), "taken over");
+        let mut older = desired;
+        older["apiVersion"] = json!("apps/v1beta1");
+        assert!(values_matter(true, &older, &live, release));
+
+        let kind = GroupKind::new("apps", "Deployment");
+        let seen = ObjectBefore {
+            object: &live,
+            whole: false,
+        };
+        let mut after = deployment("a:1", 9, Some("7"));
+        assert!(is_unchanged(&kind, seen, &map(&after), release));
+        after["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:replicas"] = json!({});
+        assert!(!is_unchanged(&kind, seen, &map(&after), release));
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct OtherManager<'a> {
     time: Option<&'a str>,
     api_version: &'a str,
     tree: &'a FieldTree,
+    /// Whether it bears the name of `opm`'s own manager.
+    ours: bool,
 }
 
 /// All entries: those of `opm`'s apply, and those of others.
@@ -66,6 +68,7 @@ impl<'a> Managers<'a> {
                     time: text("time"),
                     api_version: text("apiVersion").unwrap_or_default(),
                     tree,
+                    ours,
                 });
             }
         }
@@ -75,6 +78,18 @@ impl<'a> Managers<'a> {
     /// What `opm` owns, one tree for each of its managers.
     pub(super) fn own_trees(&self) -> &[&'a FieldTree] {
         &self.own
+    }
+
+    /// The paths of all fields that `opm` applied.
+    pub(super) fn own_leaves(&self) -> Vec<String> {
+        leaves(self.own.iter().copied())
+    }
+
+    /// The paths of all fields that somebody else than `opm` owns. What a webhook adds to an
+    /// apply counts as an update by whoever applied.
+    pub(super) fn foreign_leaves(&self) -> Vec<String> {
+        let others = self.others.iter().filter(|other| !other.ours);
+        leaves(others.map(|other| other.tree))
     }
 
     /// What `opm` owns, from the top.
@@ -195,6 +210,17 @@ fn owns(tree: &FieldTree, keys: &[String]) -> bool {
         }
     }
     true
+}
+
+/// The paths of all leaves of these trees, each once and in order.
+fn leaves<'a>(trees: impl Iterator<Item = &'a FieldTree>) -> Vec<String> {
+    let mut leaves = Vec::new();
+    for (key, value) in trees.flatten().filter(|(key, _)| *key != ".") {
+        collect(key, value, &mut Vec::new(), &mut leaves);
+    }
+    leaves.sort();
+    leaves.dedup();
+    leaves
 }
 
 /// The paths of all leaves below a key.

@@ -7,6 +7,7 @@
 //! would only find the server's own wording. What it no longer owns is compared with what was
 //! applied. What others added beside it is not drift: server-side apply lets them.
 
+mod by_apply;
 mod managers;
 mod walk;
 
@@ -16,6 +17,8 @@ use serde_json::{Map, Value};
 use crate::ids::ReleaseId;
 use managers::Managers;
 
+pub use by_apply::changes_by_apply;
+pub(crate) use by_apply::owns_the_same;
 pub(crate) use managers::step as path_step;
 pub(crate) use walk::is_item;
 
@@ -39,6 +42,16 @@ pub fn is_untouched(
 ) -> bool {
     let managers = Managers::read(live, release);
     !walk::has_unowned(desired, &managers)
+}
+
+/// Whether it was applied in the API version in which it would be applied now.
+pub(crate) fn same_version(
+    desired: &Map<String, Value>,
+    live: &Map<String, Value>,
+    release: &ReleaseId,
+) -> bool {
+    let version = desired.get("apiVersion").and_then(Value::as_str);
+    Managers::read(live, release).applied_in == version
 }
 
 /// The fields of a live object that are not as they were applied. Needs the whole object.

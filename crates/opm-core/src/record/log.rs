@@ -166,6 +166,11 @@ pub(crate) fn push(log: &mut Vec<LogEntry>, entry: LogEntry, limit: usize) {
     log.truncate(limit.max(1));
 }
 
+/// The newest deployment that touched anything: one that checks refused did not.
+pub fn last_run(log: &[LogEntry]) -> Option<&LogEntry> {
+    log.iter().find(|entry| entry.result != LogResult::Refused)
+}
+
 /// Whether the same refusal is in the log already, and has been for less than a minute: whoever
 /// tries again and again must not push everything else out.
 pub fn is_repeated_refusal(log: &[LogEntry], entry: &LogEntry, now: Timestamp) -> bool {

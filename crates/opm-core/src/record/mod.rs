@@ -42,7 +42,7 @@ pub use finding::{Finding, FindingKind};
 pub use history::{Content, HistorySlot};
 pub use location::{PartLocation, RecordPart, RecordRef};
 pub use lock::Lock;
-pub use log::{Counts, DEFAULT_LOG_ENTRIES, LogEntry, LogResult, is_repeated_refusal};
+pub use log::{Counts, DEFAULT_LOG_ENTRIES, LogEntry, LogResult, is_repeated_refusal, last_run};
 pub use pending::{Kept, KeptObject, KeptWhy, Pending, PendingObject, PendingWhy};
 pub use salvage::{SalvagedRecord, salvage};
 pub use secret::{RECORD_TYPE, RELEASE_TYPE, SecretParts, labels_beside, release_labels};
@@ -119,6 +119,17 @@ impl Record {
     /// The current change: the first one of the index.
     pub fn current(&self) -> Option<&Change> {
         self.history.first()?.change()
+    }
+
+    /// The newest deployment that touched anything.
+    pub fn last_run(&self) -> Option<&LogEntry> {
+        last_run(&self.log)
+    }
+
+    /// Whether the newest deployment that touched anything was recorded.
+    pub fn ended_well(&self) -> bool {
+        self.last_run()
+            .is_some_and(|entry| entry.result.is_recorded())
     }
 
     fn current_mut(&mut self) -> Option<&mut Change> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{ObjectEvidence, ObjectStatus, Presence, ReadObject};
+use super::{ObjectEvidence, ObjectStatus, Presence, ReadObject, SentSince};
 use crate::check::{LiveObject, Ownership};
 use crate::drift::{self, FieldDrift};
 use crate::entry::Entry;
@@ -45,6 +45,14 @@ pub fn judge(entry: Entry, evidence: ObjectEvidence<'_>) -> ObjectStatus {
     }
     let (release, retired) = (evidence.release, evidence.retired);
     let leftovers = leftovers(&entry.identity.group_kind, object, release, retired);
+    let unrecorded = whole.then(|| brought_elsewhere(object, evidence)).flatten();
+    let evidence = match (unrecorded, evidence.sent) {
+        (Some(_), Some(SentSince { object, .. })) => ObjectEvidence {
+            applied: object.or(evidence.applied),
+            ..evidence
+        },
+        _ => evidence,
+    };
     let drift = drifted(&entry, object, whole, &live, evidence);
     ObjectStatus {
         entry,
@@ -52,13 +60,37 @@ pub fn judge(entry: Entry, evidence: ObjectEvidence<'_>) -> ObjectStatus {
         health,
         drift,
         leftovers,
+        unrecorded: unrecorded.map(str::to_owned),
     }
+}
+
+/// The change that an object is at, if a run that did not end well brought it there: it is not
+/// what the recorded change makes of it, and it is what that run sent, as far as that is known.
+fn brought_elsewhere<'a>(
+    object: &Map<String, Value>,
+    evidence: ObjectEvidence<'a>,
+) -> Option<&'a str> {
+    let SentSince {
+        change,
+        object: sent,
+    } = evidence.sent?;
+    let unlike = |desired| drift::first_unlike(desired, object, evidence.release).is_some();
+    let as_recorded = evidence.applied.is_none_or(|applied| !unlike(applied));
+    let as_sent = match sent {
+        Some(sent) => !unlike(sent),
+        // Only what is this release's own doing tells: others may have changed it as well.
+        None => evidence
+            .applied
+            .is_some_and(|applied| drift::fields(applied, object, evidence.release).is_empty()),
+    };
+    (!as_recorded && as_sent).then_some(change)
 }
 
 /// Whether metadata alone cannot tell if an object has drifted.
 pub fn is_suspect(object: &Map<String, Value>, evidence: ObjectEvidence<'_>) -> bool {
     let applied = evidence.applied;
-    applied.is_some_and(|applied| !drift::is_untouched(applied, object, evidence.release))
+    let touched = |applied| !drift::is_untouched(applied, object, evidence.release);
+    applied.is_some_and(|applied| evidence.sent.is_some() || touched(applied))
 }
 
 fn status(entry: Entry, presence: Presence, health: Health) -> ObjectStatus {
@@ -68,6 +100,7 @@ fn status(entry: Entry, presence: Presence, health: Health) -> ObjectStatus {
         health,
         drift: Vec::new(),
         leftovers: Vec::new(),
+        unrecorded: None,
     }
 }
 

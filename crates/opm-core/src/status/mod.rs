@@ -40,10 +40,21 @@ pub struct ObjectEvidence<'a> {
     pub observation: Option<&'a Observation<ReadObject>>,
     /// What was applied, if that was kept.
     pub applied: Option<&'a Map<String, Value>>,
+    /// What a run sent since, or meant to send, that did not end well.
+    pub sent: Option<SentSince<'a>>,
     /// Its pods, if it is a workload that is not ready and they could be seen.
     pub pods: Option<&'a [Map<String, Value>]>,
     /// The tools that were replaced.
     pub retired: &'a RetiredManagers,
+}
+
+/// What a run was about that did not end well, and so was not recorded.
+#[derive(Debug, Clone, Copy)]
+pub struct SentSince<'a> {
+    /// The change that it was to record.
+    pub change: &'a str,
+    /// What it sent for this object, if that was kept.
+    pub object: Option<&'a Map<String, Value>>,
 }
 
 /// Whether an object is there, and whose it is.
@@ -74,6 +85,8 @@ pub struct ObjectStatus {
     pub drift: Vec<FieldDrift>,
     /// The fields that were never applied and that a replaced tool still owns. No drift.
     pub leftovers: Vec<LeftoverField>,
+    /// The change that it is at, where a run that did not end well brought it there.
+    pub unrecorded: Option<String>,
 }
 
 impl ObjectStatus {
@@ -90,14 +103,14 @@ impl ObjectStatus {
         !self.drift.is_empty()
     }
 
-    /// Whether it is not as it was applied, or not there at all.
+    /// Whether it is not as it was recorded, or not there at all.
     pub fn has_strayed(&self) -> bool {
-        self.is_drifted() || self.presence == Presence::Missing
+        self.is_drifted() || self.unrecorded.is_some() || self.presence == Presence::Missing
     }
 
     /// Whether it is there and does not, or not yet, do its work. What could not be looked at
     /// may be ready.
-    fn is_unready(&self) -> bool {
+    pub fn is_unready(&self) -> bool {
         let unready = match self.health.state {
             HealthState::Ready | HealthState::Unknown => false,
             HealthState::Progressing | HealthState::Degraded | HealthState::Failed => true,
@@ -150,6 +163,8 @@ impl Serialize for ObjectStatus {
             drift: &'a [FieldDrift],
             #[serde(skip_serializing_if = "<[_]>::is_empty")]
             leftovers: &'a [LeftoverField],
+            #[serde(skip_serializing_if = "Option::is_none")]
+            unrecorded: Option<&'a str>,
         }
         let document = ObjectStatusDocument {
             entry: &self.entry,
@@ -158,6 +173,7 @@ impl Serialize for ObjectStatus {
             drifted: self.is_drifted(),
             drift: &self.drift,
             leftovers: &self.leftovers,
+            unrecorded: self.unrecorded.as_deref(),
         };
         document.serialize(serializer)
     }

@@ -56,10 +56,60 @@ fn judged(
         release: &release,
         observation,
         applied: applied.as_ref(),
+        sent: None,
         pods: None,
         retired: &RetiredManagers::default(),
     };
     judge(entry, evidence)
+}
+
+#[test]
+fn an_object_is_at_the_change_that_it_was_brought_to() {
+    let rendered = |value: &str| {
+        object(
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"},
+            "data": {"k": value}}),
+        )
+    };
+    let live = |value: &str, owner: &str| {
+        let fields = json!({"f:data": {"f:k": {}}});
+        let mut live = rendered(value);
+        live["metadata"]["managedFields"] = json!([{"manager": owner, "operation": "Apply",
+            "apiVersion": "v1", "fieldsV1": fields}]);
+        Observation::Present(ReadObject {
+            object: live,
+            whole: true,
+        })
+    };
+    let release = ID.parse().unwrap();
+    let (old, new) = (rendered("1"), rendered("2"));
+    let table = [
+        // live, owner, whether what was sent is kept: unrecorded, drifted
+        ("1", "opm", true, false, false),
+        ("2", "opm", true, true, false),
+        ("2", "opm", false, true, false),
+        ("1", "opm", false, false, false),
+        ("3", "kubectl", true, false, true),
+        ("3", "kubectl", false, false, true),
+    ];
+    for (value, owner, kept, unrecorded, drifted) in table {
+        let observation = live(value, owner);
+        let evidence = ObjectEvidence {
+            release: &release,
+            observation: Some(&observation),
+            applied: Some(&old),
+            sent: Some(SentSince {
+                change: "change-2",
+                object: kept.then_some(&new),
+            }),
+            pods: None,
+            retired: &RetiredManagers::default(),
+        };
+        let found = judge(entry("ConfigMap", "a"), evidence);
+        let what = format!("{value} by {owner}, kept: {kept}");
+        assert_eq!(found.unrecorded.is_some(), unrecorded, "{what}");
+        assert_eq!(found.is_drifted(), drifted, "{what}");
+    }
 }
 
 #[test]
@@ -151,6 +201,7 @@ fn a_component_is_as_its_worst_object() {
             health,
             drift: Vec::new(),
             leftovers: Vec::new(),
+            unrecorded: None,
         }
     };
     let components = by_component(vec![
@@ -205,6 +256,7 @@ fn what_is_not_ready_beats_what_has_strayed() {
             false => Vec::new(),
         },
         leftovers: Vec::new(),
+        unrecorded: None,
     };
     let but = |presence: Presence, object: ObjectStatus| ObjectStatus { presence, ..object };
     for (objects, orphans, pending, expected) in [

@@ -238,7 +238,6 @@ fn force_is_for_what_is_ones_own_and_for_what_was_named() {
         entry: Entry::new(id("CM/a"), "v1", "app"),
         shared: !shared_with.is_empty(),
         shared_with,
-        same: false,
         takes_fields: false,
         method,
     };

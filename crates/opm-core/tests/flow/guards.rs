@@ -1,6 +1,5 @@
 //! Guarded kinds: what needs a flag of its own, and what not even the flag allows.
 
-use opm_core::failure::Remedy;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::plan::Guard;
 use opm_core::plan::{GuardFlags, Occupant, Occupants, PlanOptions};
@@ -174,17 +173,4 @@ fn the_namespace_of_the_record_goes_only_with_the_release() {
     assert_eq!(ran.refusals().len(), 1);
     let ran = world.delete(None, &flags);
     assert_eq!(ran.pruned(), [id("Role/a"), id("NS/games")]);
-}
-
-#[test]
-fn recreating_a_guarded_object_needs_its_flag() {
-    use opm_core::check::against_recreating;
-    let flags = GuardFlags {
-        volume_claims: true,
-        ..GuardFlags::default()
-    };
-    assert!(against_recreating(&id("PVC/a"), flags).is_none());
-    assert!(against_recreating(&id("SS/a"), GuardFlags::default()).is_none());
-    let refusal = against_recreating(&id("PVC/a"), GuardFlags::default()).unwrap();
-    assert_eq!(refusal.remedy(), Remedy::LiftGuard(Guard::VolumeClaim));
 }

@@ -159,18 +159,19 @@ impl World {
         requests.map(|seen| (seen.verb, seen.uri)).collect()
     }
 
-    /// Runs the binary, and lets nothing through from its first write of such an object on, until
-    /// something has happened.
+    /// Runs the binary, and lets nothing through from its nth write of such an object on, pretended
+    /// ones included, until something has happened.
     pub async fn cut_off_at(
         &self,
-        resource: &str,
+        (resource, nth): (&str, usize),
         happened: impl Future<Output = ()>,
         variables: &[(&str, &str)],
         arguments: &[&str],
     ) -> OpmOutput {
         let route = self.route().await;
-        let written = RequestFilter::verb("patch").and_path(resource).always();
-        route.relay.on(written, Fault::Reset(Moment::Before));
+        let written = RequestFilter::verb("patch").and_path(resource);
+        let cut = written.clone().from_nth(nth).always();
+        route.relay.on(cut, Fault::Reset(Moment::Before));
         let target = Target::Kubeconfig(route.kubeconfig.clone());
         let opm = self.opm.clone().against(target);
         let opm = variables
@@ -179,8 +180,7 @@ impl World {
         let running = RunningOpm::new(opm.start(arguments), arguments, &self.canaries);
         let came = || {
             let seen = route.relay.requests();
-            let mut seen = seen.iter();
-            seen.any(|one| one.verb == "patch" && one.uri.contains(resource))
+            seen.iter().filter(|one| written.fits(one)).count() >= nth
         };
         let cut_for = async {
             self.until("it writes", || async { came() }).await;
@@ -205,19 +205,6 @@ impl World {
     /// Runs the binary, whose nth request meets a fault.
     pub async fn disturbed_at(&self, nth: usize, fault: Fault, arguments: &[&str]) -> OpmOutput {
         self.struck_at(nth, fault, arguments).await.0
-    }
-
-    /// Runs the binary, none of whose writes of such an object gets through.
-    pub async fn never_writing(
-        &self,
-        resource: &str,
-        fault: Fault,
-        arguments: &[&str],
-    ) -> OpmOutput {
-        let route = self.route().await;
-        let writes = RequestFilter::verb("patch").and_path(resource).always();
-        route.relay.on(writes, fault);
-        self.opm_as(&route.kubeconfig, arguments).await
     }
 
     /// A relay in front of the API server, and a kubeconfig that leads through it.

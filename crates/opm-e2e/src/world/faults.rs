@@ -34,6 +34,11 @@ impl RelayedRun {
         self.route.relay.release();
     }
 
+    /// From now on its requests meet no faults.
+    pub fn mend(&self) {
+        self.route.relay.clear_rules();
+    }
+
     /// Waits for its end.
     pub async fn end(self) -> OpmOutput {
         self.running.end().await
@@ -90,10 +95,19 @@ impl World {
 
     /// The same, stalling the first request of this kind until it is released.
     pub async fn start_stalled(&self, at: &RequestFilter, arguments: &[&str]) -> RelayedRun {
+        self.start_struck(at, Fault::Stall(Moment::Before, HANG), arguments)
+            .await
+    }
+
+    /// The same, with any fault.
+    pub async fn start_struck(
+        &self,
+        at: &RequestFilter,
+        fault: Fault,
+        arguments: &[&str],
+    ) -> RelayedRun {
         let route = self.route().await;
-        route
-            .relay
-            .on(at.clone(), Fault::Stall(Moment::Before, HANG));
+        route.relay.on(at.clone(), fault);
         self.start_on(route, &[], arguments)
     }
 

@@ -1,7 +1,7 @@
 //! `apply --atomic`: all of it or nothing, whatever goes wrong on the way, and on the way back.
 
 use opm_e2e::objects::{
-    config_map, deployment, never_ready, secret, service, unacceptable, volume_claim,
+    config_map, deployment, failing, job, never_ready, secret, service, volume_claim,
 };
 use opm_e2e::{Fault, KillOutcome, Module, Moment, RequestFilter, World, scenarios, set};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 scenarios! {
     what_works_is_recorded_when_it_is_ready,
     what_is_not_ready_in_time_is_made_undone,
-    a_refused_object_is_made_undone,
+    what_fails_on_the_way_is_made_undone,
     a_first_apply_is_removed_again_and_guards_hold,
     without_a_way_back_nothing_is_begun,
     an_interrupt_goes_back_too,
@@ -104,32 +104,32 @@ async fn what_is_not_ready_in_time_is_made_undone(w: World) {
     );
 }
 
-async fn a_refused_object_is_made_undone(w: World) {
+/// A module whose apply fails late, and by nothing that a server could know beforehand: a Job of
+/// its first phase fails.
+fn failing_late(release: &str, objects: &[Value]) -> Module {
+    let bad = failing(job(&format!("{release}-bad")));
+    let objects = [objects, &[bad]].concat();
+    named(release, &objects).component_after("late", &["app"], &[service("late")])
+}
+
+async fn what_fails_on_the_way_is_made_undone(w: World) {
     let first = w.apply(&web(&old("1")), &[]).await.ok().json();
-    let new = [
-        config_map("a", "2"),
-        config_map("new", "2"),
-        unacceptable(service("bad")),
-    ];
-    w.apply(&web(&new), &["--atomic"])
+    let new = [config_map("a", "2"), config_map("new", "2")];
+    w.apply(&failing_late("web", &new), &["--atomic"])
         .await
         .ends(1)
-        .says("Service/bad")
+        .says("Job/web-bad")
         .says("went back to");
     is_as_before(&w, &first["changeId"]).await;
     assert_eq!(w.record("web").await.results()[1], "rolled-back");
 }
 
 async fn a_first_apply_is_removed_again_and_guards_hold(w: World) {
-    let objects = [
-        config_map("a", "1"),
-        volume_claim("data"),
-        unacceptable(service("bad")),
-    ];
-    w.apply(&web(&objects), &["--atomic"])
+    let objects = [config_map("a", "1"), volume_claim("data")];
+    w.apply(&failing_late("web", &objects), &["--atomic"])
         .await
         .ends(1)
-        .says("Service/bad")
+        .says("Job/web-bad")
         .says("removed again");
     assert!(w.gone("ConfigMap/a").await);
     assert!(
@@ -210,8 +210,9 @@ async fn a_lost_connection_ends_clean(w: World) {
     // then is the way back, as soon as anything gets through again.
     let expired = w.until_lock_expires("web", "3s");
     let arguments = ["mod", "apply", &dir, "--atomic"];
+    // The first two are trials.
     let ran = w
-        .cut_off_at("/configmaps/", expired, &variables, &arguments)
+        .cut_off_at(("/configmaps/", 3), expired, &variables, &arguments)
         .await;
     assert!(matches!(ran.code(), 1 | 7), "{ran}");
     ran.says("went back to");
@@ -220,18 +221,15 @@ async fn a_lost_connection_ends_clean(w: World) {
 
 async fn when_the_way_back_fails_too_both_causes_are_told(w: World) {
     let first = w.apply(&web(&old("1")), &[]).await.ok().json();
-    let new = [
-        config_map("new", "2"),
-        secret("key", "2"),
-        unacceptable(service("bad")),
-    ];
-    let dir = w.write(&web(&new));
+    let new = [config_map("new", "2"), secret("key", "2")];
+    let dir = w.write(&failing_late("web", &new));
     let arguments = ["mod", "apply", &dir, "--atomic"];
-    // ConfigMaps are not taken, neither on the way there nor on the way back.
-    let ran = w
-        .never_writing("/configmaps/", Fault::forbidden(), &arguments)
-        .await
-        .ends(1);
+    // The first one is a trial, the second is meant; on the way back ConfigMaps are not taken.
+    let back = RequestFilter::verb("patch").and_path("/configmaps/");
+    let run = w
+        .start_struck(&back.from_nth(3).always(), Fault::forbidden(), &arguments)
+        .await;
+    let ran = run.end().await.ends(1);
     ran.says("could not be applied")
         .says("going back failed")
         .says("what was applied is tracked");
@@ -242,14 +240,13 @@ async fn when_the_way_back_fails_too_both_causes_are_told(w: World) {
     is_as_before(&w, &first["changeId"]).await;
 }
 
-/// A module whose apply fails late: everything but the last object is taken.
-fn failing(release: &str) -> Module {
-    named(
+/// A module whose apply fails late: everything but the last objects is taken.
+fn breaking(release: &str) -> Module {
+    failing_late(
         release,
         &[
             config_map(&format!("{release}-a"), "2"),
             config_map(&format!("{release}-new"), "2"),
-            unacceptable(service(&format!("{release}-bad"))),
         ],
     )
 }
@@ -264,7 +261,7 @@ fn before(release: &str) -> Module {
 
 async fn killed_on_the_way_back(w: World) {
     w.apply(&before("probe"), &[]).await.ok();
-    let failed = w.write(&failing("probe"));
+    let failed = w.write(&breaking("probe"));
     let forth = w.requests_in(&["mod", "apply", &failed]).await.len();
     w.opm(&["mod", "rollback", "probe"]).await.ok();
     let both = w
@@ -285,7 +282,7 @@ async fn killed_on_the_way_back(w: World) {
     for (index, (nth, moment)) in all.into_iter().step_by(step).enumerate() {
         let release = format!("back{index}");
         w.apply(&before(&release), &[]).await.ok();
-        let dir = w.write(&failing(&release));
+        let dir = w.write(&breaking(&release));
         let killed = w
             .killed_at(nth, moment, &["mod", "apply", &dir, "--atomic"])
             .await;
@@ -314,15 +311,29 @@ async fn somebody_elses_deployment_is_left_alone(w: World) {
     // The failed run loses its lock while it waits; somebody else deploys; the way back finds a
     // record that is not as the failed run left it.
     w.apply(&web(&old("1")), &[]).await.ok();
-    let dir = w.write(&web(&[config_map("a", "2"), unacceptable(service("bad"))]));
-    let requests = w.requests_in(&["mod", "apply", &dir]).await.len();
-    w.opm(&["mod", "rollback", "web"]).await.ok();
-    let other = named("web", &[config_map("theirs", "1")]).write(&w.dir().join("elsewhere"));
+    let dir = w.write(&failing_late("web", &[config_map("a", "2")]));
     let arguments = ["mod", "apply", &dir, "--atomic"];
-    // One request more, because the way back is made sure of first; then the way back begins.
-    let run = w
-        .start_stalled(&RequestFilter::nth(requests + 2), &arguments)
-        .await;
+    // The same run once before tells how often the record is read until it says that it failed.
+    let requests = w.requests_in(&arguments).await;
+    let record = w.record("web").await.secret["metadata"]["name"].clone();
+    let record = format!("/secrets/{}", record.as_str().unwrap());
+    let of_record = |uri: &str| {
+        uri.split('?')
+            .next()
+            .is_some_and(|path| path.ends_with(&record))
+    };
+    let written = requests
+        .iter()
+        .enumerate()
+        .filter(|(_, (verb, uri))| verb == "update" && of_record(uri));
+    let (failed, _) = written.clone().nth(1).expect("it begins, and fails");
+    let reads = requests[..failed].iter();
+    let reads = reads.filter(|(verb, uri)| verb == "get" && uri.contains(&record));
+    let other = named("web", &[config_map("theirs", "1")]).write(&w.dir().join("elsewhere"));
+    // What it reads after that is the beginning of the way back.
+    let back = RequestFilter::verb("get").and_path(&record);
+    let back = back.from_nth(reads.count() + 1);
+    let run = w.start_stalled(&back, &arguments).await;
     w.until("the apply has failed", || async {
         w.record("web").await.results()[0] == "failed"
     })

@@ -242,9 +242,9 @@ async fn recreations_are_foreseen(w: World) {
         web(&[object, set, config_map("beside", label)])
     };
     w.apply(&with("one"), &[]).await.ok();
-    let diff = w.diff(&with("two"), &[]).await.ends(1);
+    let diff = w.diff(&with("two"), &[]).await.ends(2);
     let refused = diff.resource("Deployment/web").unwrap();
-    assert_eq!(refused["action"], "failed");
+    assert_eq!(refused["action"], "refused");
     let reason = refused["reason"].as_str().unwrap();
     let hints = diff.json()["error"]["hints"].to_string();
     assert!(

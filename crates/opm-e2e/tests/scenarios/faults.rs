@@ -140,7 +140,7 @@ async fn an_immutable_field_needs_the_flag(w: World) {
     let module = web(&[moved, job("once")]);
     w.apply(&module, &[])
         .await
-        .ends(1)
+        .ends(2)
         .says("Deployment/a")
         .says("--recreate");
     assert_eq!(w.uid("Deployment/a").await, before);

@@ -92,6 +92,7 @@ impl<B: Backend> Apply<'_, B> {
                     step,
                     object,
                     seen: None,
+                    recreate: false,
                     permit: self.run.permit(),
                 };
                 let applied = self.send(item).await;
@@ -115,15 +116,15 @@ fn bare_namespace(name: &str) -> Map<String, Value> {
 fn first_failure(what: &str, error: SendError) -> Failure {
     let (kind, reason) = match error {
         SendError::Stopped(stopped) => return Failure::stopped(what, stopped),
-        SendError::Unreachable(reason) => (FailureKind::Unreachable, reason),
+        SendError::Unreachable(reason) | SendError::NotUpYet(reason) => {
+            (FailureKind::Unreachable, reason)
+        }
         SendError::Failed {
             reason,
             forbidden: true,
-            ..
         } => (FailureKind::NotPermitted, reason),
-        SendError::Failed { reason, .. } | SendError::Conflict(reason) => {
-            (FailureKind::Refused, reason)
-        }
+        SendError::Failed { reason, .. } => (FailureKind::Refused, reason),
+        SendError::Refused(refusal) => (FailureKind::Refused, refusal.detail()),
     };
     Failure::new(kind, format!("{what}: {reason}"))
 }

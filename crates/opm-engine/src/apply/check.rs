@@ -1,9 +1,12 @@
 //! `check`: everything that is decided before the first write. A refusal lists every reason at
 //! once; nothing is touched unless everything passes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use opm_core::check::{CheckedPlan, Observed, PruneStep, Refusal, RefusalReason, Refusals, check};
+use opm_core::check::{
+    ApplyStep, CheckedPlan, ObjectBefore, Observed, PruneStep, Refusal, RefusalReason, Refusals,
+    check, preview,
+};
 use opm_core::event::Wait;
 use opm_core::identity::Identity;
 use opm_core::reach::OwnNamespace;
@@ -13,7 +16,7 @@ use serde_json::{Map, Value};
 use super::Apply;
 use super::observe::ObservedApply;
 use super::send::AppliedObject;
-use crate::failure::{Failure, Remedy};
+use crate::failure::{Failure, FailureKind, Remedy};
 use crate::ports::{Answer, Backend, Observation, Question, StoredSecret};
 use crate::rollback::data::VolumeData;
 
@@ -34,8 +37,12 @@ pub(super) struct ApplyContext {
     objects: HashMap<Identity, Map<String, Value>>,
     /// What is sent instead of the rendered object, where an autoscaler has a say.
     instead: BTreeMap<Identity, Map<String, Value>>,
-    /// The live objects as they were seen; whole in a dry run, else metadata only.
+    /// The live objects as they were seen.
     pub(super) live: BTreeMap<Identity, Map<String, Value>>,
+    /// Of which of them more than the metadata was seen.
+    whole: HashSet<Identity>,
+    /// What cannot be changed in place, and may be deleted and created again.
+    pub(super) recreate: BTreeSet<Identity>,
     /// What was sent before everything else.
     pub(super) already: HashMap<Identity, AppliedObject>,
     pub(super) warnings: Vec<String>,
@@ -48,6 +55,13 @@ impl ApplyContext {
         let instead = self.instead.get(identity);
         instead.or_else(|| self.objects.get(identity))
     }
+
+    /// The object as it was before this run.
+    pub(super) fn before(&self, identity: &Identity) -> Option<ObjectBefore<'_>> {
+        let object = self.live.get(identity)?;
+        let whole = self.whole.contains(identity);
+        Some(ObjectBefore { object, whole })
+    }
 }
 
 impl<B: Backend> Apply<'_, B> {
@@ -58,28 +72,46 @@ impl<B: Backend> Apply<'_, B> {
         observed: ObservedApply,
     ) -> Result<Option<CheckedApply>, Failure> {
         let checked = self.check_or_ask(&observed).await?;
-        let (own_namespace, checked) = match (&observed.reached, checked) {
-            (Ok(own_namespace), Ok(checked)) => (*own_namespace, checked),
-            (Err(failure), Ok(_)) => return Err(self.refusal(failure.clone())),
-            (Ok(_), Err(refusals)) => return self.refused(refusals, &observed.observed).await,
-            (Err(failure), Err(refusals)) => {
-                let failure = failure.clone().and(Failure::of_refusals(refusals));
+        if let (Ok(_), Err(refusals)) = (&observed.reached, &checked)
+            && self.waits_for_deletion(refusals)
+        {
+            return self.deleted_first(refusals, &observed.observed).await;
+        }
+        let (applies, going) = self.considered(&checked, &observed);
+        let reached = observed.reached.clone();
+        let (record, stored) = (
+            observed.planned.record.clone(),
+            observed.planned.stored.clone(),
+        );
+        let own_namespace = *reached.as_ref().unwrap_or(&OwnNamespace::Exists);
+        let mut context = self.context(observed, own_namespace, &going).await;
+        let mut failures: Vec<Failure> = reached.err().into_iter().collect();
+        let (checked, mut refusals) = match checked {
+            Ok(checked) => (Some(checked), Vec::new()),
+            Err(refusals) => (None, refusals.0),
+        };
+        if !cannot_be_asked(&failures, &refusals) {
+            let more = self
+                .refused_beforehand(&applies, &mut context, stored.is_some())
+                .await
+                .map_err(|failure| self.refusal(failure))?;
+            refusals.extend(more);
+            let unremovable = self.without_unremovable(&applies, &context);
+            failures.extend(unremovable.await.err());
+            let contested = self.without_contested_claims(applies.iter(), &going, &context);
+            failures.extend(contested.await.err());
+        }
+        if !refusals.is_empty() {
+            failures.push(Failure::of_refusals(Refusals(refusals)));
+        }
+        let failure = failures.into_iter().reduce(Failure::and);
+        let checked = match (checked, failure) {
+            (Some(checked), None) => checked,
+            (_, failure) => {
+                let failure = failure.unwrap_or_else(|| Failure::refused("a check refused"));
                 return Err(self.refusal(failure));
             }
         };
-        let record = observed.planned.record.clone();
-        let stored = observed.planned.stored.clone();
-        let going = &checked.stale.prune;
-        let context = self.context(observed, own_namespace, going).await;
-        self.without_conflicts(&checked, &context)
-            .await
-            .map_err(|failure| self.refusal(failure))?;
-        self.without_unremovable(&checked, &context)
-            .await
-            .map_err(|failure| self.refusal(failure))?;
-        self.without_contested_claims(checked.applies(), going, &context)
-            .await
-            .map_err(|failure| self.refusal(failure))?;
         self.announce(checked.applies(), &checked.stale);
         let stale = self.mode.check_stale(&checked.stale);
         stale.map_err(|failure| self.refusal(failure))?;
@@ -89,6 +121,25 @@ impl<B: Backend> Apply<'_, B> {
             record,
             stored,
         }))
+    }
+
+    /// What would be sent and what would go, of what is not refused.
+    fn considered(
+        &self,
+        checked: &Result<CheckedPlan, Refusals>,
+        observed: &ObservedApply,
+    ) -> (Vec<ApplyStep>, Vec<PruneStep>) {
+        match checked {
+            Ok(checked) => (
+                checked.applies().cloned().collect(),
+                checked.stale.prune.clone(),
+            ),
+            Err(_) => {
+                let checking = self.check_context(observed);
+                let preview = preview(&observed.planned.plan, &observed.observed, &checking);
+                (preview.applies().cloned().collect(), preview.stale.prune)
+            }
+        }
     }
 
     /// Checks the plan. That nothing is rendered is asked about, if it is all that stands in the
@@ -132,7 +183,12 @@ impl<B: Backend> Apply<'_, B> {
         own_namespace: OwnNamespace,
         going: &[PruneStep],
     ) -> ApplyContext {
-        let ObservedApply { live, planned, .. } = observed;
+        let ObservedApply {
+            live,
+            whole,
+            planned,
+            ..
+        } = observed;
         let first_apply = planned.current().is_none();
         let mut warnings = planned.warnings;
         let instead = self
@@ -154,6 +210,8 @@ impl<B: Backend> Apply<'_, B> {
             objects: objects.collect(),
             instead,
             live,
+            whole,
+            recreate: BTreeSet::new(),
             already: HashMap::new(),
             warnings,
             remedies: planned.remedies,
@@ -182,25 +240,25 @@ impl<B: Backend> Apply<'_, B> {
         }
     }
 
-    /// Every reason at once. Objects that are being deleted can be waited for, if nothing else
-    /// stands in the way.
-    async fn refused(
+    /// Whether objects that are being deleted are all that stands in the way, and are waited for.
+    fn waits_for_deletion(&self, refusals: &Refusals) -> bool {
+        let terminating = |why: &RefusalReason| matches!(why, RefusalReason::Terminating);
+        self.request.options.wait_for_deletion
+            && refusals.0.iter().all(|refusal| terminating(&refusal.why))
+    }
+
+    /// Waits for objects that are being deleted; everything is then looked at anew.
+    async fn deleted_first(
         &self,
-        refusals: Refusals,
+        refusals: &Refusals,
         observed: &Observed,
     ) -> Result<Option<CheckedApply>, Failure> {
-        let terminating = |why: &RefusalReason| matches!(why, RefusalReason::Terminating);
-        let only_terminating = refusals.0.iter().all(|refusal| terminating(&refusal.why));
         let objects = refusals.0.iter().filter_map(|r| r.object.clone());
-        let objects: Vec<Identity> = objects.collect();
-        let failure = Failure::of_refusals(refusals);
-        if !self.request.options.wait_for_deletion || !only_terminating {
-            return Err(self.refusal(failure));
-        }
-        let going = objects.into_iter().filter_map(|identity| {
+        let going = objects.filter_map(|identity| {
             let live = observed.get(&identity).and_then(Observation::present)?;
             Some((identity, live.uid.clone()))
         });
+        let failure = Failure::of_refusals(refusals.clone());
         self.wait_for_deletion(&going.collect(), failure).await?;
         Ok(None)
     }
@@ -243,4 +301,11 @@ impl<B: Backend> Apply<'_, B> {
         let agreed = answer.and_then(|answer| data.agreed(answer));
         agreed.map_err(|failure| self.refusal(failure))
     }
+}
+
+/// Whether the server does not answer: more questions would only take longer.
+fn cannot_be_asked(failures: &[Failure], refusals: &[Refusal]) -> bool {
+    let silent = |refusal: &Refusal| matches!(refusal.why, RefusalReason::Unreachable(_));
+    let mut kinds = failures.iter().map(|failure| failure.kind);
+    kinds.any(|kind| kind == FailureKind::Unreachable) || refusals.iter().any(silent)
 }

@@ -3,14 +3,14 @@
 
 use std::collections::HashSet;
 
-use opm_core::check::{ApplyStep, Preview, Refusal, Refusals};
+use opm_core::check::{Preview, Refusal, Refusals};
 use opm_core::identity::Identity;
 
+use super::Apply;
 use super::check::ApplyContext;
 use super::tell::transferred;
-use super::{Apply, conflicts};
 use crate::diff::{DiffReport, Difference};
-use crate::failure::{Failure, FailureKind, Remedy};
+use crate::failure::{Failure, FailureKind};
 use crate::ports::{Backend, Stopped};
 use crate::report::{Action, ObjectOutcome, TrackedObject};
 
@@ -21,10 +21,8 @@ pub(super) struct DryRunResults {
     /// Whether each failure was one of rights.
     pub(super) forbidden: Vec<bool>,
     pub(super) unreachable: bool,
-    /// What would help.
-    pub(super) remedies: Vec<Remedy>,
-    /// Objects that others have a part in.
-    pub(super) conflicts: Vec<(ApplyStep, String)>,
+    /// What the answers of the server are reasons to refuse.
+    pub(super) refusals: Vec<Refusal>,
     pub(super) stopped: Option<Stopped>,
 }
 
@@ -90,13 +88,9 @@ fn would_fail(
     refusals: &[Refusal],
     results: &DryRunResults,
 ) -> Option<Failure> {
-    let refused = (!refusals.is_empty()).then(|| Failure::of_refusals(Refusals(refusals.to_vec())));
-    let conflicts = results.conflicts.iter();
-    let conflicts: Vec<(&ApplyStep, String)> = conflicts
-        .map(|(step, reason)| (step, reason.clone()))
-        .collect();
-    let conflicts = (!conflicts.is_empty()).then(|| conflicts::refused(&conflicts));
-    let refused = blocked.into_iter().chain([refused, conflicts]).flatten();
+    let refusals: Vec<Refusal> = refusals.iter().chain(&results.refusals).cloned().collect();
+    let refused = (!refusals.is_empty()).then(|| Failure::of_refusals(Refusals(refusals)));
+    let refused = blocked.into_iter().chain([refused]).flatten();
     let refused = refused.reduce(Failure::and);
     let objects: Vec<&ObjectOutcome> = results
         .objects
@@ -113,9 +107,6 @@ fn would_fail(
         results.objects.len()
     );
     let mut failure = Failure::new(results.failed(), message);
-    for remedy in &results.remedies {
-        failure = failure.remedy(remedy.clone());
-    }
     for object in objects {
         let reason = object.reason.clone().unwrap_or_default();
         failure = failure.object(object.identity.clone(), reason);

@@ -12,6 +12,7 @@ use opm_core::check::{
     ApplyMethod, ApplyStep, Preview, PruneStep, Refusal, RefusalReason, preview,
 };
 use opm_core::diff::{FieldChange, diff, stated};
+use opm_core::drift::changes_by_apply;
 use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::immutable::changed_immutable_fields;
@@ -103,6 +104,8 @@ impl<B: Backend> Apply<'_, B> {
             &observed.observed,
             &self.check_context(&observed),
         );
+        let applies: Vec<ApplyStep> = preview.applies().cloned().collect();
+        self.refuse_repeated(&applies, &mut preview);
         let awaited = self.awaited_deletions(&mut preview.refusals);
         let unreached = observed.reached.clone().err();
         let own_namespace = observed.reached.clone().unwrap_or(OwnNamespace::Exists);
@@ -176,23 +179,29 @@ impl<B: Backend> Apply<'_, B> {
                     all.unreachable = true;
                     (Action::Failed, Some(reason), None)
                 }
-                Err(SendError::Conflict(reason)) => {
-                    all.conflicts.push((step.clone(), reason.clone()));
-                    (Action::Refused, Some(reason), None)
+                Err(SendError::NotUpYet(reason)) => {
+                    all.forbidden.push(false);
+                    (Action::Failed, Some(reason), None)
                 }
-                Err(SendError::Failed {
-                    reason,
-                    forbidden,
-                    remedy,
-                }) => {
+                Err(SendError::Refused(refusal)) => {
+                    let detail = refusal.detail();
+                    all.refusals.push(*refusal);
+                    (Action::Refused, Some(detail), None)
+                }
+                Err(SendError::Failed { reason, forbidden }) => {
                     all.forbidden.push(forbidden);
-                    all.remedies.extend(remedy.map(|remedy| *remedy));
                     (Action::Failed, Some(reason), None)
                 }
             };
             let outcome = ObjectOutcome::of(&step.entry, action, reason);
             self.tell_object(&outcome);
-            let changes = self.changes(&outcome, after.as_ref(), context);
+            let changes = match (context.live.get(&outcome.identity), &after) {
+                // What a take-over removes belonged to another tool.
+                (Some(before), Some(after)) if step.takes_fields && action != Action::Unchanged => {
+                    diff(&outcome.identity.group_kind, before, after)
+                }
+                _ => self.changes(&outcome, after.as_ref(), context),
+            };
             let leftovers = self.leftovers(step, after.as_ref());
             all.objects.push(Difference {
                 outcome,
@@ -233,7 +242,9 @@ impl<B: Backend> Apply<'_, B> {
         let (before, desired) = (context.live.get(identity), context.object(identity));
         match (before, after, desired) {
             _ if outcome.action == Action::Unchanged => Vec::new(),
-            (Some(before), Some(after), _) => diff(kind, before, after),
+            (Some(before), Some(after), _) => {
+                changes_by_apply(kind, before, after, &self.candidate.owner.id)
+            }
             (Some(before), None, Some(desired)) => diff(kind, &stated(before, desired), desired),
             (None, after, Some(desired)) => {
                 let answered = after.map(|after| stated(after, desired));
@@ -242,6 +253,17 @@ impl<B: Backend> Apply<'_, B> {
             }
             (_, _, None) => Vec::new(),
         }
+    }
+
+    /// What has an item twice is not sent.
+    fn refuse_repeated(&self, applies: &[ApplyStep], preview: &mut Preview) {
+        let refusals = self.repeated(applies);
+        let refused: HashSet<Identity> = refusals.iter().filter_map(|r| r.object.clone()).collect();
+        let steps = preview.phases.iter_mut().flat_map(|phase| &mut phase.steps);
+        for step in steps {
+            step.retain(|step| !refused.contains(&step.entry.identity));
+        }
+        preview.refusals.extend(refusals);
     }
 
     /// Where deletions are waited for, what is being deleted is no reason to refuse.

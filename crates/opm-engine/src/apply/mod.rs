@@ -5,21 +5,23 @@
 //! recording, or nothing more happens but letting go of the lock.
 
 mod atomic;
+mod beforehand;
 mod begin;
 mod change_manifests;
 mod check;
 mod claims;
-mod conflicts;
 mod diff_report;
 mod dry_run;
 mod observe;
 mod orphans;
 mod plan;
+mod postponed;
 mod probe;
 mod prune;
 mod readiness;
 mod record;
 mod recreate;
+mod rights;
 mod send;
 mod source;
 mod stages;

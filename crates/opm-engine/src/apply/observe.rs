@@ -1,8 +1,8 @@
 //! `observe`: what there is of everything that the plan is about. Decides nothing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use opm_core::check::{Adopt, CheckContext, HelmRelease, Observed};
+use opm_core::check::{Adopt, CheckContext, HelmRelease, Observed, values_matter};
 use opm_core::identity::Identity;
 use opm_core::plan::Occupants;
 use opm_core::reach::{self, MissingRequirement, OwnNamespace};
@@ -18,6 +18,8 @@ pub(super) struct ObservedApply {
     pub(super) planned: PlannedApply,
     pub(super) observed: Observed,
     pub(super) live: BTreeMap<Identity, Map<String, Value>>,
+    /// Of which live objects more than the metadata was seen.
+    pub(super) whole: HashSet<Identity>,
     occupants: HashMap<Identity, Occupants>,
     /// Whether what the candidate needs of the cluster is there.
     pub(super) reached: Result<OwnNamespace, Failure>,
@@ -33,16 +35,62 @@ impl<B: Backend> Apply<'_, B> {
             false => Detail::Metadata,
         };
         let release = &self.candidate.owner.id;
-        let (observed, live) = self.run.observe(&planned.plan, release, detail).await;
+        let (observed, mut live) = self.run.observe(&planned.plan, release, detail).await;
         planned.warnings.extend(self.without_objects(&observed));
+        let whole = match detail {
+            Detail::Whole => live.keys().cloned().collect(),
+            Detail::Metadata => self.look_closer(&planned, &mut live).await,
+        };
         let occupants = self.run.look_into(&planned.plan, self.served).await;
         ObservedApply {
             planned,
             observed,
             live,
+            whole,
             occupants,
             reached,
         }
+    }
+
+    /// Reads the whole of the objects whose values matter. What cannot be read is as if it had
+    /// not been seen: what an apply does to it then counts as a change.
+    async fn look_closer(
+        &self,
+        planned: &PlannedApply,
+        live: &mut BTreeMap<Identity, Map<String, Value>>,
+    ) -> HashSet<Identity> {
+        let release = &self.candidate.owner.id;
+        let ended_well = planned.record.ended_well();
+        let steps = planned.plan.phases.iter().flat_map(|phase| &phase.steps);
+        let same = steps.flat_map(|step| &step.objects);
+        let same: HashSet<&Identity> = same
+            .filter(|object| object.same_hash && ended_well)
+            .map(|object| &object.object.entry.identity)
+            .collect();
+        let matter = |identity: &Identity, desired: &Map<String, Value>| {
+            let metadata = live.get(identity);
+            metadata.is_some_and(|metadata| {
+                values_matter(same.contains(identity), desired, metadata, release)
+            })
+        };
+        let objects = self.candidate.objects.iter().map(|object| &object.manifest);
+        let wanted: Vec<Identity> = objects
+            .filter(|manifest| matter(manifest.identity(), manifest.object()))
+            .map(|manifest| manifest.identity().clone())
+            .collect();
+        let mut whole = HashSet::new();
+        for (identity, found) in self.run.backend.look(&wanted, Detail::Whole).await {
+            match found.found() {
+                Ok(Some(object)) => {
+                    live.insert(identity.clone(), object);
+                    whole.insert(identity);
+                }
+                Ok(None) | Err(_) => {
+                    live.remove(&identity);
+                }
+            }
+        }
+        whole
     }
 
     /// What the check has to know beside the plan and the live objects.

@@ -1,7 +1,12 @@
 //! Waiting until what was applied is ready: before recording where there has to be a way back,
 //! after it elsewhere.
 
+use std::collections::HashSet;
+
+use opm_core::check::{ApplyMethod, ApplyStep};
 use opm_core::failure::Remedy;
+use opm_core::identity::Identity;
+use opm_core::{health, labels};
 
 use super::Apply;
 use super::record::RecordedRun;
@@ -13,6 +18,38 @@ use crate::report::Report;
 use crate::wait::{UnreadyObject, WaitTarget};
 
 impl<B: Backend> Apply<'_, B> {
+    /// What readiness is waited for: not what is ready as soon as it exists, not what is done and
+    /// gone, and not what says that nobody should wait for it.
+    pub(super) fn targets<'s>(
+        &self,
+        steps: impl IntoIterator<Item = &'s ApplyStep>,
+    ) -> Vec<WaitTarget> {
+        let desired = self.candidate.desired().objects;
+        let expiring: HashSet<&Identity> = desired
+            .iter()
+            .filter(|object| object.expires)
+            .map(|object| &object.entry.identity)
+            .collect();
+        let unawaited: HashSet<&Identity> = self
+            .candidate
+            .objects
+            .iter()
+            .filter(|object| labels::opts_out_of_waiting(&object.manifest))
+            .map(|object| object.manifest.identity())
+            .collect();
+        steps
+            .into_iter()
+            .filter(|step| step.method != ApplyMethod::Completed)
+            .map(|step| &step.entry.identity)
+            .filter(|identity| !unawaited.contains(identity))
+            .filter(|identity| health::takes_time(&identity.group_kind))
+            .map(|identity| WaitTarget {
+                identity: identity.clone(),
+                expires: expiring.contains(identity),
+            })
+            .collect()
+    }
+
     /// Where there has to be a way back, nothing is recorded before it is ready.
     pub(super) async fn not_ready_first(
         &self,

@@ -5,11 +5,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use opm_core::check::{ApplyMethod, against_recreating};
-use opm_core::failure::Remedy;
+use opm_core::check::{RecreateRefusal, Refusal, RefusalReason, may_recreate, must_end_first};
 use opm_core::identity::Identity;
 use opm_core::immutable::{changed_immutable_fields, immutable_fields};
-use opm_core::labels;
 use opm_core::plan::{Guard, Occupants, Purpose, ignored_in_namespace};
 use serde_json::{Map, Value};
 
@@ -20,6 +18,7 @@ use crate::ports::{
     Answer, ApiError, Backend, DeleteObject, Detail, Precondition, Propagation, Question,
 };
 use crate::report::Action;
+use crate::wait::WaitTarget;
 
 impl<B: Backend> Apply<'_, B> {
     /// The server found the object invalid: perhaps only because it cannot be changed in place.
@@ -31,17 +30,11 @@ impl<B: Backend> Apply<'_, B> {
         let Some(fields) = immutable_fields(&error, item.object) else {
             return Err(error.into());
         };
-        // What is being taken over was there before; deleting it could not be undone.
-        if !matches!(item.step.method, ApplyMethod::Update { .. }) {
-            return Err(SendError::because(format!(
-                "{} cannot be changed in place, and it is not this release's to recreate: {error}",
-                fields.join(", ")
-            )));
-        }
-        self.may_recreate(item, &fields).await?;
         let live = self.live(item.identity()).await?;
+        if !item.recreate {
+            self.check_recreate(item, &live, fields.clone()).await?;
+        }
         if self.request.options.dry_run {
-            propagation(item.identity(), &live, item.object)?;
             return Ok(AppliedObject {
                 uid: metadata(&live, "uid").map(str::to_owned),
                 action: Action::Recreated,
@@ -49,56 +42,83 @@ impl<B: Backend> Apply<'_, B> {
                 note: None,
             });
         }
+        let told = self.request.options.recreate;
+        if must_end_first(item.identity(), &live, told) {
+            self.wait_for_end(item, fields).await?;
+        }
         self.recreate(item, &live).await
     }
 
-    /// A flag, an annotation or a person has to say so, and a guarded kind needs its flag too.
-    async fn may_recreate(
+    /// A Job that is at work is not cut short.
+    async fn wait_for_end(
         &self,
         item: ObjectToSend<'_>,
-        fields: &[String],
+        fields: Vec<String>,
     ) -> Result<(), SendError> {
-        let identity = item.identity();
-        if let Some(refusal) = against_recreating(identity, self.request.options.guards) {
-            let reason = format!(
-                "{} cannot be changed in place, and {}",
-                fields.join(", "),
-                refusal.message()
-            );
-            return Err(SendError::unless(reason, refusal.remedy()));
+        let targets = [WaitTarget::from(item.identity().clone())];
+        self.tell_targets(&targets);
+        let timeout = self.request.options.timeout;
+        self.run.wait_ready(&targets, timeout, item.permit).await?;
+        let live = self.live(item.identity()).await?;
+        match must_end_first(item.identity(), &live, false) {
+            false => Ok(()),
+            true => Err(SendError::Refused(Box::new(Refusal {
+                object: Some(item.identity().clone()),
+                why: RefusalReason::Immutable {
+                    fields,
+                    recreate: RecreateRefusal::Running,
+                },
+            }))),
         }
-        self.nobody_inside(identity).await?;
-        if self.request.options.recreate || annotated(item.object) {
-            return Ok(());
+    }
+
+    /// A flag, an annotation or a person has to say so, and nothing may go that should not.
+    pub(super) async fn check_recreate(
+        &self,
+        item: ObjectToSend<'_>,
+        live: &Map<String, Value>,
+        fields: Vec<String>,
+    ) -> Result<(), SendError> {
+        let options = &self.request.options;
+        let (step, desired) = (item.step, item.object);
+        let refused = |recreate: RecreateRefusal| {
+            SendError::Refused(Box::new(Refusal {
+                object: Some(item.identity().clone()),
+                why: RefusalReason::Immutable {
+                    fields: fields.clone(),
+                    recreate,
+                },
+            }))
+        };
+        let said = may_recreate(step, desired, options.guards, options.recreate);
+        let unsaid = matches!(said, Err(RecreateRefusal::Unsaid { .. }));
+        if !unsaid {
+            said.clone().map_err(refused)?;
+        }
+        if let Some(why) = self.inside(item.identity()).await? {
+            return Err(refused(RecreateRefusal::Blocked(why)));
+        }
+        propagation(item.identity(), live, desired)
+            .map_err(|why| refused(RecreateRefusal::Blocked(why.to_owned())))?;
+        if !unsaid || options.dry_run {
+            return said.map_err(refused);
         }
         let question = Question::Recreate {
-            identity: identity.clone(),
-            fields: fields.to_vec(),
+            identity: item.identity().clone(),
+            fields: fields.clone(),
         };
-        let fields = fields.join(", ");
-        let answer = match self.request.options.dry_run {
-            true => Answer::CannotAsk,
-            false => {
-                let answer = self.run.ask(&question, item.permit).await;
-                answer.map_err(SendError::Stopped)?
-            }
-        };
-        match answer {
+        let answer = self.run.ask(&question, item.permit).await;
+        match answer.map_err(SendError::Stopped)? {
             Answer::Yes => Ok(()),
-            Answer::No => Err(SendError::because(format!(
-                "{fields} cannot be changed in place, and recreating it was declined"
-            ))),
-            Answer::CannotAsk => {
-                let reason = format!("{fields} cannot be changed in place");
-                Err(SendError::unless(reason, Remedy::Recreate))
-            }
+            Answer::No => Err(refused(RecreateRefusal::Declined)),
+            Answer::CannotAsk => said.map_err(refused),
         }
     }
 
     /// A Namespace or definition takes everything inside along, also when it comes back.
-    async fn nobody_inside(&self, holder: &Identity) -> Result<(), SendError> {
+    async fn inside(&self, holder: &Identity) -> Result<Option<String>, SendError> {
         if !Guard::of(&holder.group_kind).is_some_and(Guard::holds_others) {
-            return Ok(());
+            return Ok(None);
         }
         let served = self.run.backend.served().await?;
         let occupants = match self.run.occupants(holder, &served).await {
@@ -110,11 +130,11 @@ impl<B: Backend> Apply<'_, B> {
                      not answer",
                     groups.join(", ")
                 );
-                return Err(SendError::because(reason));
+                return Ok(Some(reason));
             }
             Occupants::Unknown(reason) => {
                 let reason = format!("what it holds could not be found out: {reason}");
-                return Err(SendError::because(reason));
+                return Ok(Some(reason));
             }
         };
         let release = &self.candidate.owner.id;
@@ -132,16 +152,14 @@ impl<B: Backend> Apply<'_, B> {
             })
             .map(|one| one.identity.to_string())
             .collect();
-        match others.is_empty() {
-            true => Ok(()),
-            false => Err(SendError::because(format!(
-                "it would have to be recreated, and holds objects that would go with it: {}",
-                others.join(", ")
-            ))),
-        }
+        let others = (!others.is_empty()).then(|| {
+            let others = others.join(", ");
+            format!("it holds objects that would go with it: {others}")
+        });
+        Ok(others)
     }
 
-    async fn live(&self, identity: &Identity) -> Result<Map<String, Value>, SendError> {
+    pub(super) async fn live(&self, identity: &Identity) -> Result<Map<String, Value>, SendError> {
         let found = self.run.look_at(identity, Detail::Whole).await.found()?;
         found.ok_or_else(|| SendError::because("it disappeared meanwhile"))
     }
@@ -157,7 +175,7 @@ impl<B: Backend> Apply<'_, B> {
             identity,
             uid,
             resource_version: None,
-            propagation: propagation(identity, live, item.object)?,
+            propagation: propagation(identity, live, item.object).map_err(SendError::because)?,
             dry_run: false,
         };
         self.run.backend.delete(request, item.permit).await?;
@@ -179,21 +197,13 @@ impl<B: Backend> Apply<'_, B> {
     }
 }
 
-fn annotated(object: &Map<String, Value>) -> bool {
-    let annotations = object
-        .get("metadata")
-        .and_then(|metadata| metadata.get("annotations"));
-    let value = annotations.and_then(|annotations| annotations.get(labels::RECREATE));
-    value.and_then(Value::as_str) == Some("true")
-}
-
 /// A StatefulSet leaves its pods and claims standing for its successor. One whose selector
 /// changed would not find them again, so there they go; but never the claims.
 fn propagation(
     identity: &Identity,
     live: &Map<String, Value>,
     desired: &Map<String, Value>,
-) -> Result<Propagation, SendError> {
+) -> Result<Propagation, &'static str> {
     if !identity.group_kind.is("apps", "StatefulSet") {
         return Ok(Propagation::Background);
     }
@@ -206,10 +216,10 @@ fn propagation(
         .and_then(|spec| spec.get("persistentVolumeClaimRetentionPolicy"))
         .and_then(|policy| policy.get("whenDeleted"));
     match retention.and_then(Value::as_str) {
-        Some("Delete") => Err(SendError::because(
-            "its selector changed, and its volume claims would be deleted with it \
+        Some("Delete") => Err(
+            "its selector changed, so its volume claims would be deleted with it \
              (persistentVolumeClaimRetentionPolicy.whenDeleted is Delete)",
-        )),
+        ),
         _ => Ok(Propagation::Background),
     }
 }

@@ -5,9 +5,9 @@
 //! is looked at once more and the same ownership table decides again.
 
 use opm_core::check::{
-    ApplyMethod, ApplyStep, LiveObject, Ownership, former_manager, is_unchanged, would_be_unchanged,
+    ApplyMethod, ApplyStep, LiveObject, ObjectBefore, Ownership, Refusal, RefusalReason,
+    former_manager, is_unchanged,
 };
-use opm_core::failure::Remedy;
 use opm_core::identity::Identity;
 use serde_json::{Map, Value};
 
@@ -28,7 +28,9 @@ pub(super) struct ObjectToSend<'a> {
     pub(super) step: &'a ApplyStep,
     pub(super) object: &'a Map<String, Value>,
     /// The object as it was looked at.
-    pub(super) seen: Option<&'a Map<String, Value>>,
+    pub(super) seen: Option<ObjectBefore<'a>>,
+    /// Whether it was settled that it may be recreated.
+    pub(super) recreate: bool,
     pub(super) permit: Permit<'a>,
 }
 
@@ -56,14 +58,12 @@ pub(super) enum SendError {
     Stopped(Stopped),
     /// The cluster does not answer, so the next one need not be tried.
     Unreachable(String),
-    /// Others set fields of the object to other values.
-    Conflict(String),
+    /// A webhook or an aggregated API that has a say in it does not answer yet.
+    NotUpYet(String),
+    /// A check says no: others set fields of it, or it cannot be changed in place.
+    Refused(Box<Refusal>),
     /// The object itself.
-    Failed {
-        reason: String,
-        forbidden: bool,
-        remedy: Option<Box<Remedy>>,
-    },
+    Failed { reason: String, forbidden: bool },
 }
 
 impl SendError {
@@ -71,16 +71,6 @@ impl SendError {
         Self::Failed {
             reason: reason.into(),
             forbidden: false,
-            remedy: None,
-        }
-    }
-
-    /// Something would help.
-    pub(super) fn unless(reason: impl Into<String>, remedy: Remedy) -> Self {
-        Self::Failed {
-            reason: reason.into(),
-            forbidden: false,
-            remedy: Some(Box::new(remedy)),
         }
     }
 }
@@ -90,17 +80,17 @@ impl From<ApiError> for SendError {
         match error.kind {
             ApiErrorKind::Stopped(stopped) => Self::Stopped(stopped),
             ApiErrorKind::Unreachable => Self::Unreachable(error.to_string()),
+            ApiErrorKind::NotUpYet => Self::NotUpYet(error.to_string()),
             kind => Self::Failed {
                 reason: error.to_string(),
                 forbidden: kind == ApiErrorKind::Forbidden,
-                remedy: None,
             },
         }
     }
 }
 
 /// Each field with its manager; a release that shares the object is named as such.
-pub(super) fn conflict(error: &ApiError, step: &ApplyStep) -> String {
+pub(super) fn conflict(error: &ApiError, step: &ApplyStep) -> Refusal {
     let named = |manager: &str| {
         let id = manager.strip_prefix("opm-");
         let mut sharing = step.shared_with.iter();
@@ -117,10 +107,16 @@ pub(super) fn conflict(error: &ApiError, step: &ApplyStep) -> String {
             None => cause.message.clone(),
         })
         .collect();
-    format!(
-        "others set fields of it to other values: {}",
-        fields.join(", ")
-    )
+    Refusal {
+        object: Some(step.entry.identity.clone()),
+        why: RefusalReason::FieldConflict {
+            conflict: format!(
+                "others set fields of it to other values: {}",
+                fields.join(", ")
+            ),
+            adopted: matches!(step.method, ApplyMethod::Adopt { .. }),
+        },
+    }
 }
 
 impl<B: Backend> Apply<'_, B> {
@@ -155,7 +151,7 @@ impl<B: Backend> Apply<'_, B> {
                 Err(error) if error.kind == ApiErrorKind::FieldConflict => {
                     return match self.apply_same_values(item, dry_run).await? {
                         Some(sent) => self.applied(item, sent).await,
-                        None => Err(SendError::Conflict(conflict(&error, item.step))),
+                        None => Err(SendError::Refused(Box::new(conflict(&error, item.step)))),
                     };
                 }
                 Err(error) => return Err(error.into()),
@@ -174,9 +170,16 @@ impl<B: Backend> Apply<'_, B> {
     ) -> Result<AppliedObject, SendError> {
         self.shed(item, &sent.object).await?;
         let taken = self.take_fields(item, sent.object).await?;
+        let applied = self.taken(item, &taken.object, sent.created);
+        // What belonged to another tool and went with the take-over is this run's doing.
+        let removed = applied.action == Action::Unchanged && !taken.removed.is_empty();
         Ok(AppliedObject {
             note: taken.note(),
-            ..self.taken(item, &taken.object, sent.created)
+            action: match removed {
+                true => Action::Configured,
+                false => applied.action,
+            },
+            ..applied
         })
     }
 
@@ -252,11 +255,11 @@ impl<B: Backend> Apply<'_, B> {
         created: bool,
     ) -> AppliedObject {
         let dry_run = self.request.options.dry_run;
-        let same = item.seen.is_some_and(|seen| match dry_run {
-            // A pretended change leaves the resourceVersion alone.
-            true => would_be_unchanged(&item.identity().group_kind, seen, live),
-            false => is_unchanged(seen, live, item.step.same),
-        });
+        let kind = &item.identity().group_kind;
+        let release = &self.candidate.owner.id;
+        let same = item
+            .seen
+            .is_some_and(|seen| is_unchanged(kind, seen, live, release));
         let action = match &item.step.method {
             _ if created => Action::Created,
             ApplyMethod::Adopt { .. } | ApplyMethod::Take { .. } => Action::Adopted,

@@ -1,23 +1,23 @@
 //! Applying everything, phase by phase and weight by weight.
 //!
 //! Objects of one step go at the same time, and a failure does not keep the others of its step
-//! back; what comes after it is skipped. Whether everything was taken is then the protocol's to
-//! judge.
+//! back; what comes after it is skipped. What the server cannot take yet is sent again when the
+//! rest of its phase is there. Whether everything was taken is then the protocol's to judge.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::StreamExt as _;
-use opm_core::check::{ApplyMethod, ApplyStep, CheckedPhase, CheckedPlan};
+use opm_core::check::{ApplyStep, CheckedPhase, CheckedPlan};
 use opm_core::failure::Remedy;
-use opm_core::health;
 use opm_core::identity::Identity;
 use opm_core::protocol::{Applied, Locked, SendOutcome};
 use opm_core::reach;
 
 use super::Apply;
 use super::check::ApplyContext;
+use super::postponed::{Postponed, PostponedObject};
 use super::send::{AppliedObject, ObjectToSend, SendError};
 use crate::concurrently::concurrently;
 use crate::failure::{Failure, FailureKind};
@@ -45,7 +45,7 @@ pub(super) struct AppliedRun {
 }
 
 impl ApplyResults {
-    fn take(
+    pub(super) fn take(
         &mut self,
         step: &ApplyStep,
         result: Result<AppliedObject, SendError>,
@@ -62,12 +62,15 @@ impl ApplyResults {
             Err(SendError::Unreachable(reason)) => {
                 (Action::Failed, Some(reason), SendOutcome::Uncertain)
             }
-            Err(SendError::Conflict(reason)) => {
-                self.remedies.push(Remedy::ForceConflicts);
+            Err(SendError::NotUpYet(reason)) => {
+                let reason = format!("something that has a say in it is not up yet: {reason}");
                 (Action::Failed, Some(reason), SendOutcome::Failed)
             }
-            Err(SendError::Failed { reason, remedy, .. }) => {
-                self.remedies.extend(remedy.map(|remedy| *remedy));
+            Err(SendError::Refused(refusal)) => {
+                self.remedies.extend(refusal.remedies());
+                (Action::Failed, Some(refusal.detail()), SendOutcome::Failed)
+            }
+            Err(SendError::Failed { reason, .. }) => {
                 (Action::Failed, Some(reason), SendOutcome::Failed)
             }
         };
@@ -76,7 +79,7 @@ impl ApplyResults {
         ObjectOutcome::of(&step.entry, action, reason)
     }
 
-    fn is_broken(&self) -> bool {
+    pub(super) fn is_broken(&self) -> bool {
         self.failed || self.stopped.is_some()
     }
 
@@ -137,33 +140,48 @@ impl<B: Backend> Apply<'_, B> {
         let mut all = ApplyResults::default();
         let phases = &checked.phases;
         for (at, phase) in phases.iter().enumerate() {
+            let mut postponed = Postponed::default();
             for step in &phase.steps {
                 if all.is_broken() {
                     self.skip(step, &mut all);
                     continue;
                 }
-                self.apply_step(step, context, permit, &mut all).await;
+                let late = self.apply_step(step, context, permit, &mut all).await;
+                postponed.extend(late);
+                if postponed.holds_up() {
+                    self.send_postponed(&mut postponed, context, permit, &mut all)
+                        .await;
+                }
                 if !all.is_broken() {
                     self.ready_for_next(step, permit, &mut all).await;
                 }
             }
+            self.send_postponed(&mut postponed, context, permit, &mut all)
+                .await;
             let is_last = at + 1 == phases.len();
             if !is_last && !all.is_broken() {
                 self.ready_for_next_phase(phase, permit, &mut all).await;
             }
         }
+        let places: HashMap<&Identity, usize> = checked
+            .applies()
+            .enumerate()
+            .map(|(at, step)| (&step.entry.identity, at))
+            .collect();
+        all.outcomes
+            .sort_by_key(|outcome| places.get(&outcome.identity).copied());
         all
     }
 
-    /// Objects of one weight, at the same time. Each is told and noted as its answer comes; the
-    /// report has them in the plan's order.
-    async fn apply_step(
+    /// Objects of one weight, at the same time. Each is told and noted as its answer comes.
+    /// Answers with those that the server cannot take yet.
+    async fn apply_step<'s>(
         &self,
-        step: &[ApplyStep],
+        step: &'s [ApplyStep],
         context: &ApplyContext,
         permit: Permit<'_>,
         all: &mut ApplyResults,
-    ) {
+    ) -> Vec<PostponedObject<'s>> {
         let unreachable = &AtomicBool::new(false);
         let limit = self.request.options.concurrency;
         let mut sends = pin!(concurrently(limit, step.len(), |at| async move {
@@ -176,13 +194,18 @@ impl<B: Backend> Apply<'_, B> {
             }
             (at, result)
         }));
-        let mut outcomes = BTreeMap::new();
+        let mut postponed = Vec::new();
         while let Some((at, result)) = sends.next().await {
+            if let Err(SendError::NotUpYet(said)) = result {
+                let step = &step[at];
+                postponed.push(PostponedObject { step, said });
+                continue;
+            }
             let outcome = all.take(&step[at], result);
             self.tell_object(&outcome);
-            outcomes.insert(at, outcome);
+            all.outcomes.push(outcome);
         }
-        all.outcomes.extend(outcomes.into_values());
+        postponed
     }
 
     pub(super) async fn send_or_skip(
@@ -201,7 +224,8 @@ impl<B: Backend> Apply<'_, B> {
         self.send(ObjectToSend {
             step,
             object,
-            seen: context.live.get(identity),
+            seen: context.before(identity),
+            recreate: context.recreate.contains(identity),
             permit,
         })
         .await
@@ -314,38 +338,21 @@ impl<B: Backend> Apply<'_, B> {
             }
         }
     }
-
-    /// What readiness is waited for: not what is ready as soon as it exists, and not what is
-    /// done and gone.
-    pub(super) fn targets<'s>(
-        &self,
-        steps: impl IntoIterator<Item = &'s ApplyStep>,
-    ) -> Vec<WaitTarget> {
-        let desired = self.candidate.desired().objects;
-        let expiring: HashSet<&Identity> = desired
-            .iter()
-            .filter(|object| object.expires)
-            .map(|object| &object.entry.identity)
-            .collect();
-        steps
-            .into_iter()
-            .filter(|step| step.method != ApplyMethod::Completed)
-            .map(|step| &step.entry.identity)
-            .filter(|identity| health::takes_time(&identity.group_kind))
-            .map(|identity| WaitTarget {
-                identity: identity.clone(),
-                expires: expiring.contains(identity),
-            })
-            .collect()
-    }
 }
 
 /// The wait itself failed.
 fn broke(needed: &[Identity], error: ApiError, all: &mut ApplyResults) {
     match SendError::from(error) {
         SendError::Stopped(stopped) => all.stopped = Some(stopped),
+        SendError::Refused(refusal) => {
+            let not_ready = needed.iter().map(|identity| UnreadyObject {
+                identity: identity.clone(),
+                reason: refusal.detail(),
+            });
+            all.not_ready(not_ready.collect());
+        }
         SendError::Unreachable(reason)
-        | SendError::Conflict(reason)
+        | SendError::NotUpYet(reason)
         | SendError::Failed { reason, .. } => {
             let not_ready = needed.iter().map(|identity| UnreadyObject {
                 identity: identity.clone(),

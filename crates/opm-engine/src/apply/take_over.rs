@@ -9,7 +9,7 @@
 
 use futures::StreamExt as _;
 use opm_core::autoscale;
-use opm_core::check::{ApplyMethod, ApplyStep, CheckedPlan};
+use opm_core::check::{ApplyMethod, ApplyStep};
 use opm_core::diff::{ChangeKind, diff};
 use opm_core::identity::Identity;
 use opm_core::labels;
@@ -204,13 +204,13 @@ impl<B: Backend> Apply<'_, B> {
     /// Refuses if what retired tools have set cannot be removed.
     pub(super) async fn without_unremovable(
         &self,
-        checked: &CheckedPlan,
+        applies: &[ApplyStep],
         context: &ApplyContext,
     ) -> Result<(), Failure> {
         if self.request.options.dry_run {
             return Ok(());
         }
-        let taking = checked.applies().filter(|step| step.takes_fields);
+        let taking = applies.iter().filter(|step| step.takes_fields);
         let taking: &Vec<&ApplyStep> = &taking.collect();
         let permit = self.run.permit();
         let limit = self.request.options.concurrency;
@@ -246,7 +246,8 @@ impl<B: Backend> Apply<'_, B> {
         let item = ObjectToSend {
             step,
             object: context.object(identity)?,
-            seen: context.live.get(identity),
+            seen: context.before(identity),
+            recreate: false,
             permit,
         };
         let uid = uid_of(step)?;

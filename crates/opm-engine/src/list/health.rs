@@ -87,6 +87,7 @@ impl<B: Backend> Run<'_, B> {
                 release: &recorded.release.id,
                 observation: objects.get(&entry.identity),
                 applied: manifest.map(|manifest| manifest.object()),
+                sent: None,
                 pods: None,
                 retired: &self.settings.retired_managers,
             };

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use opm_core::check::Disown;
 use opm_core::identity::{GroupKind, Identity};
+use opm_core::rights::{AccessRule, ResourceRight};
 use opm_core::scope::Scope;
 use opm_core::takeover::MovedFields;
 use serde_json::{Map, Value};
@@ -256,6 +257,19 @@ pub trait Cluster: Send + Sync {
         &self,
         workload: &Map<String, Value>,
     ) -> impl Future<Output = Result<Vec<Map<String, Value>>, ApiError>> + Send;
+
+    /// What the server says that whoever asks may do in a namespace. It need not say everything.
+    fn access_rules(
+        &self,
+        namespace: &str,
+    ) -> impl Future<Output = Result<Vec<AccessRule>, ApiError>> + Send;
+
+    /// Whether whoever asks may do this: to the object of this name, or to all.
+    fn is_allowed(
+        &self,
+        right: &ResourceRight,
+        name: Option<&str>,
+    ) -> impl Future<Output = Result<bool, ApiError>> + Send;
 
     /// Warnings that the server sent this run since the last call, each once.
     fn take_warnings(&self) -> Vec<String>;

@@ -11,6 +11,7 @@ use opm_core::identity::{GroupKind, Identity};
 use opm_core::protocol::LockAcquisition;
 use opm_core::record::size::Records;
 use opm_core::record::{Extra, Lock, Metadata, Record, ReleaseState};
+use opm_core::rights::{AccessRule, ResourceRight};
 use serde_json::{Map, Value};
 
 use super::secret::content;
@@ -244,6 +245,14 @@ impl Cluster for Store {
 
     async fn pods_of(&self, _: &Map<String, Value>) -> Result<Vec<Map<String, Value>>, ApiError> {
         Ok(Vec::new())
+    }
+
+    async fn access_rules(&self, _: &str) -> Result<Vec<AccessRule>, ApiError> {
+        Err(no_answer())
+    }
+
+    async fn is_allowed(&self, _: &ResourceRight, _: Option<&str>) -> Result<bool, ApiError> {
+        Err(no_answer())
     }
 
     fn take_warnings(&self) -> Vec<String> {

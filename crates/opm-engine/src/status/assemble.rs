@@ -1,8 +1,10 @@
 //! From everything that was gathered to one status. No requests here: the same values give the
 //! same status.
 
+use opm_core::entry::Entry;
 use opm_core::health::HealthState;
 use opm_core::identity::Identity;
+use opm_core::record::PendingWhy;
 use opm_core::status::{Presence, by_component, judge, overall};
 
 use super::{InventorySource, Status, StatusInputs, TrackedStatus};
@@ -26,9 +28,13 @@ impl StatusInputs {
         let (transferred, mine): (Vec<_>, Vec<_>) =
             judged.partition(|object| matches!(object.presence, Presence::Transferred(_)));
         let components = by_component(mine);
+        let pending: Vec<TrackedStatus> = known.pending.iter().map(|t| self.pending(t)).collect();
+        // What a run that did not end well has brought is part of how the release is doing.
+        let brought = pending.iter().filter_map(|object| object.health.as_ref());
+        let brought = brought.map(|health| health.state).max();
         let health = match (&known.change, components.is_empty()) {
-            (None, true) => HealthState::Unknown,
-            _ => overall(&components),
+            (None, true) => brought.unwrap_or(HealthState::Unknown),
+            _ => overall(&components).max(brought.unwrap_or(HealthState::Ready)),
         };
         Status {
             release: known.release.clone(),
@@ -40,7 +46,7 @@ impl StatusInputs {
             health,
             components,
             transferred,
-            pending: known.pending.iter().map(|t| self.tracked(t)).collect(),
+            pending,
             kept: known.kept.iter().map(|t| self.tracked(t)).collect(),
             orphans: orphans.clone(),
             lock: known.lock.clone(),
@@ -57,6 +63,25 @@ impl StatusInputs {
         TrackedStatus {
             tracked: tracked.clone(),
             exists: self.exists(&tracked.identity),
+            health: None,
+        }
+    }
+
+    /// The same with its health, unless it is only still to be removed.
+    fn pending(&self, tracked: &TrackedObject) -> TrackedStatus {
+        let entry = Entry::new(
+            tracked.identity.clone(),
+            &tracked.version,
+            &tracked.component,
+        );
+        let wanted = tracked.why != PendingWhy::PruneFailed.word();
+        let health = wanted.then(|| {
+            let evidence = self.seen.evidence(&self.known, &tracked.identity);
+            judge(entry, evidence).health
+        });
+        TrackedStatus {
+            health,
+            ..self.tracked(tracked)
         }
     }
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 use opm_core::entry::Entry;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::protocol::{LockObservation, LockState};
-use opm_core::record::{Change, LogEntry, LogResult, ModuleRef, ReleaseState, Stored};
+use opm_core::record::{
+    Change, LogEntry, LogResult, ModuleRef, RecordRef, ReleaseState, Stored, last_run,
+};
 
 use super::{InventorySource, LockStatus};
 use crate::delete::LabelLookup;
@@ -24,6 +26,8 @@ pub(super) struct KnownRelease {
     pub(super) source: InventorySource,
     pub(super) module: Option<ModuleRef>,
     pub(super) change: Option<Change>,
+    /// What the last run was about, if it did not end well.
+    pub(super) unrecorded: Option<UnrecordedRun>,
     pub(super) last_transition_time: Option<String>,
     pub(super) state: ReleaseState,
     pub(super) entries: Vec<Entry>,
@@ -37,6 +41,32 @@ pub(super) struct KnownRelease {
     /// The resourceVersion of the record.
     pub(super) version: Option<String>,
     pub(super) warnings: Vec<String>,
+}
+
+/// A run that did not end well, so that what it sent is not what is recorded.
+pub(super) struct UnrecordedRun {
+    /// The change that it was to record.
+    pub(super) change: String,
+    /// Where its manifests are, if they were kept for it.
+    pub(super) kept: Option<RecordRef>,
+    /// The same change, if the history has it: a rollback that did not end well.
+    pub(super) past: Option<Change>,
+}
+
+impl UnrecordedRun {
+    /// None if what the last run was about is recorded, or was rolled back.
+    fn of(last: &LogEntry, current: Option<&Change>, changes: &[&Change]) -> Option<Self> {
+        let rolled_back = last.result == LogResult::RolledBack;
+        let change = last.change.clone()?;
+        let recorded = current.is_some_and(|current| current.id == change);
+        let ended = last.result.is_recorded() || rolled_back || recorded;
+        let past = changes.iter().find(|past| past.id == change);
+        (!ended).then(|| Self {
+            kept: last.record.clone(),
+            past: past.map(|past| (*past).clone()),
+            change,
+        })
+    }
 }
 
 impl<B: Backend> Run<'_, B> {
@@ -118,9 +148,9 @@ impl<B: Backend> Run<'_, B> {
                 warnings.push(warning.to_owned());
             }
         }
-        let mut log = read.log().iter();
-        let last = log.find(|entry| entry.result != LogResult::Refused);
+        let last = last_run(read.log());
         warnings.extend(last.and_then(bad_end));
+        let unrecorded = last.and_then(|last| UnrecordedRun::of(last, change.as_ref(), &changes));
         KnownRelease {
             module: change.as_ref().map(|change| change.module.clone()),
             last_transition_time: read.metadata().last_transition_time.clone(),
@@ -131,6 +161,7 @@ impl<B: Backend> Run<'_, B> {
             source: InventorySource::Inventory,
             release,
             change,
+            unrecorded,
             state,
             entries,
             tracked,
@@ -176,6 +207,7 @@ impl<B: Backend> Run<'_, B> {
             source: InventorySource::Labels,
             module: None,
             change: None,
+            unrecorded: None,
             last_transition_time: None,
             state: ReleaseState::Live,
             entries,

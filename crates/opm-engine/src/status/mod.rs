@@ -15,10 +15,10 @@ mod watch;
 
 use opm_core::check::TransferredObject;
 use opm_core::entry::Entry;
-use opm_core::health::HealthState;
+use opm_core::health::{Health, HealthState};
 use opm_core::record::{Lock, ModuleRef, ReleaseState};
 pub use opm_core::status::{ComponentStatus, ObjectStatus, Presence, Verdict};
-use serde::ser::SerializeStruct as _;
+use serde::ser::{SerializeMap as _, SerializeStruct as _};
 use serde::{Serialize, Serializer};
 
 use crate::failure::{Failure, Remedy};
@@ -50,6 +50,31 @@ pub struct TrackedStatus {
     pub tracked: TrackedObject,
     /// Whether it is there; none if nobody could tell.
     pub exists: Option<bool>,
+    /// How it is doing, if it is to be part of the release.
+    #[serde(flatten, serialize_with = "health_words")]
+    pub health: Option<Health>,
+}
+
+impl TrackedStatus {
+    /// Whether it is there and does not, or not yet, do its work.
+    fn is_unready(&self) -> bool {
+        let state = self.health.as_ref().map(|health| health.state);
+        let unready = matches!(
+            state,
+            Some(HealthState::Progressing | HealthState::Degraded | HealthState::Failed)
+        );
+        unready && self.exists == Some(true)
+    }
+}
+
+/// As those of other objects.
+fn health_words<S: Serializer>(health: &Option<Health>, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut words = serializer.serialize_map(None)?;
+    if let Some(health) = health {
+        words.serialize_entry("health", health.state.word())?;
+        words.serialize_entry("message", &health.message)?;
+    }
+    words.end()
 }
 
 /// Who is writing the record.
@@ -139,7 +164,11 @@ impl Status {
 
     /// What it comes to, in one word.
     pub fn verdict(&self) -> Verdict {
-        Verdict::of(self.objects(), self.orphans.len(), self.pending.len())
+        let objects = Verdict::of(self.objects(), self.orphans.len(), self.pending.len());
+        match self.pending.iter().any(TrackedStatus::is_unready) {
+            true => Verdict::NotReady,
+            false => objects,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use futures::StreamExt as _;
 use opm_core::health;
 use opm_core::identity::Identity;
-use opm_core::status::{ObjectEvidence, ReadObject, is_suspect};
+use opm_core::status::{ObjectEvidence, ReadObject, SentSince, is_suspect};
 use opm_core::takeover::RetiredManagers;
 use serde_json::{Map, Value};
 
@@ -32,6 +32,8 @@ pub(super) struct ReleaseObservations {
     pub(super) objects: BTreeMap<Identity, Observation<ReadObject>>,
     /// What was applied; empty if that was not kept.
     pub(super) applied: ObjectMap,
+    /// What the last run sent, if it did not end well and that was kept.
+    pub(super) sent: ObjectMap,
     pub(super) pods: BTreeMap<Identity, Vec<Map<String, Value>>>,
     pub(super) warnings: Vec<String>,
     /// The tools that were replaced.
@@ -49,6 +51,10 @@ impl ReleaseObservations {
             release: &known.release.id,
             observation: self.objects.get(identity),
             applied: self.applied.get(identity),
+            sent: known.unrecorded.as_ref().map(|run| SentSince {
+                change: &run.change,
+                object: self.sent.get(identity),
+            }),
             pods: self.pods.get(identity).map(Vec::as_slice),
             retired: &self.retired,
         }
@@ -59,11 +65,16 @@ impl<B: Backend> Run<'_, B> {
     /// Looks at everything that a release tracks.
     pub(super) async fn see(&self, known: &KnownRelease) -> ReleaseObservations {
         let wanted: Vec<Identity> = known.tracked.iter().cloned().collect();
-        let (objects, applied) = futures::join!(self.observe_objects(&wanted), self.applied(known));
+        let (objects, applied, sent) = futures::join!(
+            self.observe_objects(&wanted),
+            self.applied(known),
+            self.sent(known)
+        );
         let (applied, warnings) = applied;
         let mut seen = ReleaseObservations {
             objects,
             applied,
+            sent,
             warnings,
             retired: self.settings.retired_managers.clone(),
             ..ReleaseObservations::default()
@@ -109,6 +120,29 @@ impl<B: Backend> Run<'_, B> {
                 (ObjectMap::new(), vec![warning])
             }
         }
+    }
+
+    /// What the last run sent, or meant to send, if it did not end well and that was kept.
+    async fn sent(&self, known: &KnownRelease) -> ObjectMap {
+        let Some(run) = &known.unrecorded else {
+            return ObjectMap::new();
+        };
+        let change = match (&run.past, &run.kept) {
+            (Some(past), _) => Some(past.clone()),
+            (None, Some(kept)) => {
+                let kept = self.failed_change(&known.release, &run.change, kept);
+                kept.await.ok()
+            }
+            (None, None) => None,
+        };
+        let Some(change) = change else {
+            return ObjectMap::new();
+        };
+        let manifests = self.manifests_of(&known.release, &change).await;
+        let objects = manifests.unwrap_or_default().into_iter();
+        objects
+            .map(|m| (m.identity().clone(), m.into_object()))
+            .collect()
     }
 
     /// Reads the whole of what may have drifted, and the pods of what is not ready.

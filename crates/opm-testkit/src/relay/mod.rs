@@ -8,7 +8,7 @@ mod client;
 mod endpoint;
 mod request;
 mod rules;
-mod serve;
+pub(crate) mod serve;
 mod tcp;
 mod upstream;
 

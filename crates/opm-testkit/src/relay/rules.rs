@@ -27,6 +27,8 @@ pub enum Fault {
         reason: Option<String>,
         /// `Retry-After`, in seconds.
         retry_after: Option<u32>,
+        /// What the Status object says; without one, that the relay answers.
+        message: Option<String>,
     },
     /// The connection is reset.
     Reset(Moment),
@@ -50,6 +52,18 @@ impl Fault {
             code: StatusCode::TOO_MANY_REQUESTS,
             reason: Some("TooManyRequests".to_owned()),
             retry_after: Some(retry_after),
+            message: None,
+        }
+    }
+
+    /// 500 with the reason `InternalError` and these words, as when a webhook does not answer.
+    #[must_use]
+    pub fn internal_error_saying(message: &str) -> Self {
+        Self::Answer {
+            code: StatusCode::INTERNAL_SERVER_ERROR,
+            reason: Some("InternalError".to_owned()),
+            retry_after: None,
+            message: Some(message.to_owned()),
         }
     }
 
@@ -82,6 +96,7 @@ impl Fault {
             code,
             reason: reason.map(str::to_owned),
             retry_after: None,
+            message: None,
         }
     }
 }

@@ -29,7 +29,7 @@ use super::upstream::{Body, Upstream};
 use super::{Protocol, RelayState};
 use crate::keys::Identity;
 
-pub(super) fn tls(identity: &Identity, protocol: Protocol) -> TlsAcceptor {
+pub(crate) fn tls(identity: &Identity, protocol: Protocol) -> TlsAcceptor {
     let certificate = CertificateDer::from_pem_slice(identity.certificate.as_bytes());
     let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes());
     let mut config = ServerConfig::builder()
@@ -132,7 +132,8 @@ impl Connection {
                 code,
                 reason,
                 retry_after,
-            }) => status(code, reason.as_deref(), retry_after),
+                message,
+            }) => status(code, reason.as_deref(), retry_after, message),
             Some(Fault::Reset(Moment::Before)) => self.gone().await,
             Some(Fault::Reset(Moment::After)) => {
                 self.forward_whole(request).await;
@@ -161,7 +162,7 @@ impl Connection {
 
     async fn forward(&self, request: Request<Bytes>) -> Response<Body> {
         if !self.upstream.lets_in(&request) {
-            return status(StatusCode::UNAUTHORIZED, Some("Unauthorized"), None);
+            return status(StatusCode::UNAUTHORIZED, Some("Unauthorized"), None, None);
         }
         match self.upstream.send(request).await {
             Ok(answer) => answer,
@@ -207,13 +208,18 @@ fn close_with_reset(socket: &StdStream) -> io::Result<()> {
     Ok(())
 }
 
-fn status(code: StatusCode, reason: Option<&str>, retry_after: Option<u32>) -> Response<Body> {
+fn status(
+    code: StatusCode,
+    reason: Option<&str>,
+    retry_after: Option<u32>,
+    message: Option<String>,
+) -> Response<Body> {
     let mut object = json!({
         "kind": "Status",
         "apiVersion": "v1",
         "metadata": {},
         "status": "Failure",
-        "message": format!("the relay answers {code}"),
+        "message": message.unwrap_or_else(|| format!("the relay answers {code}")),
         "code": code.as_u16(),
     });
     if let Some(reason) = reason {

@@ -139,6 +139,7 @@ fn value(settings: &Settings, key: Key) -> Value {
         Key::Events => json!(settings.events),
         Key::LogEntries => json!(settings.log_entries),
         Key::RetiredManagers => json!(settings.retired_managers),
+        Key::Preflight => json!(settings.preflight),
         Key::FeatureEnable | Key::FeatureDisable => Value::Null,
     }
 }

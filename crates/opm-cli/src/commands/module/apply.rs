@@ -33,7 +33,7 @@ pub(crate) struct Args {
 
     /// Go back to the change before when the apply fails or is not ready in time
     ///
-    /// Implies --wait. Nothing is recorded before everything is ready. After a first apply, what
+    /// Implies --wait and --preflight. Nothing is recorded before everything is ready. After a first apply, what
     /// it created is removed again. Refused beforehand where there is no way back.
     #[arg(long, conflicts_with = "no_record")]
     atomic: bool,
@@ -47,15 +47,15 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
     let interrupt = Interrupt::listen(*ui);
     let rendering = Rendering::prepare(&args.render, settings, ui, &interrupt)?;
     runtime::run(async {
-        let request = request(args, rendering.load().await?)?;
+        let request = request(args, rendering.load().await?, settings)?;
         let session = Session::open(settings, ui, &interrupt, args.deploy.yes).await?;
         let applied = session.engine.apply(&request, &session.caller()).await;
         answers::report::answer(applied, &session)
     })
 }
 
-fn request(args: &Args, loaded: Loaded) -> Result<ApplyRequest, CliError> {
-    let mut options = args.deploy.options();
+fn request(args: &Args, loaded: Loaded, settings: &Settings) -> Result<ApplyRequest, CliError> {
+    let mut options = args.deploy.options(settings);
     options.wait |= args.atomic;
     Ok(ApplyRequest {
         selection: args.render.selected()?,

@@ -7,6 +7,7 @@ use opm_engine::request::ApplyOptions;
 
 use super::plan_args::{PlanArgs, at_least_one};
 use crate::duration;
+use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct DeployArgs {
@@ -48,8 +49,9 @@ pub(crate) struct DeployArgs {
 
 impl DeployArgs {
     /// What these flags ask for.
-    pub(crate) fn options(&self) -> ApplyOptions {
+    pub(crate) fn options(&self, settings: &Settings) -> ApplyOptions {
         ApplyOptions {
+            preflight: settings.preflight,
             dry_run: self.dry_run,
             max_history: self.max_history,
             wait: self.wait,

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             release,
             namespace: session.namespace_or_default()?,
             revision: args.revision.clone(),
-            options: args.deploy.options(),
+            options: args.deploy.options(settings),
         };
         let caller = session.caller();
         let rolled_back = session.engine.rollback(&request, &renderer, &caller).await;

@@ -1,0 +1,247 @@
+//! Everything about the content of a plan that can be known before the first write: items that
+//! stand in a list twice, conflicts over fields, fields that cannot be changed in place, and
+//! rights. A refusal lists all of it.
+//!
+//! Where a look at the live object raises a suspicion, the server is asked to pretend: one request
+//! for each such object, and none for all the others. A preflight asks for all of them.
+
+use std::collections::BTreeSet;
+
+use futures::StreamExt as _;
+use opm_core::check::{
+    ApplyMethod, ApplyStep, Refusal, RefusalReason, TrialFinding, repeated_items,
+};
+use opm_core::identity::Identity;
+use opm_core::immutable::changed_immutable_fields;
+use opm_core::reach::{self, OwnNamespace};
+
+use super::Apply;
+use super::check::ApplyContext;
+use super::send::{ObjectToSend, SendError, conflict};
+use crate::concurrently::concurrently_in_order;
+use crate::failure::Failure;
+use crate::ports::{ApiError, ApiErrorKind, Backend, Precondition};
+
+impl<B: Backend> Apply<'_, B> {
+    /// Every reason to refuse that is not about whose the objects are. What may be recreated is
+    /// noted in the context.
+    pub(super) async fn refused_beforehand(
+        &self,
+        applies: &[ApplyStep],
+        context: &mut ApplyContext,
+        recorded: bool,
+    ) -> Result<Vec<Refusal>, Failure> {
+        let mut refusals = self.repeated(applies);
+        if self.request.options.dry_run {
+            return Ok(refusals);
+        }
+        let refused: BTreeSet<Identity> =
+            refusals.iter().filter_map(|r| r.object.clone()).collect();
+        let tried = self.try_out(applies, &refused, context).await?;
+        let missing = self.missing_rights(applies, context, recorded).await;
+        // That it is forbidden to send an object is told once, with all objects it is about.
+        let forbidden = |refusal: &Refusal| {
+            let why = &refusal.why;
+            matches!(
+                why,
+                RefusalReason::WouldFail {
+                    forbidden: true,
+                    ..
+                }
+            )
+        };
+        let told = !missing.is_empty();
+        refusals.extend(
+            tried
+                .into_iter()
+                .filter(|refusal| !(told && forbidden(refusal))),
+        );
+        refusals.extend(missing);
+        Ok(refusals)
+    }
+
+    /// Objects that have an item twice in a list: no server takes them.
+    pub(super) fn repeated(&self, applies: &[ApplyStep]) -> Vec<Refusal> {
+        let sent: BTreeSet<&Identity> = applies.iter().map(|step| &step.entry.identity).collect();
+        let objects = self.candidate.objects.iter().map(|object| &object.manifest);
+        objects
+            .filter(|manifest| sent.contains(manifest.identity()))
+            .filter_map(|manifest| {
+                let items = repeated_items(manifest);
+                (!items.is_empty()).then(|| Refusal {
+                    object: Some(manifest.identity().clone()),
+                    why: RefusalReason::RepeatedItems(items),
+                })
+            })
+            .collect()
+    }
+
+    /// Lets the server pretend, where that may tell something.
+    async fn try_out(
+        &self,
+        applies: &[ApplyStep],
+        refused: &BTreeSet<Identity>,
+        context: &mut ApplyContext,
+    ) -> Result<Vec<Refusal>, Failure> {
+        let preflight = self.request.options.preflight || self.mode.fallback.is_some();
+        let created = &self.created(applies, context);
+        let steps = applies.iter().filter(|step| {
+            let identity = &step.entry.identity;
+            !refused.contains(identity)
+                && step.method != ApplyMethod::Completed
+                && (self.is_suspect(step, context)
+                    || (preflight && !self.waits_for_others(step, created, context)))
+        });
+        let steps: &Vec<&ApplyStep> = &steps.collect();
+        let (limit, seen) = (self.request.options.concurrency, &*context);
+        let pretended = concurrently_in_order(limit, steps.len(), |at| async move {
+            self.pretend(steps[at], seen).await
+        });
+        let pretended: Vec<Option<ApiError>> = pretended.collect().await;
+        let mut refusals = Vec::new();
+        for (step, error) in steps.iter().zip(pretended) {
+            let Some(error) = error else { continue };
+            let identity = &step.entry.identity;
+            let Some(object) = context.object(identity) else {
+                continue;
+            };
+            let why = match TrialFinding::of(&error, object, created) {
+                TrialFinding::Conflict => {
+                    refusals.push(conflict(&error, step));
+                    continue;
+                }
+                TrialFinding::Immutable(fields) => {
+                    match self.settle_recreate(step, fields, context).await? {
+                        None => drop(context.recreate.insert(identity.clone())),
+                        Some(refusal) => refusals.push(refusal),
+                    }
+                    continue;
+                }
+                TrialFinding::Unanswered => {
+                    let what = "cannot check the objects beforehand";
+                    return Err(Failure::before_writing(what, &error));
+                }
+                TrialFinding::WouldFail { cause, forbidden } if preflight => {
+                    RefusalReason::WouldFail { cause, forbidden }
+                }
+                TrialFinding::WouldFail { .. } => continue,
+                TrialFinding::CannotTell if preflight => {
+                    let warning = format!("{identity} could not be tried beforehand: {error}");
+                    context.warnings.push(warning);
+                    continue;
+                }
+                TrialFinding::CannotTell => continue,
+            };
+            let object = Some(identity.clone());
+            refusals.push(Refusal { object, why });
+        }
+        Ok(refusals)
+    }
+
+    /// Whether the object would be recreated, and may be: none if so.
+    async fn settle_recreate(
+        &self,
+        step: &ApplyStep,
+        fields: Vec<String>,
+        context: &ApplyContext,
+    ) -> Result<Option<Refusal>, Failure> {
+        let identity = &step.entry.identity;
+        let Some(item) = self.item(step, context) else {
+            return Ok(None);
+        };
+        let settled = match self.live(identity).await {
+            Ok(live) => self.check_recreate(item, &live, fields).await,
+            Err(error) => Err(error),
+        };
+        match settled {
+            Ok(()) => Ok(None),
+            Err(SendError::Refused(refusal)) => Ok(Some(*refusal)),
+            Err(SendError::Stopped(stopped)) => {
+                Err(Failure::stopped("nothing was changed", stopped))
+            }
+            // What keeps it from being looked at now is told when it is sent.
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Whether the live object, or whoever has a part in it, may be in the way.
+    fn is_suspect(&self, step: &ApplyStep, context: &ApplyContext) -> bool {
+        let identity = &step.entry.identity;
+        let Some((before, object)) = context.before(identity).zip(context.object(identity)) else {
+            return false;
+        };
+        let changed = || changed_immutable_fields(&identity.group_kind, before.object, object);
+        !self.forces(step) || (before.whole && !changed().is_empty())
+    }
+
+    /// What this run brings along: what it creates, and definitions that it may change.
+    fn created(&self, applies: &[ApplyStep], context: &ApplyContext) -> BTreeSet<Identity> {
+        let created = applies.iter().filter(|step| {
+            let identity = &step.entry.identity;
+            let may_change = context.before(identity).is_none_or(|before| before.whole);
+            step.method == ApplyMethod::Create || (reach::is_definition(identity) && may_change)
+        });
+        created.map(|step| step.entry.identity.clone()).collect()
+    }
+
+    /// Whether its namespace or its definition comes only with this run.
+    fn waits_for_others(
+        &self,
+        step: &ApplyStep,
+        created: &BTreeSet<Identity>,
+        context: &ApplyContext,
+    ) -> bool {
+        let identity = &step.entry.identity;
+        let own = self.candidate.owner.namespace.as_str();
+        let namespace = identity.namespace.as_deref();
+        let in_new_namespace = namespace.is_some_and(|namespace| {
+            let to_be_created = context.own_namespace == OwnNamespace::ToBeCreated;
+            (to_be_created && namespace == own)
+                || created
+                    .iter()
+                    .any(|one| one.group_kind.is("", "Namespace") && one.name == namespace)
+        });
+        let mut objects = self.candidate.objects.iter().map(|object| &object.manifest);
+        in_new_namespace
+            || objects.any(|manifest| {
+                created.contains(manifest.identity())
+                    && reach::plural_defined_by(manifest)
+                        .is_some_and(|(kind, _)| kind == identity.group_kind)
+            })
+    }
+
+    fn item<'s>(
+        &'s self,
+        step: &'s ApplyStep,
+        context: &'s ApplyContext,
+    ) -> Option<ObjectToSend<'s>> {
+        let identity = &step.entry.identity;
+        Some(ObjectToSend {
+            step,
+            object: context.object(identity)?,
+            seen: context.before(identity),
+            recreate: false,
+            permit: self.run.permit(),
+        })
+    }
+
+    /// Why the server would not take an object, if it would not.
+    async fn pretend(&self, step: &ApplyStep, context: &ApplyContext) -> Option<ApiError> {
+        let precondition = match &step.method {
+            ApplyMethod::Update { uid }
+            | ApplyMethod::Adopt { uid }
+            | ApplyMethod::Take { uid, .. }
+            | ApplyMethod::Join { uid } => Precondition::Exists { uid: uid.clone() },
+            ApplyMethod::Create => Precondition::Absent,
+            ApplyMethod::Completed => return None,
+        };
+        let item = self.item(step, context)?;
+        let error = self.send_once(item, precondition, true).await.err()?;
+        if error.kind == ApiErrorKind::FieldConflict
+            && let Ok(Some(_)) = self.apply_same_values(item, true).await
+        {
+            return None;
+        }
+        Some(error)
+    }
+}
