@@ -233,7 +233,7 @@ fn a_silent_group_holds_a_namespace_unless_its_server_goes_too() {
         let plan = plan_delete(&world.record().unwrap(), options).unwrap();
         let remedy = checked(plan, &world)
             .err()
-            .map(|refusals| refusals.0[0].remedy());
+            .map(|refusals| refusals.0[0].remedies().remove(0));
         let expected = blocked_by.map(|server| Remedy::RepairServerOrKeepGuard {
             server,
             guard: Guard::Namespace,
