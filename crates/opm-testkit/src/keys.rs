@@ -65,6 +65,16 @@ impl Authority {
         self.sign(&params)
     }
 
+    /// A certificate for a server of this name alone.
+    pub(crate) fn server_named(&self, name: &str) -> Identity {
+        let mut params = CertificateParams::new(vec![name.to_owned()]).expect("a valid name");
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "opm-testkit service");
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        self.sign(&params)
+    }
+
     /// A certificate that the API server takes for `user`, in `group` if one is given.
     pub(crate) fn client(&self, user: &str, group: Option<&str>) -> Identity {
         let mut params = CertificateParams::default();

@@ -11,10 +11,10 @@ fn main() -> ExitCode {
     let args: Vec<_> = env::args().skip(1).collect();
     let args: Vec<_> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
-        ["supervise", socket] => opm_testkit::supervise(socket.as_ref()),
+        ["supervise", socket, purpose] => opm_testkit::supervise(socket.as_ref(), purpose),
         ["sweep", dir, socket] => opm_testkit::sweep(dir.as_ref(), socket.as_ref()),
         _ => {
-            eprintln!("usage: opm-control-plane supervise SOCKET | sweep DIR SOCKET");
+            eprintln!("usage: opm-control-plane supervise SOCKET PURPOSE | sweep DIR SOCKET");
             return ExitCode::from(2);
         }
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Plane, PlaneError, settings};
+use super::{Plane, PlaneError, Purpose, settings};
 use crate::programs::{CONTROL_PLANE, ensure};
 use crate::wait::HANG;
 
@@ -35,7 +35,7 @@ pub(super) enum Reply {
     Stopped,
 }
 
-/// Whether [`stop`] found anything to stop.
+/// Whether [`super::stop`] found anything to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// A control plane ran, and is gone with its files.
@@ -45,11 +45,11 @@ pub enum Stop {
 }
 
 /// A lease on the control plane, which is started if there is none.
-pub(super) fn acquire(keep: bool) -> Result<(Plane, UnixStream), PlaneError> {
+pub(super) fn acquire(purpose: Purpose, keep: bool) -> Result<(Plane, UnixStream), PlaneError> {
     let request = if keep { Request::Keep } else { Request::Use };
     let mut last = String::new();
     for _ in 0..5 {
-        let stream = connect_or_start(&settings::socket())?;
+        let stream = connect_or_start(purpose)?;
         match ask(stream, request) {
             Ok((Reply::Ready(plane), stream)) => return Ok((plane, stream)),
             Ok((Reply::Failed(why), _)) => return Err(PlaneError::Start(why)),
@@ -64,7 +64,7 @@ pub(super) fn acquire(keep: bool) -> Result<(Plane, UnixStream), PlaneError> {
 
 /// A lease on the control plane, if one is running.
 pub(super) fn running() -> Result<Option<(Plane, UnixStream)>, PlaneError> {
-    let Ok(stream) = UnixStream::connect(settings::socket()) else {
+    let Ok(stream) = UnixStream::connect(settings::socket(Purpose::Tests)) else {
         return Ok(None);
     };
     match ask(stream, Request::Use) {
@@ -74,9 +74,9 @@ pub(super) fn running() -> Result<Option<(Plane, UnixStream)>, PlaneError> {
     }
 }
 
-/// Stops the control plane of this work tree and returns when nothing of it is left.
-pub fn stop() -> Result<Stop, PlaneError> {
-    let Ok(stream) = UnixStream::connect(settings::socket()) else {
+/// Stops a control plane and returns when nothing of it is left.
+pub(super) fn stop(purpose: Purpose) -> Result<Stop, PlaneError> {
+    let Ok(stream) = UnixStream::connect(settings::socket(purpose)) else {
         return Ok(Stop::NothingRan);
     };
     // An error means that it went away while we asked, which is what was wanted.
@@ -97,7 +97,8 @@ fn ask(mut stream: UnixStream, request: Request) -> io::Result<(Reply, UnixStrea
     Ok((reply, stream))
 }
 
-fn connect_or_start(socket: &Path) -> Result<UnixStream, PlaneError> {
+fn connect_or_start(purpose: Purpose) -> Result<UnixStream, PlaneError> {
+    let socket = &settings::socket(purpose);
     if let Ok(stream) = UnixStream::connect(socket) {
         return Ok(stream);
     }
@@ -109,7 +110,7 @@ fn connect_or_start(socket: &Path) -> Result<UnixStream, PlaneError> {
     }
     // Nobody listens and nobody else is starting: a leftover of a machine that went down.
     let _ = fs::remove_file(socket);
-    let mut child = spawn(&supervisor, socket)?;
+    let mut child = spawn(&supervisor, socket, purpose)?;
     let begin = Instant::now();
     let stream = loop {
         match UnixStream::connect(socket) {
@@ -125,10 +126,11 @@ fn connect_or_start(socket: &Path) -> Result<UnixStream, PlaneError> {
     Ok(stream)
 }
 
-fn spawn(supervisor: &Path, socket: &Path) -> io::Result<Child> {
+fn spawn(supervisor: &Path, socket: &Path, purpose: Purpose) -> io::Result<Child> {
     Command::new(supervisor)
         .arg("supervise")
         .arg(socket)
+        .arg(purpose.argument())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

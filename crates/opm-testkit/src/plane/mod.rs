@@ -29,7 +29,7 @@ use crate::kubeconfig::{Access, Credentials};
 use crate::programs::BuildError;
 
 pub use alone::ApiServer;
-pub use lease::{Stop, stop};
+pub use lease::Stop;
 pub use supervisor::supervise;
 pub use sweep::sweep;
 
@@ -50,6 +50,32 @@ pub enum PlaneError {
         path: PathBuf,
         source: kube::config::KubeconfigError,
     },
+}
+
+/// What a control plane is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Tests that share it, each in a namespace of its own.
+    Tests,
+    /// Whole applications, one at a time, whose Services are answered for.
+    Applications,
+}
+
+impl Purpose {
+    /// As the supervisor is told.
+    fn argument(self) -> &'static str {
+        match self {
+            Self::Tests => "tests",
+            Self::Applications => "applications",
+        }
+    }
+
+    fn of_argument(text: &str) -> Self {
+        match text {
+            "applications" => Self::Applications,
+            _ => Self::Tests,
+        }
+    }
 }
 
 /// What a running control plane is like; `plane.json` in its directory.
@@ -102,6 +128,18 @@ impl ControlPlane {
         SHARED.get_or_try_init(|| Self::acquire(false)).await
     }
 
+    /// A control plane for whole applications, which own names that everybody sees and whose
+    /// webhooks see everybody's requests. Something answers for every Service that has a ready pod.
+    pub async fn for_applications() -> Result<Self, PlaneError> {
+        Self::lease(Purpose::Applications, false).await
+    }
+
+    /// Stops the control plane for applications, with whatever is left in it. Who needs it next
+    /// starts a new one.
+    pub fn stop_applications(self) {
+        let _ = lease::stop(Purpose::Applications);
+    }
+
     /// As [`Self::shared`], but the control plane stays up until [`stop`].
     pub async fn keep_up() -> Result<Self, PlaneError> {
         Self::acquire(true).await
@@ -119,7 +157,11 @@ impl ControlPlane {
         if let Some(path) = env::var_os("OPM_TEST_KUBECONFIG").filter(|path| !path.is_empty()) {
             return Ok(Self::given(PathBuf::from(path)));
         }
-        let leased = tokio::task::spawn_blocking(move || lease::acquire(keep)).await;
+        Self::lease(Purpose::Tests, keep).await
+    }
+
+    async fn lease(purpose: Purpose, keep: bool) -> Result<Self, PlaneError> {
+        let leased = tokio::task::spawn_blocking(move || lease::acquire(purpose, keep)).await;
         leased.expect("the task does not panic").map(Self::leased)
     }
 
@@ -168,7 +210,7 @@ impl ControlPlane {
     /// The socket by which users of this work tree's control plane find it.
     #[must_use]
     pub fn socket() -> PathBuf {
-        settings::socket()
+        settings::socket(Purpose::Tests)
     }
 
     /// A configuration that may do everything.
@@ -185,6 +227,11 @@ impl ControlPlane {
     pub(crate) fn ours(&self) -> Option<&Plane> {
         self.plane.as_ref()
     }
+}
+
+/// Stops the control plane of this work tree and returns when nothing of it is left.
+pub fn stop() -> Result<Stop, PlaneError> {
+    lease::stop(Purpose::Tests)
 }
 
 pub(crate) async fn client_of(kubeconfig: &Path) -> Result<kube::Client, PlaneError> {

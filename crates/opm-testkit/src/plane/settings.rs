@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
+use super::Purpose;
 use crate::programs::cache_root;
 
 /// How long a control plane that nobody uses waits for its next user: test binaries of one
@@ -32,10 +33,11 @@ pub(super) fn supervisor() -> Option<PathBuf> {
         .map(PathBuf::from)
 }
 
-/// The socket of this work tree's control plane. Two work trees never share one, as their pins
-/// may differ. `OPM_TEST_PLANE` names another plane beside it.
-pub(super) fn socket() -> PathBuf {
+/// The socket of this work tree's control plane for a purpose. Two work trees never share one, as
+/// their pins may differ. `OPM_TEST_PLANE` names another plane beside it.
+pub(super) fn socket(purpose: Purpose) -> PathBuf {
     let mut hash = Sha256::new();
+    hash.update(purpose.argument());
     hash.update(env!("CARGO_MANIFEST_DIR"));
     hash.update(cache_root().as_os_str().as_encoded_bytes());
     hash.update(

@@ -11,10 +11,11 @@ use kube::api::{Api, PostParams};
 use serde_json::json;
 
 use super::processes::{Processes, Sweeper};
-use super::{Plane, config_of};
+use super::{Plane, Purpose, config_of};
 use crate::keys::{Authority, signing_key};
 use crate::kubeconfig::{Access, Credentials};
 use crate::programs::Program;
+use crate::services;
 use crate::wait::HANG;
 
 const STAGES: &str = include_str!("../../control-plane/kwok/stages.yaml");
@@ -31,11 +32,15 @@ pub(super) struct Ports {
     kwok: u16,
 }
 
-pub(super) async fn start(dir: &Path, sweeper: &mut Sweeper) -> Result<(Plane, Processes), String> {
+pub(super) async fn start(
+    dir: &Path,
+    purpose: Purpose,
+    sweeper: &mut Sweeper,
+) -> Result<(Plane, Processes), String> {
     let mut last = String::new();
     // A free port may be gone by the time a process binds it.
     for _ in 0..3 {
-        match attempt(dir, sweeper).await {
+        match attempt(dir, purpose, sweeper).await {
             Ok(started) => return Ok(started),
             Err(why) if why.contains("address already in use") => last = why,
             Err(why) => return Err(why),
@@ -44,7 +49,11 @@ pub(super) async fn start(dir: &Path, sweeper: &mut Sweeper) -> Result<(Plane, P
     Err(last)
 }
 
-async fn attempt(dir: &Path, sweeper: &mut Sweeper) -> Result<(Plane, Processes), String> {
+async fn attempt(
+    dir: &Path,
+    purpose: Purpose,
+    sweeper: &mut Sweeper,
+) -> Result<(Plane, Processes), String> {
     let begin = Instant::now();
     let ports = ports().map_err(text)?;
     let mut plane = Plane {
@@ -55,7 +64,12 @@ async fn attempt(dir: &Path, sweeper: &mut Sweeper) -> Result<(Plane, Processes)
     write_files(&plane, &ports).map_err(text)?;
     let mut processes = Processes::new(dir);
     processes.spawn(Program::Etcd, &etcd(&ports), sweeper)?;
-    processes.spawn(Program::KubeApiserver, &apiserver(&ports), sweeper)?;
+    let mut api = apiserver(&ports);
+    if let Purpose::Applications = purpose {
+        fs::write(dir.join("egress.json"), services::egress(&plane)).map_err(text)?;
+        api.extend(args(services::FLAGS));
+    }
+    processes.spawn(Program::KubeApiserver, &api, sweeper)?;
     let config = config_of(&plane.kubeconfig()).await.map_err(text)?;
     let client = kube::Client::try_from(config).map_err(text)?;
     until(&mut processes, begin, "the API server is ready", || {
@@ -130,7 +144,7 @@ pub(super) fn write_files(plane: &Plane, ports: &Ports) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    for name in ["controller-manager", "scheduler", "kwok"] {
+    for name in ["controller-manager", "scheduler", "kwok", "services"] {
         // Users of their own: the audit policy leaves them out.
         let user = format!("opm-testkit:{name}");
         let access = plane.access(authority.client(&user, Some(MASTERS)), &authority);

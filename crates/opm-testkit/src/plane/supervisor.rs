@@ -19,7 +19,8 @@ use tokio::task::LocalSet;
 
 use super::lease::{self, Reply, Request};
 use super::processes::{Processes, Sweeper};
-use super::{Plane, settings, start};
+use super::{Plane, Purpose, settings, start};
+use crate::services;
 
 /// How long the very first user has to show up.
 const FIRST_USER: Duration = Duration::from_secs(30);
@@ -49,18 +50,20 @@ struct SupervisorState {
 }
 
 /// Runs a control plane until it is told to stop or nobody uses it.
-pub fn supervise(socket: &Path) {
+pub fn supervise(socket: &Path, purpose: &str) {
+    let purpose = Purpose::of_argument(purpose);
     let _ = setsid();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    let outcome = runtime.and_then(|runtime| LocalSet::new().block_on(&runtime, run(socket)));
+    let outcome =
+        runtime.and_then(|runtime| LocalSet::new().block_on(&runtime, run(socket, purpose)));
     if let Err(error) = outcome {
         eprintln!("the supervisor of the control plane failed: {error}");
     }
 }
 
-async fn run(socket: &Path) -> io::Result<()> {
+async fn run(socket: &Path, purpose: Purpose) -> io::Result<()> {
     let listener = UnixListener::bind(socket)?;
     let dir = tempfile::Builder::new()
         .prefix("opm-testkit-")
@@ -79,7 +82,7 @@ async fn run(socket: &Path) -> io::Result<()> {
     });
     let accepting = tokio::task::spawn_local(accept(listener, shared.clone()));
     tokio::select! {
-        () = live(&dir, &mut sweeper, &shared) => {}
+        () = live(&dir, purpose, &mut sweeper, &shared) => {}
         () = shared.stop.notified() => {}
         () = terminated() => {}
     }
@@ -94,8 +97,8 @@ async fn run(socket: &Path) -> io::Result<()> {
 }
 
 /// Starts the control plane and returns when it has failed or nobody uses it any more.
-async fn live(dir: &Path, sweeper: &mut Sweeper, shared: &SupervisorState) {
-    let (plane, mut processes) = match start::start(dir, sweeper).await {
+async fn live(dir: &Path, purpose: Purpose, sweeper: &mut Sweeper, shared: &SupervisorState) {
+    let (plane, mut processes) = match start::start(dir, purpose, sweeper).await {
         Ok(started) => started,
         Err(why) => {
             shared.state.send_replace(State::Failed(why));
@@ -103,6 +106,12 @@ async fn live(dir: &Path, sweeper: &mut Sweeper, shared: &SupervisorState) {
             return unused(shared, None).await;
         }
     };
+    if let Purpose::Applications = purpose
+        && let Err(error) = services::serve(&plane).await
+    {
+        shared.state.send_replace(State::Failed(error.to_string()));
+        return unused(shared, None).await;
+    }
     shared.state.send_replace(State::Ready(plane));
     unused(shared, Some(&mut processes)).await;
     processes.kill().await;
