@@ -49,7 +49,8 @@ fn write() -> Outcome {
     Ok(())
 }
 
-fn full(path: &str) -> PathBuf {
+/// Where a page of the documentation is.
+pub(crate) fn full(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 

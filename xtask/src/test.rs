@@ -1,5 +1,6 @@
 //! All checks of this repository.
 
+mod real;
 mod summary;
 
 use std::env;
@@ -18,12 +19,21 @@ use summary::Summary;
 /// Runs all checks: format, lints, tests (on a real control plane when Go is there)
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Also run the long variants of the tests
+    /// Also run the long variants of the tests, and all real applications
     #[arg(long)]
     full: bool,
+    /// Run only the suite of real applications, all of them, and write docs/compatibility.md
+    #[arg(long, conflicts_with = "full")]
+    real: bool,
 }
 
+/// The suite of real applications; those that the ordinary run leaves out are ignored tests of it.
+const REAL: &[&str] = &["test", "-p", "opm-e2e", "--test", "real"];
+
 pub(crate) fn run(args: &Args) -> Outcome {
+    if args.real {
+        return real::run();
+    }
     let begin = Instant::now();
     cargo(&["fmt", "--all", "--check"])?;
     docs::check()?;
@@ -47,7 +57,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let skipped = env::temp_dir().join(format!("opm-skipped-{}", std::process::id()));
     let mut summary = Summary::default();
-    let outcome = cargo_test(args, &skipped, &mut summary);
+    let mut outcome = cargo_test(args, &skipped, &mut summary);
+    if args.full {
+        let tests = command(&[REAL, &["--", "--ignored"]].concat());
+        outcome = outcome.and(watched(tests, &skipped, &mut summary));
+    }
     summary.read_skipped(&fs::read_to_string(&skipped).unwrap_or_default());
     let _ = fs::remove_file(&skipped);
     let mut lines = summary.lines();
@@ -76,16 +90,21 @@ fn without_control_plane(
     }
 }
 
-/// Runs all tests. Their output is passed on line by line, and read for the summary.
+/// Runs all tests of the tier.
 fn cargo_test(args: &Args, skipped: &Path, summary: &mut Summary) -> Outcome {
     let mut command = command(&["test", "--workspace"]);
+    if args.full {
+        command.env("OPM_TEST_FULL", "1");
+    }
+    watched(command, skipped, summary)
+}
+
+/// Runs tests. Their output is passed on line by line, and read for the summary.
+fn watched(mut command: Command, skipped: &Path, summary: &mut Summary) -> Outcome {
     command
         .env("OPM_TEST_SKIPPED", skipped)
         // Built once here, so that no test program has to ask cargo for it.
         .env("OPM_BIN", opm_testkit::opm_binary());
-    if args.full {
-        command.env("OPM_TEST_FULL", "1");
-    }
     // Built beside the control plane; the user's own wins.
     let cue = Program::Cue
         .find()

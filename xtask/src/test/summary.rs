@@ -38,6 +38,11 @@ impl Summary {
         }
     }
 
+    /// Whether a test found out that it cannot run.
+    pub(super) fn has_skipped(&self) -> bool {
+        !self.skipped.is_empty()
+    }
+
     /// The summary, for people.
     pub(super) fn lines(&self) -> Vec<String> {
         let skipped = total(&self.skipped);

@@ -1,0 +1,150 @@
+//! Modules of `opm`, made of an application's published files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use opm_testkit::programs::{self, BuildError, Program};
+use opm_testkit::{FetchError, cluster_required, skip_without};
+use serde_json::json;
+
+use crate::applications::{Application, Form, Source};
+
+/// The modules of an application: its two versions, and what it needs.
+pub(crate) struct Modules {
+    pub(crate) from: PathBuf,
+    pub(crate) to: PathBuf,
+    pub(crate) needs: Option<PathBuf>,
+}
+
+impl Modules {
+    /// Writes them below a directory. Nothing if the machine lacks what that takes, which is noted.
+    pub(crate) fn write(application: &Application, dir: &Path) -> Option<Self> {
+        let module = |place: &str, source: &Source, name: &str, used_by: &str| {
+            let dir = dir.join(place);
+            let manifests = manifests(source, application)?;
+            write(&dir, name, source.module.version, &manifests, used_by);
+            Some(dir)
+        };
+        let name = application.name;
+        let needs = match &application.needs {
+            Some(source) => Some(module("needs", source, "needs", "")?),
+            None => None,
+        };
+        Some(Self {
+            from: module("from", &application.from, name, application.used_by)?,
+            to: module("to", &application.to, name, application.used_by)?,
+            needs,
+        })
+    }
+}
+
+/// One directory with a module of these manifests. Both versions have the same path, so they are
+/// one module wherever they lie.
+fn write(dir: &Path, name: &str, version: &str, manifests: &[String], used_by: &str) {
+    let path = format!("applications.example.com/{name}@v0");
+    let metadata = json!({"name": name, "path": path, "version": version.trim_start_matches('v')});
+    let mut components = vec![json!({"name": "application", "manifests": ["manifests"]})];
+    fs::create_dir_all(dir.join("manifests")).unwrap();
+    for (n, text) in manifests.iter().enumerate() {
+        fs::write(dir.join(format!("manifests/{n:03}.yaml")), text).unwrap();
+    }
+    if !used_by.is_empty() {
+        components.push(json!({"name": "used-by", "manifests": ["used-by.yaml"]}));
+        fs::write(dir.join("used-by.yaml"), used_by).unwrap();
+    }
+    let module = json!({"apiVersion": "core.opmodel.dev/v1alpha1", "kind": "Module",
+        "metadata": metadata, "components": components});
+    fs::write(dir.join("module.yaml"), module.to_string()).unwrap();
+}
+
+fn manifests(source: &Source, application: &Application) -> Option<Vec<String>> {
+    let dir = match source.module.fetch() {
+        Ok(dir) => dir,
+        Err(error @ FetchError::Sum { .. }) => panic!("{error}"),
+        Err(error) => {
+            skip_without(&format!("real application to try: {error}"));
+            return None;
+        }
+    };
+    match source.form {
+        Form::Manifests(places) => {
+            let files = places.iter().flat_map(|place| files(&dir.join(place)));
+            Some(
+                files
+                    .map(|file| fs::read_to_string(file).unwrap())
+                    .collect(),
+            )
+        }
+        Form::Kustomization(place) => {
+            let kubectl = program(Program::Kubectl)?;
+            let place = dir.join(place);
+            let text = output(Command::new(kubectl).arg("kustomize").arg(place));
+            Some(vec![text])
+        }
+        Form::Chart(place, settings) => {
+            let mut helm = Command::new(program(Program::Helm)?);
+            let chart = tempfile::tempdir().unwrap();
+            copy(&dir.join(place), chart.path());
+            // Some fill in their versions only when they are released.
+            let unreleased = chart.path().join("Chart.template.yaml");
+            if unreleased.is_file() {
+                fs::rename(unreleased, chart.path().join("Chart.yaml")).unwrap();
+            }
+            helm.args(["template", application.name])
+                .arg(chart.path())
+                .args(["--namespace", application.namespace, "--include-crds"]);
+            for setting in settings {
+                helm.args(["--set", setting]);
+            }
+            Some(vec![output(&mut helm)])
+        }
+    }
+}
+
+/// The manifests at a place: one file, or those of a directory, sorted.
+fn files(place: &Path) -> Vec<PathBuf> {
+    if place.is_file() {
+        return vec![place.to_owned()];
+    }
+    let entries =
+        fs::read_dir(place).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|end| end == "yaml"));
+    files.sort();
+    files
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// A program that renders, built if it is not there.
+fn program(program: Program) -> Option<PathBuf> {
+    match programs::ensure(&[program]) {
+        Ok(()) => program.find(),
+        Err(BuildError::NoGo) if !cluster_required() => {
+            skip_without(&format!("{} to render with", program.name()));
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn output(command: &mut Command) -> String {
+    // A home of nobody's: what a user configured for these programs is not ours.
+    let home = tempfile::tempdir().unwrap();
+    let output = command.env("HOME", home.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
