@@ -280,7 +280,7 @@ pub(crate) const GATEWAY_API: Application = Application {
     },
     needs: None,
     used_by: r#"
-apiVersion: gateway.networking.k8s.io/v1beta1
+apiVersion: gateway.networking.k8s.io/v1
 kind: ReferenceGrant
 metadata: {name: shop}
 spec:
@@ -319,7 +319,8 @@ spec: {env: [{name: TOKEN, parameter: token}]}
     kept: DEFINITIONS_AND_NAMESPACE,
 };
 
-/// Two of its files are objects of kinds that other modules define.
+/// Without two files with objects of kinds that other modules define, and without its autoscalers,
+/// for which there are no metrics here.
 pub(crate) const KNATIVE_SERVING: Application = Application {
     name: "knative-serving",
     namespace: "knative-serving",
@@ -350,7 +351,10 @@ const KNATIVE_FILES: &[&str] = &[
     "config/core/200-serviceaccount.yaml",
     "config/core/300-resources",
     "config/core/configmaps",
-    "config/core/deployments",
+    "config/core/deployments/activator.yaml",
+    "config/core/deployments/autoscaler.yaml",
+    "config/core/deployments/controller.yaml",
+    "config/core/deployments/webhook.yaml",
     "config/core/webhooks",
 ];
 

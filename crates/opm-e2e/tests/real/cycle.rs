@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use opm_testkit::CommandOutput;
 use opm_testkit::compatibility::{CycleResult, Step, Tally};
-use opm_testkit::{CommandOutput, unless_it_hangs};
 
 use crate::applications::Application;
 use crate::cluster::{Cluster, Report};
 use crate::rendering::Modules;
 
-/// Takes an application through its life on a cluster.
+/// Takes an application through its life on a control plane.
 pub(crate) async fn on_a_real_control_plane(application: &'static Application) {
     let dir = tempfile::tempdir().unwrap();
     let Some(modules) = Modules::write(application, dir.path()) else {
@@ -31,13 +31,12 @@ pub(crate) async fn on_the_sandbox(application: &'static Application) {
 }
 
 async fn live(application: &Application, modules: &Modules, cluster: Cluster) {
-    let name = application.name;
-    let whole = Cycle {
+    let cycle = Cycle {
         application,
         cluster: &cluster,
         steps: BTreeMap::new(),
     };
-    let result = unless_it_hangs(name, whole.run(modules)).await;
+    let result = cycle.run(modules).await;
     result.save().unwrap();
     cluster.leave();
 }

@@ -42,11 +42,13 @@ macro_rules! applications {
 }
 
 applications! {
-    argo_cd: ARGO_CD,
+    descheduler: DESCHEDULER,
     gatekeeper: GATEKEEPER,
     gateway_api: GATEWAY_API,
     keda: KEDA,
     metrics_server: METRICS_SERVER,
+    #[ignore = "runs with `cargo xtask test --real`"]
+    argo_cd: ARGO_CD,
     #[ignore = "runs with `cargo xtask test --real`"]
     argo_rollouts: ARGO_ROLLOUTS,
     #[ignore = "runs with `cargo xtask test --real`"]
@@ -55,8 +57,6 @@ applications! {
     cilium: CILIUM,
     #[ignore = "runs with `cargo xtask test --real`"]
     cluster_api: CLUSTER_API,
-    #[ignore = "runs with `cargo xtask test --real`"]
-    descheduler: DESCHEDULER,
     #[ignore = "runs with `cargo xtask test --real`"]
     knative_serving: KNATIVE_SERVING,
     #[ignore = "runs with `cargo xtask test --real`"]
