@@ -56,7 +56,7 @@ impl Cluster {
         };
         let target = Target::Kubeconfig(control.kubeconfig().to_owned());
         Some(Self {
-            opm: Opm::new(target, dir),
+            opm: opm(target, dir),
             client: control.client().await.unwrap(),
             namespace,
             plane: Some(Plane {
@@ -72,7 +72,7 @@ impl Cluster {
         let home = dir.join("sandbox");
         let sandbox = Sandbox::open(&home).unwrap();
         Self {
-            opm: Opm::new(Target::Sandbox(home), dir),
+            opm: opm(Target::Sandbox(home), dir),
             client: kube::Client::new(sandbox, "default"),
             namespace,
             plane: None,
@@ -152,6 +152,11 @@ impl Cluster {
             plane.control = None;
         }
     }
+}
+
+/// No other run wants the lock, and a busy machine may not get to renew it in time.
+fn opm(target: Target, dir: &Path) -> Opm {
+    Opm::new(target, dir).env("OPM_LOCK_TTL", "10m")
 }
 
 /// What a command said that it did, or would do.
