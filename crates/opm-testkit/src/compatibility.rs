@@ -22,7 +22,7 @@ pub enum Tried {
 
 /// One command of the cycle.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Step {
+pub struct CycleStep {
     /// What it did to how many objects.
     pub actions: Tally,
     /// How many requests it sent, where they are counted.
@@ -43,7 +43,7 @@ pub struct CycleResult {
     /// How many objects the first version renders.
     pub objects: usize,
     /// The commands, by name.
-    pub steps: BTreeMap<String, Step>,
+    pub steps: BTreeMap<String, CycleStep>,
     /// What a plain delete keeps, by kind.
     pub kept: Tally,
     /// How many reviews the application's Services answered.
@@ -137,7 +137,7 @@ fn line(cells: impl Iterator<Item = String>) -> String {
 }
 
 /// What a step did, without what it left alone if it did anything at all.
-fn cell(step: &Step) -> String {
+fn cell(step: &CycleStep) -> String {
     let idle: &[&str] = match step.actions.keys().any(|action| action != "unchanged") {
         true => &["unchanged", "kept"],
         false => &[],
@@ -162,7 +162,7 @@ fn tallied(tally: &Tally, without: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CycleResult, Step, Tally, Tried, page};
+    use super::{CycleResult, CycleStep, Tally, Tried, page};
 
     fn tally(words: &[(&str, usize)]) -> Tally {
         let words = words.iter();
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_row_says_what_each_step_did() {
-        let step = |actions: &[(&str, usize)], requests| Step {
+        let step = |actions: &[(&str, usize)], requests| CycleStep {
             actions: tally(actions),
             requests,
             millis: 1234,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use opm_sandbox::Sandbox;
-use opm_testkit::compatibility::{Step, Tally, Tried};
+use opm_testkit::compatibility::{CycleStep, Tally, Tried};
 use opm_testkit::programs::BuildError;
 use opm_testkit::{
     CommandOutput, ControlPlane, Opm, PlaneError, Snapshot, Target, cluster_required, skip_without,
@@ -100,7 +100,7 @@ impl Cluster {
     }
 
     /// Runs a command that reports what it does to which object, and measures it. It must succeed.
-    pub(crate) async fn step(&self, arguments: &[&str]) -> (Report, Step) {
+    pub(crate) async fn step(&self, arguments: &[&str]) -> (Report, CycleStep) {
         let audit = self.control().and_then(ControlPlane::audit);
         let mark = audit.as_ref().map(|audit| audit.mark());
         let begin = Instant::now();
@@ -114,7 +114,7 @@ impl Cluster {
             _ => None,
         };
         let report = Report(ran.json());
-        let step = Step {
+        let step = CycleStep {
             actions: report.actions(),
             requests,
             millis,
@@ -156,7 +156,7 @@ impl Cluster {
 
 /// No other run wants the lock, and a busy machine may not get to renew it in time.
 fn opm(target: Target, dir: &Path) -> Opm {
-    Opm::new(target, dir).env("OPM_LOCK_TTL", "10m")
+    Opm::new(target, dir).env("OPM_LOCK_TTL", "3m")
 }
 
 /// What a command said that it did, or would do.

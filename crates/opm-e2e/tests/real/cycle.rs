@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use opm_testkit::CommandOutput;
-use opm_testkit::compatibility::{CycleResult, Step, Tally};
+use opm_testkit::compatibility::{CycleResult, CycleStep, Tally};
 
 use crate::applications::Application;
 use crate::cluster::{Cluster, Report};
@@ -44,7 +44,7 @@ async fn live(application: &Application, modules: &Modules, cluster: Cluster) {
 struct Cycle<'a> {
     application: &'a Application,
     cluster: &'a Cluster,
-    steps: BTreeMap<String, Step>,
+    steps: BTreeMap<String, CycleStep>,
 }
 
 const WAIT: &[&str] = &["--wait", "--timeout", "5m"];
@@ -86,7 +86,7 @@ impl Cycle<'_> {
         }
     }
 
-    async fn apply(&self, module: &str) -> (Report, Step) {
+    async fn apply(&self, module: &str) -> (Report, CycleStep) {
         let arguments = [&["apply", module, "--create-namespace"], WAIT].concat();
         self.cluster.step(&arguments).await
     }
