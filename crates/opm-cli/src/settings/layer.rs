@@ -157,6 +157,8 @@ impl Layer {
             Key::Color => self.color.is_some(),
             Key::Events => self.events.is_some(),
             Key::LogEntries => self.log_entries.is_some(),
+            Key::RetiredManagers => self.retired_managers.is_some(),
+            Key::Preflight => self.preflight.is_some(),
             Key::FeatureEnable => !self.feature_enable.is_empty(),
             Key::FeatureDisable => !self.feature_disable.is_empty(),
         }
@@ -288,6 +290,8 @@ mod tests {
             color: Some(Color::Never),
             events: Some(true),
             log_entries: Some(1),
+            retired_managers: Some(vec!["m".to_owned()]),
+            preflight: Some(true),
             feature_enable: vec!["a".to_owned()],
             feature_disable: vec!["b".to_owned()],
         }

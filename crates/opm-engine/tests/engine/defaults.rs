@@ -18,6 +18,7 @@ fn an_apply_is_what_the_command_line_documents() {
         allow_empty,
         replace_all,
         force_conflicts,
+        preflight,
         guards,
         wait,
         prune_after_ready,
@@ -35,11 +36,12 @@ fn an_apply_is_what_the_command_line_documents() {
         allow_empty,
         replace_all,
         force_conflicts,
+        preflight,
         wait,
         prune_after_ready,
         wait_for_deletion,
     ];
-    assert_eq!(off, [false; 10]);
+    assert_eq!(off, [false; 11]);
     assert_eq!((adopt, guards), (Adopt::None, GuardFlags::default()));
     assert_eq!((max_history, concurrency), (10, 24));
     assert_eq!(timeout, Duration::from_secs(5 * 60));
