@@ -1,7 +1,6 @@
 //! Guarded kinds: what needs a flag of its own, and what not even the flag allows.
 
 use opm_core::identity::{GroupKind, Identity};
-use opm_core::plan::Guard;
 use opm_core::plan::{GuardFlags, Occupant, Occupants, PlanOptions};
 
 use crate::world::{Flags, OTHER, Ran, World, desired, id, release};
