@@ -137,9 +137,9 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
         let lock_id = locked.lock_id().to_owned();
         let targets = apply.targets(locked.plan().applies());
         let result = run.while_renewing(&guard, async {
-            let applied = apply.apply_all(locked, &context, &guard);
+            let applied = Box::pin(apply.apply_all(locked, &context, &guard));
             let applied = applied.instrument(info_span!("apply")).await?;
-            let pruned = apply.prune(applied, &targets, &guard);
+            let pruned = Box::pin(apply.prune(applied, &targets, &guard));
             let pruned = pruned.instrument(info_span!("prune")).await?;
             let recorded = apply.record(pruned, &guard);
             recorded.instrument(info_span!("record")).await

@@ -62,7 +62,8 @@ impl<B: Backend> Run<'_, B> {
             let record = self.unless_stopped(self.permit(), loading).await;
             let record =
                 record.map_err(|stopped| Failure::stopped("reading the record", stopped))??;
-            if let Attempt::Done(output) = writer.attempt(record).await? {
+            // On the heap: an attempt is the whole of a use case, and a thread's stack is small.
+            if let Attempt::Done(output) = Box::pin(writer.attempt(record)).await? {
                 return Ok(output);
             }
             attempts += 1;

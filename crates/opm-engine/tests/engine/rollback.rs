@@ -91,7 +91,11 @@ async fn a_render_that_is_another_change_is_refused_in_a_dry_run_as_in_earnest()
     assert!(real.message.contains(why), "{real}");
     assert_eq!(renderer.asked.load(Ordering::Relaxed), 2);
     let sent = lab.wire.sent().split_off(sent);
-    assert!(sent.iter().all(|sent| !sent.writes()), "{sent:#?}");
+    // That it was refused is in the log of the record; nothing else is written.
+    let writes: Vec<_> = sent.iter().filter(|sent| sent.writes()).collect();
+    assert_eq!(writes.len(), 1, "{sent:#?}");
+    let record = "/secrets/opm.app.";
+    assert!(format!("{:?}", writes[0]).contains(record), "{writes:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
