@@ -28,6 +28,12 @@ impl Timestamp {
     pub fn since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
+
+    /// The time that a stored text says. None if it says none, or one later than `latest`: what
+    /// nobody can have written yet is not believed.
+    pub fn stored(text: &str, latest: Self) -> Option<Self> {
+        text.parse().ok().filter(|time| *time <= latest)
+    }
 }
 
 impl std::ops::Add<Duration> for Timestamp {

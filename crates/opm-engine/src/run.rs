@@ -226,6 +226,7 @@ impl<'a, B: Backend> Run<'a, B> {
             now: self.server_now(),
         }
     }
+            timing: self.settings.timing,
 
     /// Where, when and which run of this process this is, in short: no other run has the same.
     fn unique_id(&self) -> String {

@@ -1,5 +1,6 @@
 //! The releases of a namespace, or of all of them.
 
+use opm_core::protocol::Timing;
 use opm_engine::Failure;
 use opm_engine::list::{ListedRelease, Listing, UnreadableNamespace};
 use opm_engine::ports::Timestamp;
@@ -111,7 +112,7 @@ impl ListCells {
         let changed: Option<Timestamp> = summary
             .last_transition_time
             .as_ref()
-            .and_then(|time| time.parse().ok());
+            .and_then(|time| Timestamp::stored(time, Timing::default().latest(now)));
         let version = match (&summary.version, summary.path.is_empty()) {
             (Some(version), _) => version.clone(),
             (None, false) => "local".to_owned(),

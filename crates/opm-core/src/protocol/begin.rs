@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use thiserror::Error;
 
-use super::{Applied, ExpiredLock, LockAcquisition, Partial, SendOutcome};
+use super::{Applied, ExpiredLock, LockAcquisition, Partial, SendOutcome, Timing};
 use crate::candidate::Candidate;
 use crate::check::{CheckedPlan, Intent};
 use crate::digest::values_digest;
@@ -35,6 +35,8 @@ pub struct RunStart {
     pub deployed: Option<Deployed>,
     /// How many deployments the log remembers.
     pub log_entries: usize,
+    /// How long things are good for.
+    pub timing: Timing,
     /// The server's time.
     pub now: Timestamp,
 }
@@ -113,6 +115,7 @@ pub fn begin(
         _ => return Err(BeginError::LockChanged),
     };
     let loaded = acquisition.loaded();
+    believe_until(&mut record, run.timing.latest(loaded));
     if let LockAcquisition::TakeOver(expired) = acquisition {
         take_over(&mut record, &expired);
     }
@@ -197,6 +200,15 @@ fn take_over(record: &mut Record, expired: &ExpiredLock) {
             entry.result = LogResult::Lost;
             entry.reason = Some("its lock expired and was taken over".to_owned());
         }
+    }
+}
+
+/// What was sent before the record was loaded has landed by `latest`, whatever the record says.
+fn believe_until(record: &mut Record, latest: Timestamp) {
+    let until = &mut record.pending.until;
+    if let Some(text) = until {
+        let believed = Timestamp::stored(text, latest).unwrap_or(latest);
+        *until = Some(believed.to_string());
     }
 }
 

@@ -36,6 +36,37 @@ impl Default for Timing {
     }
 }
 
+impl Timing {
+    /// The latest time that anybody can have stored by `now`, the server's clock: nothing that
+    /// is written down reaches further ahead, and servers that stand side by side are not further
+    /// apart.
+    pub fn latest(&self, now: Timestamp) -> Timestamp {
+        now + self.ttl.max(self.take_over_rest).max(self.request) + SKEW
+    }
+}
+
+/// How the age of a lock is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockAge {
+    /// By when it was written, according to the server.
+    Written(Timestamp),
+    /// By watching it: somebody wiped managedFields.
+    Unknown,
+    /// By watching it: it says to be written at this time, which has not come yet.
+    Ahead(Timestamp),
+}
+
+impl LockAge {
+    /// How to tell the age of a lock that was `written` then, as far as anybody says.
+    pub fn of(written: Option<Timestamp>, server_time: Timestamp, timing: &Timing) -> Self {
+        match written {
+            None => Self::Unknown,
+            Some(written) if written > timing.latest(server_time) => Self::Ahead(written),
+            Some(written) => Self::Written(written),
+        }
+    }
+}
+
 /// A lock as it was seen.
 #[derive(Debug, Clone, Copy)]
 pub struct LockObservation {
@@ -101,6 +132,8 @@ pub enum LockState {
         lock: Box<Lock>,
         /// How long until it expires.
         expires_in: Duration,
+        /// How its age is told.
+        age: LockAge,
     },
 }
 
@@ -112,18 +145,24 @@ impl LockState {
                 loaded: sight.server_time,
             });
         };
-        let (age, limit) = match sight.written {
-            Some(written) => (sight.server_time.since(written), timing.ttl + SKEW),
-            // Somebody wiped managedFields: only watching tells.
-            None => (sight.unchanged_for, timing.ttl),
+        let age = LockAge::of(sight.written, sight.server_time, timing);
+        let (expires_in, last_write) = match age {
+            LockAge::Written(written) => {
+                let expires = written + timing.ttl + SKEW;
+                (expires.since(sight.server_time), written)
+            }
+            LockAge::Unknown | LockAge::Ahead(_) => {
+                let expires_in = timing.ttl.saturating_sub(sight.unchanged_for);
+                (expires_in, sight.server_time)
+            }
         };
-        if !sight.holder_dead && age < limit {
+        if !sight.holder_dead && !expires_in.is_zero() {
             return Self::Held {
                 lock: Box::new(lock.clone()),
-                expires_in: limit - age,
+                expires_in,
+                age,
             };
         }
-        let last_write = sight.written.unwrap_or(sight.server_time);
         let rest = (!sight.holder_dead).then(|| last_write + timing.take_over_rest);
         Self::Open(LockAcquisition::TakeOver(Box::new(ExpiredLock {
             lock: lock.clone(),

@@ -181,7 +181,7 @@ pub fn is_repeated_refusal(log: &[LogEntry], entry: &LogEntry, now: Timestamp) -
     };
     let recent = |known: &LogEntry| {
         let time: Option<Timestamp> = known.time.parse().ok();
-        time.is_some_and(|time| now.since(time).as_secs() < REFUSED_ONCE)
+        time.is_some_and(|time| time <= now && now.since(time).as_secs() < REFUSED_ONCE)
     };
     log.iter().filter(|known| same(known)).any(recent)
 }

@@ -15,6 +15,7 @@ use crate::ids::ReleaseId;
 use crate::manifest::Manifest;
 use crate::observation::Observation;
 use crate::record::{Change, LogEntry};
+use crate::time::Timestamp;
 
 /// What the stored objects of a change are beside the live ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +80,7 @@ pub(super) fn current(
     slots: &[(Change, ChangeSource)],
     matches: &BTreeMap<String, ChangeMatch>,
     log: &[LogEntry],
+    latest: Timestamp,
 ) -> Option<usize> {
     let live = slots.iter().enumerate();
     let live = live.filter(|(_, (change, _))| matches.get(&change.id) == Some(&ChangeMatch::Live));
@@ -93,7 +95,7 @@ pub(super) fn current(
         (
             deployed.is_none(),
             deployed,
-            Reverse(change.timestamp.clone()),
+            Reverse(Timestamp::stored(&change.timestamp, latest)),
             *at,
         )
     });

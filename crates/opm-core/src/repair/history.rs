@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::current::current;
 use super::{ChangeMatch, ChangeSource, RecoveredChange, RepairEvidence};
-use crate::record::{Change, Content, HistorySlot, SalvagedRecord};
+use crate::record::{Change, Content, HistorySlot, LogEntry, SalvagedRecord};
+use crate::time::Timestamp;
 
 type Recovered = (Change, ChangeSource);
 
@@ -33,12 +34,13 @@ impl History {
             .iter()
             .map(|change| (change.id.as_str(), change))
             .collect();
+        let latest = evidence.latest();
         let history = match &salvaged.index {
             Some(ids) => Self::by_index(ids, salvaged, &kept),
-            None => Self::by_age(salvaged, &kept),
+            None => Self::by_age(salvaged, &kept, latest),
         };
         match history.undetermined {
-            true => history.by_comparison(&evidence.matches, &evidence.log),
+            true => history.by_comparison(&evidence.matches, &evidence.log, latest),
             false => history,
         }
     }
@@ -72,7 +74,11 @@ impl History {
     /// Without an index, the changes may say themselves which one was current: only its objects
     /// have uids. The others follow by age; of one second, the one with the longest line of
     /// changes before it comes first.
-    fn by_age(salvaged: &SalvagedRecord, kept: &BTreeMap<&str, &Change>) -> Self {
+    fn by_age(
+        salvaged: &SalvagedRecord,
+        kept: &BTreeMap<&str, &Change>,
+        latest: Timestamp,
+    ) -> Self {
         let own = salvaged.changes.values();
         let mut slots: Vec<Recovered> = own
             .map(|change| (change.clone(), ChangeSource::Secret))
@@ -87,7 +93,8 @@ impl History {
             .map(|(change, _)| (change.id.clone(), change.parent.clone()))
             .collect();
         slots.sort_by_cached_key(|(change, _)| {
-            let age = (change.timestamp.clone(), ancestors(&change.id, &parents));
+            let time = Timestamp::stored(&change.timestamp, latest);
+            let age = (time, ancestors(&change.id, &parents));
             (Reverse((has_lives(change), age)), change.id.clone())
         });
         let intact = slots.first().is_some_and(|(change, _)| has_lives(change));
@@ -104,9 +111,10 @@ impl History {
     fn by_comparison(
         mut self,
         matches: &BTreeMap<String, ChangeMatch>,
-        log: &[crate::record::LogEntry],
+        log: &[LogEntry],
+        latest: Timestamp,
     ) -> Self {
-        match current(&self.slots, matches, log) {
+        match current(&self.slots, matches, log, latest) {
             Some(at) => {
                 self.slots[..=at].rotate_right(1);
                 self.undetermined = false;
@@ -129,9 +137,11 @@ impl History {
     }
 
     /// When the newest of all changes was recorded.
-    pub(super) fn newest(&self) -> Option<String> {
-        let times = self.all().map(|(change, _)| change.timestamp.clone());
-        times.filter(|time| !time.is_empty()).max()
+    pub(super) fn newest(&self, latest: Timestamp) -> Option<Timestamp> {
+        let changes = self.all().map(|(change, _)| change);
+        changes
+            .filter_map(|change| Timestamp::stored(&change.timestamp, latest))
+            .max()
     }
 
     /// The changes that have to be compared with what is live, because nothing else tells which

@@ -4,7 +4,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::protocol::Timing;
 use crate::record::{Change, LogEntry, LogResult, SalvagedRecord};
+use crate::time::Timestamp;
 
 /// The deployments, newest first. A copy was written just before its change was recorded, so a
 /// run that had only started then is taken to have recorded its change if that is there.
@@ -12,6 +14,7 @@ pub fn recovered_log(
     salvaged: Option<&SalvagedRecord>,
     copies: &[Vec<LogEntry>],
     kept_changes: &[Change],
+    now: Timestamp,
 ) -> Vec<LogEntry> {
     if let Some(salvaged) = salvaged.filter(|salvaged| !salvaged.log.is_empty()) {
         return salvaged.log.clone();
@@ -25,7 +28,11 @@ pub fn recovered_log(
         }
     }
     let mut log: Vec<LogEntry> = entries.into_values().cloned().collect();
-    log.sort_by_cached_key(|entry| (Reverse(entry.time.clone()), age(&entry.id, copies)));
+    let latest = Timing::default().latest(now);
+    log.sort_by_cached_key(|entry| {
+        let time = Timestamp::stored(&entry.time, latest);
+        (Reverse(time), age(&entry.id, copies))
+    });
     for entry in &mut log {
         if entry.result == LogResult::Started {
             let change = entry.change.as_deref();

@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::entry::Entry;
 use crate::identity::Identity;
 use crate::labels::Owner;
+use crate::protocol::Timing;
 use crate::record::{
     Body, Change, Extra, Finding, Kept, KeptObject, KeptWhy, LogEntry, Metadata, Pending,
     PendingObject, PendingWhy, Record, SalvagedRecord, release_labels,
@@ -44,6 +45,13 @@ pub struct RepairEvidence {
     pub labelled: Vec<Entry>,
     /// The server's time.
     pub now: Timestamp,
+}
+
+impl RepairEvidence {
+    /// Until when stored times are believed.
+    fn latest(&self) -> Timestamp {
+        Timing::default().latest(self.now)
+    }
 }
 
 /// What a look at an object found that a recovered change names and that carries no label of the
@@ -262,7 +270,10 @@ fn metadata(evidence: &RepairEvidence, history: &History) -> Metadata {
         last_transition_time: before
             .as_ref()
             .and_then(|before| before.last_transition_time.clone())
-            .or_else(|| history.newest()),
+            .or_else(|| {
+                let newest = history.newest(evidence.latest());
+                newest.map(|time| time.to_string())
+            }),
         // A history that had to be rebuilt is that of a release that is there.
         state: before
             .as_ref()

@@ -11,8 +11,8 @@ use opm_core::labels::OwnerLabels;
 use opm_core::observation::Observation;
 use opm_core::plan::{Plan, PlanOptions, plan, plan_delete, plan_prune_kept};
 use opm_core::protocol::{
-    Applied, Deadline, LockAcquisition, LockObservation, LockState, Locked, PruneOutcome, Resume,
-    RunEnd, RunStart, SendOutcome, begin, renewed,
+    Applied, Deadline, LockAcquisition, LockState, Locked, PruneOutcome, Resume, RunEnd, RunStart,
+    SendOutcome, begin, renewed,
 };
 use opm_core::record::{LogResult, Record};
 use opm_core::time::Timestamp;
@@ -126,13 +126,7 @@ impl State {
             (Task::Prune, Some(record)) if record.kept.objects.is_empty() => return None,
             _ => {}
         }
-        let written = self.secret.as_ref().map(|secret| secret.lock_written);
-        let sight = LockObservation {
-            written: written.map(|tick| Timestamp::from_secs(tick * TICK)),
-            server_time: self.time(),
-            unchanged_for: Duration::ZERO,
-            holder_dead: false,
-        };
+        let sight = self.lock_observation();
         let LockState::Open(acquisition) = LockState::of(stored.as_deref(), &sight, &timing())
         else {
             return None;
@@ -240,6 +234,7 @@ impl State {
             change: None,
             deployed: None,
             log_entries: 50,
+            timing: timing(),
             now: self.time(),
         };
         let version = client.version;

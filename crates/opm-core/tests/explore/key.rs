@@ -48,7 +48,7 @@ impl Key<'_> {
         if let Some(secret) = &state.secret {
             self.record(&secret.record);
             let age = (state.now - secret.lock_written).min(9);
-            let _ = write!(self.text, "w{age}");
+            let _ = write!(self.text, "w{age}{}", secret.lock_forged);
         }
         let mut flights: Vec<String> = Vec::new();
         for flight in &state.flights {
@@ -73,7 +73,7 @@ impl Key<'_> {
             self.client(client);
         }
         let budget = (state.runs, state.losses, state.retries, state.strangers);
-        let _ = write!(self.text, "{budget:?}");
+        let _ = write!(self.text, "{budget:?}{}", state.forgeries);
     }
 
     fn put(&mut self, text: &str) {
@@ -100,7 +100,8 @@ impl Key<'_> {
 
     fn until(&mut self, until: Option<Timestamp>) {
         let now = Timestamp::from_secs(self.state.now * TICK);
-        let left = until.map_or(0, |until| until.since(now).as_secs());
+        // Times that are far ahead are all alike.
+        let left = until.map_or(0, |until| until.since(now).as_secs().min(99 * TICK));
         let _ = write!(self.text, "r{left};");
     }
 

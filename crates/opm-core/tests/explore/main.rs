@@ -127,6 +127,22 @@ fn a_stranger_with_objects_of_the_same_names() {
     );
 }
 
+/// Somebody who may write the Secret sets its times far ahead: that costs time, and nothing else.
+#[test]
+fn times_that_are_far_ahead() {
+    for tasks in [
+        vec![Task::Wide, Task::Narrow],
+        vec![Task::Wide, Task::Delete],
+    ] {
+        let budget = Budget {
+            forgeries: 1,
+            tasks,
+            ..Budget::default()
+        };
+        explore("times ahead", budget);
+    }
+}
+
 #[test]
 fn deletes_among_applies() {
     let tasks = vec![Task::Wide, Task::Delete];
@@ -190,6 +206,12 @@ fn deeper() {
         ..Budget::default()
     };
     explore("crashes, four times", budget);
+    let budget = Budget {
+        runs: 3,
+        forgeries: 1,
+        ..Budget::default()
+    };
+    explore("times ahead, three times", budget);
     let budget = Budget {
         runs: 3,
         retries: 1,

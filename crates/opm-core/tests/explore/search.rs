@@ -4,10 +4,11 @@ use std::collections::{HashSet, VecDeque};
 use std::rc::Rc;
 
 use opm_core::protocol::{PruneOutcome, SendOutcome};
+use opm_core::time::Timestamp;
 
 use crate::client::{Client, Note, Phase};
 use crate::key::key;
-use crate::state::{Flight, IN_FLIGHT, Object, Request, State, Task, named};
+use crate::state::{Flight, IN_FLIGHT, Object, Request, Secret, State, Task, named, timing};
 
 #[derive(Debug, Default)]
 pub(crate) struct Found {
@@ -107,6 +108,7 @@ fn successors(state: &State) -> Next {
         send_again(state, flight, &mut next);
     }
     strangers(state, &mut next);
+    forgers(state, &mut next);
     if let Some(ticked) = tick(state) {
         for at in 0..2 {
             let client = &state.clients[at];
@@ -352,6 +354,26 @@ fn strangers(state: &State, next: &mut Next) {
     }
 }
 
+/// Somebody who may write the Secret sets its times far ahead.
+fn forgers(state: &State, next: &mut Next) {
+    let Some(secret) = state.secret.clone().filter(|_| state.forgeries > 0) else {
+        return;
+    };
+    let mut forged = state.clone();
+    forged.forgeries -= 1;
+    let version = forged.fresh();
+    let mut record = (*secret.record).clone();
+    record.pending.until = Some("9999-12-30T22:00:00Z".to_owned());
+    forged.secret = Some(Secret {
+        lock_forged: record.lock.is_some(),
+        record: Rc::new(record),
+        version,
+        ..secret
+    });
+    let name = "somebody sets the record's times far ahead".to_owned();
+    next.push((name, Ok((forged, Note::Nothing))));
+}
+
 /// Time passes. A request that has not landed by then never does.
 fn tick(state: &State) -> Option<State> {
     let lock = state
@@ -362,7 +384,9 @@ fn tick(state: &State) -> Option<State> {
         .secret
         .as_ref()
         .and_then(|secret| secret.record.pending.until.clone());
-    let waits = until.is_some_and(|until| until > state.time().to_string());
+    let latest = timing().latest(state.time());
+    let until = until.and_then(|until| Timestamp::stored(&until, latest));
+    let waits = until.is_some_and(|until| until > state.time());
     if !lock && !waits && state.flights.is_empty() {
         return None;
     }
@@ -401,6 +425,8 @@ fn progress(state: &State, proven: &mut HashSet<u128>) -> Result<(), String> {
     }
     quiet.now += 10;
     for _ in 0..2 {
+        // A rest that somebody made up takes as long as the longest that is true.
+        quiet.now += if state.budget.forgeries > 0 { 10 } else { 0 };
         quiet = undisturbed(quiet)?;
     }
     quiet.is_clean()?;

@@ -9,7 +9,7 @@ use opm_core::entry::Entry;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::ids::ReleaseId;
 use opm_core::plan::{ComponentOrder, Desired, DesiredObject};
-use opm_core::protocol::Timing;
+use opm_core::protocol::{LockObservation, Timing};
 use opm_core::record::Record;
 use opm_core::time::Timestamp;
 
@@ -62,6 +62,8 @@ pub(crate) struct Budget {
     pub(crate) claims: bool,
     /// Objects of the same names that a stranger creates.
     pub(crate) strangers: u8,
+    /// Times of the record that somebody sets far ahead.
+    pub(crate) forgeries: u8,
     pub(crate) tasks: Vec<Task>,
     /// Whether f has opted out of being pruned.
     pub(crate) keeps: bool,
@@ -78,6 +80,7 @@ impl Default for Budget {
             retries: 0,
             claims: false,
             strangers: 0,
+            forgeries: 0,
             tasks,
             keeps: false,
             renewals: false,
@@ -115,6 +118,8 @@ pub(crate) struct Secret {
     pub(crate) version: u32,
     /// When `data.lock` was last written.
     pub(crate) lock_written: u64,
+    /// Whether somebody has made up another time for that, which is far ahead.
+    pub(crate) lock_forged: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -129,6 +134,7 @@ pub(crate) struct State {
     pub(crate) losses: u8,
     pub(crate) retries: u8,
     pub(crate) strangers: u8,
+    pub(crate) forgeries: u8,
     /// Makes uids, versions and run numbers.
     pub(crate) next: u32,
 }
@@ -145,6 +151,7 @@ impl State {
             losses: budget.losses,
             retries: budget.retries,
             strangers: budget.strangers,
+            forgeries: budget.forgeries,
             budget: Rc::new(budget),
             next: 0,
         }
@@ -173,14 +180,35 @@ impl State {
             .as_ref()
             .map_or(self.now, |secret| secret.lock_written);
         let lock_written = if lock_moved { self.now } else { before };
+        let forged = self.secret.as_ref().is_some_and(|s| s.lock_forged);
         let version = self.fresh();
         let record = Rc::new(record.clone());
         self.secret = Some(Secret {
             record,
             version,
             lock_written,
+            lock_forged: forged && !lock_moved,
         });
         Some(version)
+    }
+
+    /// What the server says about the lock. One with a time that is far ahead has been watched
+    /// since it was written.
+    pub(crate) fn lock_observation(&self) -> LockObservation {
+        let (server_time, secret) = (self.time(), self.secret.as_ref());
+        let ahead = server_time + Duration::from_secs(1_000_000);
+        let written = secret.map(|secret| match secret.lock_forged {
+            true => ahead,
+            false => Timestamp::from_secs(secret.lock_written * TICK),
+        });
+        let watched = secret.filter(|secret| secret.lock_forged);
+        let ticks = watched.map_or(0, |secret| self.now - secret.lock_written);
+        LockObservation {
+            written,
+            server_time,
+            unchanged_for: Duration::from_secs(ticks * TICK),
+            holder_dead: false,
+        }
     }
 
     /// The live objects of the release that its record does not know.

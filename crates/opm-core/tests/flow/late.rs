@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use opm_core::plan::{PlanOptions, plan, plan_delete};
 use opm_core::protocol::{
-    Conclusion, LockAcquisition, LockObservation, LockState, SendOutcome, Timing, begin,
+    Conclusion, LockAcquisition, LockObservation, LockState, PruneOutcome, SendOutcome, Timing,
+    begin,
 };
 use opm_core::record::{LogResult, Record};
 
@@ -228,4 +229,53 @@ fn an_attempt_that_was_made_again_may_bring_an_object_back() {
     assert_eq!(world.pending()[&id("CM/ghost")], ("create", true));
     world.put_mine("CM/ghost");
     assert_eq!(world.apply(&["CM/a"]).pruned(), [id("CM/ghost")]);
+}
+
+/// stored until (seconds from now, or a text) → until when this run waits, seconds from now
+#[test]
+fn nobody_waits_longer_than_a_request_can_take() {
+    let mut world = World::default();
+    world.apply(&["CM/a"]);
+    let ahead = |seconds: u64| (world.now + Duration::from_secs(seconds)).to_string();
+    let table = [
+        (ahead(0), 0),
+        (ahead(60), 60),
+        (ahead(92), 92),
+        (ahead(93), 92),
+        ("9999-12-30T22:00:00Z".to_owned(), 92),
+        // Nobody can tell what it says, so the longest counts.
+        ("tomorrow".to_owned(), 92),
+    ];
+    for (until, waits) in table {
+        let mut record = world.record().unwrap();
+        record.pending.until = Some(until.clone());
+        let plan = plan_delete(&record, PlanOptions::default()).unwrap();
+        let checked = world.check(plan, &Flags::default()).unwrap();
+        let run = world.start(lock("deleter", "delete"));
+        let free = LockAcquisition::Free { loaded: world.now };
+        let locked = begin(record, free, checked, run).unwrap();
+        let latest = world.now + Duration::from_secs(waits);
+        let written = locked.record().pending.until.clone();
+        assert_eq!(written, Some(latest.to_string()), "{until}");
+        let applied = locked.finish(&HashMap::new()).expect("nothing to apply");
+        let outcomes = HashMap::from([(id("CM/a"), PruneOutcome::Done)]);
+        let reconciled = applied.reconcile(&outcomes, world.now);
+        let resume = match reconciled.conclude(&world.ended(LogResult::Succeeded), false) {
+            Conclusion::Rest { resume, until } => {
+                assert_eq!(until, latest);
+                resume
+            }
+            done => {
+                assert_eq!((done, waits), (Conclusion::Remove, 0));
+                continue;
+            }
+        };
+        // The look after the rest is the last one.
+        let plan = plan_delete(resume.record(), PlanOptions::default()).unwrap();
+        let checked = world.check(plan, &Flags::default()).unwrap();
+        let applied = resume.go_on(checked, latest).finish(&HashMap::new());
+        let reconciled = applied.unwrap().reconcile(&outcomes, latest);
+        let ended = world.ended(LogResult::Succeeded);
+        assert_eq!(reconciled.conclude(&ended, false), Conclusion::Remove);
+    }
 }

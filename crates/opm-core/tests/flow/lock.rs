@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use opm_core::protocol::{Deadline, LockObservation, LockState, Timing, renewed, still_held};
+use opm_core::protocol::{
+    Deadline, LockAcquisition, LockAge, LockObservation, LockState, Timing, renewed, still_held,
+};
 use opm_core::record::encode_lock;
 use opm_core::time::Timestamp;
 
@@ -39,21 +41,50 @@ fn a_lock_expires_by_the_servers_clocks() {
     }
 }
 
+/// written so far ahead of the server's clock, seen unchanged for so long → expires in, believed
 #[test]
-fn a_lock_from_the_future_is_held() {
+fn a_lock_from_the_future_expires_too() {
+    let table = [
+        (1, 0, Some(33), true),
+        (92, 0, Some(124), true),
+        (92, 600, Some(124), true),
+        (93, 0, Some(30), false),
+        (93, 29, Some(1), false),
+        (93, 30, None, false),
+        (86_400, 10, Some(20), false),
+        (86_400, 30, None, false),
+        (251_607_541_055, 30, None, false),
+    ];
+    let now = Timestamp::from_secs(1_770_820_200);
+    let timing = Timing::default();
     let mut record = new_record();
     record.lock = Some(lock("a", "apply"));
-    let sight = LockObservation {
-        written: Some(Timestamp::from_secs(200)),
-        server_time: Timestamp::from_secs(100),
-        unchanged_for: Duration::ZERO,
-        holder_dead: false,
-    };
-    let state = LockState::of(Some(&record), &sight, &Timing::default());
-    let LockState::Held { expires_in, .. } = state else {
-        panic!("must be held")
-    };
-    assert_eq!(expires_in, Duration::from_secs(32));
+    for (ahead, unchanged, left, believed) in table {
+        let written = now + Duration::from_secs(ahead);
+        let sight = LockObservation {
+            written: Some(written),
+            server_time: now,
+            unchanged_for: Duration::from_secs(unchanged),
+            holder_dead: false,
+        };
+        let expected = match believed {
+            true => LockAge::Written(written),
+            false => LockAge::Ahead(written),
+        };
+        match LockState::of(Some(&record), &sight, &timing) {
+            LockState::Held {
+                expires_in, age, ..
+            } => {
+                assert_eq!(Some(expires_in), left.map(Duration::from_secs), "{ahead}");
+                assert_eq!(age, expected, "{ahead}");
+            }
+            LockState::Open(LockAcquisition::TakeOver(expired)) => {
+                assert_eq!(left, None, "{ahead}");
+                assert_eq!(expired.rest_until, Some(now + timing.take_over_rest));
+            }
+            LockState::Open(free) => panic!("{ahead}: {free:?}"),
+        }
+    }
 }
 
 #[test]

@@ -157,6 +157,7 @@ impl World {
             change: change.map(str::to_owned),
             deployed: None,
             log_entries: 50,
+            timing: Timing::default(),
             now: self.now,
         };
         let record = stored.unwrap_or_else(new_record);

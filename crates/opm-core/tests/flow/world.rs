@@ -10,7 +10,7 @@ use opm_core::identity::{GroupKind, Identity};
 use opm_core::ids::ReleaseId;
 use opm_core::observation::Observation;
 use opm_core::plan::{ComponentOrder, Desired, DesiredObject, Occupants, PlanOptions};
-use opm_core::protocol::{NewChange, RunStart};
+use opm_core::protocol::{NewChange, RunStart, Timing};
 use opm_core::record::{
     Extra, Lock, Metadata, ModuleRef, Record, ReleaseState, SecretParts, Stored, Values, decode,
     encode,
@@ -182,6 +182,7 @@ impl World {
             change: None,
             deployed: None,
             log_entries: 50,
+            timing: Timing::default(),
             now: self.now,
         }
     }

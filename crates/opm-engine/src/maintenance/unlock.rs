@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use opm_core::failure::Remedy;
 use opm_core::identity::Identity;
+use opm_core::protocol::LockAge;
 use opm_core::record::LogResult;
 
 use crate::failure::Failure;
 use crate::ports::{Answer, Backend, Question};
-use crate::record::{Attempt, RecordWriter, WritableRecord, holder};
+use crate::record::{Attempt, RecordWriter, WritableRecord, held_by, holder};
 use crate::report::{Release, Report};
 use crate::request::UnlockRequest;
 use crate::run::Run;
@@ -30,12 +31,13 @@ impl<B: Backend> Run<'_, B> {
             report.warnings.push(warning.to_owned());
             return Ok(report);
         };
-        let holder = holder(&lock);
-        let confirmed = self.confirm_unlock(&holder).await;
+        let stored = &loaded.stored;
+        let timing = &self.settings.timing;
+        let age = LockAge::of(stored.lock_written, stored.server_time, timing);
+        let confirmed = self.confirm_unlock(&held_by(&lock, age)).await;
         confirmed.map_err(|failure| failure.after(report.clone()))?;
-        report
-            .warnings
-            .push(format!("removed the lock of {holder}"));
+        let removed = format!("removed the lock of {}", holder(&lock));
+        report.warnings.push(removed);
         let mut unlock = Unlock {
             run: self,
             release: release.clone(),

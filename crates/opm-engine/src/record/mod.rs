@@ -30,7 +30,8 @@ pub(crate) use read_back::held;
 pub(crate) use read_record::{ReadRecord, RecordLookup};
 pub(crate) use ring::{RecordSecret, RecordSecretScope, unswept};
 pub(crate) use secret::{check_writable, parts};
-pub(crate) use wait_for_lock::{Reading, WritableRecord, holder};
+pub(crate) use unpack::{PayloadFormat, UnpackBudget, unpack};
+pub(crate) use wait_for_lock::{Reading, WritableRecord, held_by, holder};
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use opm_core::event::{Event, Wait};
 use opm_core::failure::Remedy;
-use opm_core::protocol::{LockAcquisition, LockObservation, LockState};
+use opm_core::protocol::{LockAcquisition, LockAge, LockObservation, LockState};
 use opm_core::record::{Lock, Record};
 
 use super::LoadedRecord;
@@ -76,7 +76,7 @@ impl<B: Backend> Run<'_, B> {
             let observation = self.observe_lock(&loaded.stored, &loaded.record, &mut watched);
             first = first.or_else(|| watched.clone());
             let state = LockState::of(Some(&loaded.record), &observation, &self.settings.timing);
-            let (lock, expires_in) = match state {
+            let (lock, expires_in, age) = match state {
                 LockState::Open(acquisition) => {
                     return Ok(WritableRecord {
                         loaded: Some(loaded),
@@ -84,16 +84,20 @@ impl<B: Backend> Run<'_, B> {
                         warnings,
                     });
                 }
-                LockState::Held { lock, expires_in } => (lock, expires_in),
+                LockState::Held {
+                    lock,
+                    expires_in,
+                    age,
+                } => (lock, expires_in, age),
             };
             let waited = self.backend.monotonic().0.saturating_sub(started.0);
-            // Only watching tells the age of a lock whose times somebody wiped.
-            let unknown_age = observation.written.is_none() && first == watched;
+            // Only watching tells the age of a lock whose times somebody wiped or made up.
+            let unknown_age = !matches!(age, LockAge::Written(_)) && first == watched;
             if waited >= timeout && !unknown_age {
                 return Err(locked(release, &lock, expires_in));
             }
             if !told {
-                self.emit(Event::Waiting(Wait::Lock(holder(&lock))));
+                self.emit(Event::Waiting(Wait::Lock(held_by(&lock, age))));
                 told = true;
             }
             let pause = self.backend.sleep(LOOK_AGAIN.min(expires_in));
@@ -154,6 +158,18 @@ pub(crate) fn holder(lock: &Lock) -> String {
 fn locked(release: &Release, lock: &Lock, expires_in: Duration) -> Failure {
     let message = format!(
         "release {} in namespace {} is locked by {}",
+/// The same, with what is odd about its time.
+pub(crate) fn held_by(lock: &Lock, age: LockAge) -> String {
+    match age {
+        LockAge::Ahead(written) => format!(
+            "{}; its time, {written}, is ahead of the server's clock and is not believed: it \
+             expires when it stays unchanged",
+            holder(lock)
+        ),
+        LockAge::Written(_) | LockAge::Unknown => holder(lock),
+    }
+}
+
         release.name,
         release.namespace,
         holder(lock)

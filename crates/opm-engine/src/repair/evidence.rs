@@ -42,7 +42,12 @@ impl<B: Backend> Run<'_, B> {
             false => KeptChanges::default(),
         };
         let kept_changes = kept.changes;
-        let log = recovered_log(salvaged.as_ref(), &kept.logs, &kept_changes);
+        let log = recovered_log(
+            salvaged.as_ref(),
+            &kept.logs,
+            &kept_changes,
+            self.server_now(),
+        );
         if stored.is_none() && found.objects.is_empty() && kept_changes.is_empty() {
             return Err(nothing_left(
                 release.name.as_str(),
