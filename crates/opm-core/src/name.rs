@@ -8,6 +8,9 @@ use thiserror::Error;
 /// The longest RFC 1123 label.
 const MAX_LABEL: usize = 63;
 
+/// The longest name of most Kubernetes objects.
+pub(crate) const MAX_NAME: usize = 253;
+
 /// A name that breaks the rules, with the rule it breaks.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{what} {given:?} is not valid: {rule}")]
@@ -31,11 +34,23 @@ impl NameError {
 }
 
 /// At most the first 80 characters: an error message is no place for a megabyte.
-fn shorten(given: &str) -> String {
+pub(crate) fn shorten(given: &str) -> String {
     match given.char_indices().nth(80) {
         Some((cut, _)) => format!("{}…", &given[..cut]),
         None => given.to_owned(),
     }
+}
+
+/// Whether a text is a kind: one word of letters and digits.
+pub(crate) fn is_kind(text: &str) -> bool {
+    text.len() <= MAX_LABEL
+        && text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}
+
+/// Whether a text is an API group; the core group is empty.
+pub(crate) fn is_group(text: &str) -> bool {
+    text.is_empty() || text.len() <= MAX_NAME && text.split('.').all(is_label)
 }
 
 /// Whether a text is an RFC 1123 label.

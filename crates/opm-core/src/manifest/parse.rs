@@ -6,12 +6,9 @@ use serde_json::{Map, Value};
 
 use super::{MAX_DEPTH, Manifest, ManifestError, ManifestProblem, type_name};
 use crate::identity::{GroupKind, Identity};
-use crate::name::{NamespaceName, is_label};
+use crate::name::{MAX_NAME, NamespaceName, is_group, is_kind, is_label};
 
 type Object = Map<String, Value>;
-
-/// The longest name of a Kubernetes object.
-const MAX_NAME: usize = 253;
 
 pub(super) fn manifest(value: Value) -> Result<Manifest, ManifestError> {
     let Value::Object(object) = value else {
@@ -149,7 +146,7 @@ fn split_api_version(api_version: &str) -> Result<(&str, &str), ManifestProblem>
         Some((group, version)) => (Some(group), version),
         None => (None, api_version),
     };
-    let group_fits = group.is_none_or(|g| g.len() <= MAX_NAME && g.split('.').all(is_label));
+    let group_fits = group.is_none_or(|group| !group.is_empty() && is_group(group));
     if group_fits && is_label(version) {
         return Ok((group.unwrap_or_default(), version));
     }
@@ -158,11 +155,8 @@ fn split_api_version(api_version: &str) -> Result<(&str, &str), ManifestProblem>
 }
 
 fn check_kind(kind: &str) -> Result<(), ManifestProblem> {
-    let fits = kind.len() <= 63
-        && kind.starts_with(|first: char| first.is_ascii_alphabetic())
-        && kind.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
     let (field, rule) = ("kind", "it must be one word of letters and digits");
-    match fits {
+    match is_kind(kind) {
         true => Ok(()),
         false => Err(ManifestProblem::Invalid { field, rule }),
     }

@@ -91,8 +91,8 @@ impl StoredMetadata {
 }
 
 /// The data keys that are not changes.
-const KEYS: [&str; 7] = [
-    "metadata", "index", "past", "pending", "kept", "lock", "log",
+const KEYS: [&str; 8] = [
+    "metadata", "index", "past", "pending", "kept", "setAside", "lock", "log",
 ];
 
 /// An id in the index. Change ids are data keys: they share the name space with `metadata` and
@@ -140,22 +140,28 @@ impl<'a> RecordReader<'a> {
         let past = self.past(&history);
         let pending = self.part("pending").unwrap_or_default();
         let kept = self.part("kept").unwrap_or_default();
-        self.one_of_each(&pending, &kept);
+        let set_aside = self.part("setAside").unwrap_or_default();
         let lock = self.part("lock");
         let log = self.part("log").unwrap_or_default();
-        let metadata = metadata?;
-        let record = Record {
+        let Some(metadata) = metadata else {
+            self.one_of_each(&pending, &kept);
+            return None;
+        };
+        let mut record = Record {
             metadata: metadata.metadata.clone(),
             unknown: self.unknown(&history, &past),
             history,
             past,
             pending,
             kept,
+            set_aside,
             lock,
             log,
             labels: self.secret.labels.clone(),
             annotations: self.annotations(),
         };
+        record.set_impossible_aside();
+        self.one_of_each(&record.pending, &record.kept);
         Some((metadata, record))
     }
 

@@ -41,6 +41,9 @@ pub fn encode(record: &Record) -> SecretParts {
     if record.kept != Kept::default() {
         put("kept", write_key(&record.kept));
     }
+    if !record.set_aside.is_empty() {
+        put("setAside", write_key(&record.set_aside));
+    }
     if let Some(lock) = &record.lock {
         put("lock", write_key(lock));
     }

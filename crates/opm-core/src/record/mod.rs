@@ -21,6 +21,7 @@ pub mod ring;
 pub mod room;
 mod salvage;
 mod secret;
+mod set_aside;
 pub mod size;
 mod state;
 mod summary;
@@ -47,6 +48,7 @@ pub use pending::{Kept, KeptObject, KeptWhy, Pending, PendingObject, PendingWhy}
 pub use salvage::{SalvagedRecord, salvage};
 pub use secret::{RECORD_TYPE, RELEASE_TYPE, SecretParts, labels_beside, release_labels};
 pub use state::ReleaseState;
+pub use set_aside::SetAsideEntry;
 pub use summary::{SUMMARY_ANNOTATION, Summary};
 
 /// The kind that RFC-0001 writes.
@@ -88,6 +90,8 @@ pub struct Record {
     /// Objects that were left in the cluster on purpose.
     pub kept: Kept,
     /// The lock, while somebody writes.
+    /// Entries that cannot be objects: no plan sees them.
+    pub set_aside: Vec<SetAsideEntry>,
     pub lock: Option<Lock>,
     /// Deployments, newest first.
     pub log: Vec<LogEntry>,
@@ -109,6 +113,7 @@ impl Record {
             pending: Pending::default(),
             kept: Kept::default(),
             lock: None,
+            set_aside: Vec::new(),
             log: Vec::new(),
             unknown: BTreeMap::new(),
             labels,
@@ -186,7 +191,22 @@ impl Record {
             .chain(&self.kept.held)
     }
 
-    /// Stops tracking objects, wherever they are: in the current inventory, pending or kept.
+    /// The same record, tracking nothing and naming no part that lives in record Secrets: what
+    /// is left of a release that is gone, until the record itself goes.
+    pub fn emptied(self) -> Self {
+        let mut log = self.log;
+        log.iter_mut().for_each(|entry| entry.record = None);
+        Self {
+            lock: self.lock,
+            log,
+            unknown: self.unknown,
+            annotations: self.annotations,
+            ..Self::new(self.metadata, self.labels)
+        }
+    }
+
+    /// Stops tracking objects, wherever they are: in the current inventory, pending, kept or set
+    /// aside.
     /// Returns what was tracked.
     pub fn forget(&mut self, forgotten: impl Fn(&Identity) -> bool) -> Vec<Entry> {
         let mut entries = Vec::new();
@@ -203,6 +223,7 @@ impl Record {
         }
         self.kept.objects.retain(|object| forget(&object.entry));
         entries
+        self.set_aside.retain(|aside| forget(&aside.entry));
     }
 
     /// The format in which this record has to be written.

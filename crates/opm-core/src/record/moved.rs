@@ -84,6 +84,7 @@ pub fn put_back(record: &mut Record, owner: &PartOwner, payload: &[u8]) -> Resul
             }
         }
     }
+    record.set_impossible_aside();
     Ok(())
 }
 

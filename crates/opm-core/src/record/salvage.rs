@@ -6,7 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::decode::{RecordReader, StoredMetadata, is_change, read_change};
-use super::{Change, Finding, HistorySlot, Kept, Lock, LogEntry, Metadata, Pending, SecretParts};
+use super::{
+    Change, Finding, HistorySlot, Kept, Lock, LogEntry, Metadata, Pending, SecretParts,
+    SetAsideEntry,
+};
 
 /// The readable parts of a record. What is none was damaged, or had to be there and was not.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -23,6 +26,8 @@ pub struct SalvagedRecord {
     pub pending: Option<Pending>,
     /// Objects that were left in the cluster on purpose.
     pub kept: Option<Kept>,
+    /// Entries that cannot be objects.
+    pub set_aside: Vec<SetAsideEntry>,
     /// The lock, if there is one that can be read.
     pub lock: Option<Lock>,
     /// Whether there is a lock that cannot be read.
@@ -64,6 +69,7 @@ pub fn salvage(secret: &SecretParts) -> SalvagedRecord {
         &pending.clone().unwrap_or_default(),
         &kept.clone().unwrap_or_default(),
     );
+    let set_aside = reader.part("setAside").unwrap_or_default();
     let lock = reader.part("lock");
     let log = reader.part("log").unwrap_or_default();
     let mut unknown = reader.unknown(&history, &past);
@@ -77,6 +83,7 @@ pub fn salvage(secret: &SecretParts) -> SalvagedRecord {
         changes,
         pending: pending.map(each_once),
         kept: kept.map(kept_once),
+        set_aside,
         lock_damaged: lock.is_none() && secret.data.contains_key("lock"),
         lock,
         log,

@@ -70,6 +70,9 @@ pub fn fit(record: Record, records: Records, limit: usize) -> FittedRecord {
         Records::Used => fitted.move_out(limit),
         Records::Off => fitted.shorten(limit),
     }
+    if fitted.size() > limit {
+        fitted.drop_set_aside();
+    }
     fitted.too_large = fitted.size() > limit.max(LARGEST_RECORD);
     fitted
 }
@@ -195,6 +198,17 @@ impl FittedRecord {
         }
         if self.size() > limit {
             self.drop_current_values();
+        }
+    }
+
+    /// What cannot be an object is the last thing that a record needs.
+    fn drop_set_aside(&mut self) {
+        let dropped = std::mem::take(&mut self.record.set_aside).len();
+        if dropped > 0 {
+            self.notes.push(format!(
+                "{dropped} entries that cannot be objects were dropped: the Secret would have \
+                 become too large"
+            ));
         }
     }
 

@@ -220,6 +220,7 @@ impl Draft {
         );
         record.pending = salvaged.pending.clone().unwrap_or_default();
         record.kept = salvaged.kept.clone().unwrap_or_default();
+        record.set_aside = salvaged.set_aside.clone();
         record.lock = salvaged.lock.clone();
         record.log = evidence.log.clone();
         record.unknown = salvaged.unknown.clone();
@@ -235,6 +236,7 @@ impl Draft {
         }
         taking.outside(kept_alone_is_lost(&salvaged, stored));
         let (taken, foreign) = (taking.taken, taking.foreign);
+        record.set_impossible_aside();
         let relabelled = record.labels != salvaged.labels;
         let findings = salvaged.findings;
         let unread = salvaged.pending.is_none() || salvaged.kept.is_none();

@@ -23,6 +23,7 @@ mod properties;
 mod replaced;
 mod run;
 mod scenarios;
+mod set_aside;
 mod sizes;
 mod target;
 mod world;

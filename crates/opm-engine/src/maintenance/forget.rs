@@ -51,7 +51,10 @@ impl<B: Backend> RecordWriter for Forget<'_, B> {
             return Err(Failure::gone(release, &record.warnings));
         };
         let entries: Vec<Entry> = tracked(&loaded.record).into_iter().cloned().collect();
-        let identities: Vec<&Identity> = entries.iter().map(|entry| &entry.identity).collect();
+        let warnings = [record.warnings, loaded.warnings.clone()].concat();
+        let aside: Vec<Entry> = set_aside(&loaded.record).cloned().collect();
+        let known = entries.iter().chain(&aside);
+        let identities: Vec<&Identity> = known.map(|entry| &entry.identity).collect();
         match &self.request.objects {
             ObjectSelection::Named(named) => check_named("tracked object", named, &identities)?,
             ObjectSelection::All if self.confirmed => {}
@@ -69,7 +72,10 @@ impl<B: Backend> RecordWriter for Forget<'_, B> {
             return Ok(Attempt::Again);
         };
         let work = self.disown_all(&entries, run.permit_under(&guard));
-        let disowned = run.while_renewing(&guard, work).await;
+        let mut disowned = run.while_renewing(&guard, work).await;
+        // What cannot be an object has no labels to take off.
+        let aside = aside.into_iter().filter(|entry| self.names(entry));
+        disowned.done.extend(aside.map(|entry| entry.identity));
         let mut reconciled = applied.reconcile(&HashMap::new(), run.server_now());
         let (result, reason) = match (disowned.stopped, disowned.failed.is_empty()) {
             (Some(Stopped::Cancelled), _) => (LogResult::Interrupted, None),
@@ -87,7 +93,7 @@ impl<B: Backend> RecordWriter for Forget<'_, B> {
         let forgotten = forgotten.iter().map(forgotten_outcome);
         let report = Report {
             resources: forgotten.chain(disowned.failed).collect(),
-            warnings: [record.warnings, disowned.warnings].concat(),
+            warnings: [warnings, disowned.warnings].concat(),
             ..Report::about(release)
         };
         let report = run.end_maintenance(&guard, released, report).await?;
@@ -123,6 +129,13 @@ impl<B: Backend> Forget<'_, B> {
         }
     }
 
+    fn names(&self, entry: &Entry) -> bool {
+        match &self.request.objects {
+            ObjectSelection::All => true,
+            ObjectSelection::Named(named) => named.iter().any(|s| s.matches(&entry.identity)),
+        }
+    }
+
     /// Takes the release's labels off everything that is to be forgotten.
     async fn disown_all(&self, entries: &[Entry], permit: Permit<'_>) -> DisownResults {
         let options = RemovalOptions {
@@ -133,12 +146,8 @@ impl<B: Backend> Forget<'_, B> {
             awaits: false,
             permit,
         };
-        let named = |entry: &&Entry| match &self.request.objects {
-            ObjectSelection::All => true,
-            ObjectSelection::Named(named) => named.iter().any(|s| s.matches(&entry.identity)),
-        };
         let mut results = DisownResults::default();
-        for entry in entries.iter().filter(named) {
+        for entry in entries.iter().filter(|entry| self.names(entry)) {
             let (identity, uid) = (&entry.identity, entry.uid.as_deref());
             let Err(error) = self.run.disown_object(identity, uid, options).await else {
                 results.done.insert(identity.clone());
@@ -184,6 +193,10 @@ fn tracked(record: &Record) -> Vec<&Entry> {
     let pending = record.pending.objects().iter().map(|o| &o.entry);
     let kept = record.kept.objects.iter().map(|o| &o.entry);
     inventory.chain(pending).chain(kept).collect()
+}
+
+fn set_aside(record: &Record) -> impl Iterator<Item = &Entry> {
+    record.set_aside.iter().map(|aside| &aside.entry)
 }
 
 fn forgotten_outcome(entry: &Entry) -> ObjectOutcome {

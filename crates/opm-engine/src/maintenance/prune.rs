@@ -56,7 +56,7 @@ impl<B: Backend> RecordWriter for Prune<'_, B> {
         let mut report = Report {
             dry_run: self.request.dry_run,
             resources: without_request(&checked.stale),
-            warnings: record.warnings,
+            warnings: [record.warnings, loaded.warnings.clone()].concat(),
             ..Report::about(release)
         };
         report.warnings.extend(transferred(&checked.stale));

@@ -26,6 +26,7 @@ impl<B: Backend> Run<'_, B> {
         let Some(loaded) = loaded else {
             return Err(Failure::gone(&release, &report.warnings));
         };
+        report.warnings.extend(loaded.warnings);
         let Some(lock) = loaded.record.lock else {
             let warning = "the release is not locked";
             report.warnings.push(warning.to_owned());

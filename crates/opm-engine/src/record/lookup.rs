@@ -22,6 +22,9 @@ const INVENTORY: (&str, &str) = (labels::COMPONENT, labels::COMPONENT_INVENTORY)
 /// How often a record is read again that somebody writes meanwhile.
 const ATTEMPTS: usize = 5;
 
+/// How many entries that cannot be objects are named one by one.
+const TOLD_SET_ASIDE: usize = 20;
+
 /// A release's record as it was found, with everything in it that plans need.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadedRecord {
@@ -118,6 +121,7 @@ impl<B: Backend> Run<'_, B> {
             let (record, warnings) = secret::read(&stored)?;
             let error = match self.bodies(release, record).await {
                 Ok(record) => {
+                    let warnings = [warnings, set_aside(&stored, &record)].concat();
                     return Ok(Some(LoadedRecord {
                         stored,
                         record,
@@ -208,6 +212,20 @@ impl<B: Backend> Run<'_, B> {
             })
             .collect())
     }
+}
+
+/// What is told of entries that cannot be objects.
+pub(super) fn set_aside(stored: &StoredSecret, record: &Record) -> Vec<String> {
+    let name = &stored.content.name;
+    let told = record.set_aside.iter().take(TOLD_SET_ASIDE);
+    let mut warnings: Vec<String> = told.map(|one| format!("Secret/{name}: {one}")).collect();
+    let more = record.set_aside.len().saturating_sub(TOLD_SET_ASIDE);
+    if more > 0 {
+        let more =
+            format!("Secret/{name}: {more} more entries cannot be objects and are set aside");
+        warnings.push(more);
+    }
+    warnings
 }
 
 /// The release, and its module's name, that a record's Secret belongs to, by its own name:

@@ -5,6 +5,7 @@ use opm_core::record::{
     self, Change, DecodedRecord, Kept, Lock, LogEntry, Metadata, Pending, RecordedEntry, Stored,
 };
 
+use super::lookup::set_aside;
 use super::payload::PayloadError;
 use super::secret::parts;
 use super::spill::unreadable;
@@ -105,7 +106,10 @@ impl<B: Backend> Run<'_, B> {
             .collect();
         let stored = match stored {
             Stored::Writable(record) => match self.bodies(release, record).await {
-                Ok(record) => Stored::Writable(record),
+                Ok(record) => {
+                    warnings.extend(set_aside(&secret, &record));
+                    Stored::Writable(record)
+                }
                 Err(error @ PayloadError::Api(_)) => return Err(unreadable(release, &error)),
                 Err(error) => {
                     let why = format!("the release's record is damaged: {error}");

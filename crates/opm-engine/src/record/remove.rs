@@ -1,7 +1,6 @@
 //! Removing the record of a release that is gone, and the Secrets beside it first: as long as the
 //! record is there, a removal that was cut short can be done again.
 
-use opm_core::record::Record;
 use opm_core::record::moved::missing;
 
 use super::{LockGuard, RecordSecretScope, WriteError};
@@ -22,18 +21,9 @@ impl<B: Backend> Run<'_, B> {
         let existing = self
             .record_secrets(&guard.release, &record, RecordSecretScope::All)
             .await?;
-        let mut nothing = Record::new(record.metadata.clone(), record.labels.clone());
-        if !missing(&record).is_empty() {
-            let mut log = record.log.clone();
-            log.iter_mut().for_each(|entry| entry.record = None);
-            nothing = Record {
-                history: Vec::new(),
-                past: Vec::new(),
-                pending: nothing.pending,
-                kept: nothing.kept,
-                log,
-                ..record
-            };
+        let incomplete = !missing(&record).is_empty();
+        let nothing = record.emptied();
+        if incomplete {
             self.write(guard, nothing.clone()).await?;
         }
         let permit = self.permit_under(guard);
