@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::engine::Settings;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Answer, Backend, Caller, Doubt, Instant, Permit, Question, Stopped};
-use crate::record::LockGuard;
+use crate::record::{LockGuard, UnpackBudget};
 use crate::report::{ObjectOutcome, Report};
 
 /// Marks the number of a run that puts back what the run of that number began.
@@ -35,6 +35,8 @@ pub(crate) struct Run<'a, B> {
     /// What stops it; none for a run that puts back what a cancelled one began.
     cancel: Option<CancellationToken>,
     doubt: Doubt,
+    /// What it has decompressed so far.
+    pub(crate) unpacked: UnpackBudget,
     /// One question at a time.
     asking: Mutex<()>,
 }
@@ -55,6 +57,7 @@ impl<'a, B: Backend> Run<'a, B> {
             caller,
             cancel,
             doubt: Doubt::default(),
+            unpacked: UnpackBudget::default(),
             asking: Mutex::new(()),
         }
     }
@@ -223,10 +226,10 @@ impl<'a, B: Backend> Run<'a, B> {
             change,
             deployed,
             log_entries: self.settings.log_entries,
+            timing: self.settings.timing,
             now: self.server_now(),
         }
     }
-            timing: self.settings.timing,
 
     /// Where, when and which run of this process this is, in short: no other run has the same.
     fn unique_id(&self) -> String {

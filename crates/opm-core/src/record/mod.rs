@@ -25,6 +25,7 @@ mod set_aside;
 pub mod size;
 mod state;
 mod summary;
+pub mod unpack;
 
 use std::collections::BTreeMap;
 
@@ -47,8 +48,8 @@ pub use log::{Counts, DEFAULT_LOG_ENTRIES, LogEntry, LogResult, is_repeated_refu
 pub use pending::{Kept, KeptObject, KeptWhy, Pending, PendingObject, PendingWhy};
 pub use salvage::{SalvagedRecord, salvage};
 pub use secret::{RECORD_TYPE, RELEASE_TYPE, SecretParts, labels_beside, release_labels};
-pub use state::ReleaseState;
 pub use set_aside::SetAsideEntry;
+pub use state::ReleaseState;
 pub use summary::{SUMMARY_ANNOTATION, Summary};
 
 /// The kind that RFC-0001 writes.
@@ -89,9 +90,9 @@ pub struct Record {
     pub pending: Pending,
     /// Objects that were left in the cluster on purpose.
     pub kept: Kept,
-    /// The lock, while somebody writes.
     /// Entries that cannot be objects: no plan sees them.
     pub set_aside: Vec<SetAsideEntry>,
+    /// The lock, while somebody writes.
     pub lock: Option<Lock>,
     /// Deployments, newest first.
     pub log: Vec<LogEntry>,
@@ -112,8 +113,8 @@ impl Record {
             past: Vec::new(),
             pending: Pending::default(),
             kept: Kept::default(),
-            lock: None,
             set_aside: Vec::new(),
+            lock: None,
             log: Vec::new(),
             unknown: BTreeMap::new(),
             labels,
@@ -222,8 +223,8 @@ impl Record {
             objects.retain(|object| forget(&object.entry));
         }
         self.kept.objects.retain(|object| forget(&object.entry));
-        entries
         self.set_aside.retain(|aside| forget(&aside.entry));
+        entries
     }
 
     /// The format in which this record has to be written.

@@ -52,6 +52,7 @@ fn drop_oldest_manifests(record: &mut Record) -> bool {
 }
 
 fn too_much(record: &Record) -> bool {
-    let bytes: u64 = record.locations().map(|held| held.bytes).sum();
+    let sizes = record.locations().map(|held| held.bytes);
+    let bytes = sizes.fold(0, u64::saturating_add);
     bytes > MAX_TOTAL_BYTES || named(record).len() > MAX_PLACES
 }

@@ -40,10 +40,12 @@ impl<B: Backend> Run<'_, B> {
         let objects = self.observe_objects(&wanted).await;
         let mut healths = Vec::with_capacity(records.len());
         for recorded in records {
+            let unpacked = self.unpacked.used();
             healths.push(match recorded {
                 Some(recorded) => Some(self.health_of(&recorded, &objects).await),
                 None => None,
             });
+            self.unpacked.give_back_to(unpacked);
         }
         healths
     }

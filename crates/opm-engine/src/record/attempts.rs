@@ -57,7 +57,9 @@ impl<B: Backend> Run<'_, B> {
     ) -> Result<W::Output, Failure> {
         let started = self.backend.monotonic();
         let mut attempts = 0;
+        let unpacked = self.unpacked.used();
         loop {
+            self.unpacked.give_back_to(unpacked);
             let loading = self.wait_for_lock(release, W::READING, lock_timeout);
             let record = self.unless_stopped(self.permit(), loading).await;
             let record =

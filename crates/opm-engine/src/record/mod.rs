@@ -16,6 +16,7 @@ mod remove;
 mod ring;
 mod secret;
 mod spill;
+mod unpack;
 mod wait_for_lock;
 
 pub(crate) use attempts::{Attempt, RecordWriter, not_let_go};
@@ -24,7 +25,7 @@ pub(crate) use lock_guard::{LockGuard, WriteError};
 pub(crate) use log::FreeRecord;
 pub(crate) use lookup::{LoadedRecord, named_by_secret};
 pub(crate) use manifests::KeptChange;
-pub(crate) use payload::{CHANGE_ANNOTATION, CHANGE_KEY, FAILED_ANNOTATION, LOG_KEY, unpacked};
+pub(crate) use payload::{CHANGE_ANNOTATION, CHANGE_KEY, FAILED_ANNOTATION, LOG_KEY};
 pub use read_back::ManifestsError;
 pub(crate) use read_back::held;
 pub(crate) use read_record::{ReadRecord, RecordLookup};

@@ -6,22 +6,19 @@
 //! release's lock. Until then they are strays that the next run sweeps or writes over.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read as _;
 
 use opm_core::digest::ObjectHash;
 use opm_core::record::ring::{MAX_TOTAL_BYTES, allocate, pieces, places_needed};
-use opm_core::record::{PartLocation, RECORD_TYPE};
+use opm_core::record::{PartLocation, RECORD_TYPE, RecordPart};
 use thiserror::Error;
 
+use super::unpack::{PayloadFormat, UnpackError, unpack};
 use crate::ports::{ApiError, ApiErrorKind, Backend, Permit, SecretContent, WriteOutcome};
 use crate::report::Release;
 use crate::run::Run;
 
 /// Enough to make YAML small, and quick enough never to be noticed.
 const LEVEL: i32 = 3;
-
-/// More than any payload that was written here becomes.
-const LARGEST: u64 = 512 << 20;
 
 /// How often a piece is written anew when somebody else was at its place.
 const ATTEMPTS: usize = 5;
@@ -71,6 +68,14 @@ pub(crate) enum PayloadError {
     /// It is larger than all places together may be.
     #[error("they are too large to be kept: {0} bytes")]
     TooLarge(u64),
+    /// Reading it would take more memory than a run may use.
+    #[error("{secrets} cannot be read: {why}")]
+    NotUnpacked {
+        /// Where it is.
+        secrets: String,
+        /// What stands in the way.
+        why: UnpackError,
+    },
     /// A Secret that should hold a piece of it is not there.
     #[error("Secret/{0} is not there")]
     Missing(String),
@@ -102,6 +107,10 @@ impl<B: Backend> Run<'_, B> {
         payload: &[u8],
         taken: &BTreeSet<u8>,
     ) -> Result<PartLocation, PayloadError> {
+        // What is written here can be read back.
+        if !format_of(key).is_small(payload) {
+            return Err(PayloadError::TooLarge(payload.len() as u64));
+        }
         let packed = zstd::encode_all(payload, LEVEL)
             .map_err(|error| PayloadError::Damaged(error.to_string()))?;
         let bytes = packed.len() as u64;
@@ -131,28 +140,47 @@ impl<B: Backend> Run<'_, B> {
         key: &str,
         held: &PartLocation,
     ) -> Result<Vec<u8>, PayloadError> {
-        let packed = self.read_pieces(release, key, held).await?;
-        let payload = unpacked(&packed).ok();
-        let intact = |payload: &Vec<u8>| {
-            let hash = held.hash.as_ref();
-            hash.is_none_or(|hash| *hash == ObjectHash::of_bytes(payload))
-        };
-        payload.filter(intact).ok_or_else(|| {
-            let secrets = secret_names(release, held);
-            PayloadError::Damaged(format!(
-                "{secrets} does not hold the {key} that were written there"
-            ))
-        })
+        let payload = self.read_unverified(release, key, held).await?;
+        let hash = held.hash.as_ref();
+        match hash.is_none_or(|hash| *hash == ObjectHash::of_bytes(&payload)) {
+            true => Ok(payload),
+            false => {
+                let secrets = secret_names(release, held);
+                Err(PayloadError::Damaged(format!(
+                    "{secrets} does not hold the {key} that were written there"
+                )))
+            }
+        }
     }
 
-    /// The pieces of a payload put together, compressed as they are: as many bytes as were
-    /// written.
-    pub(super) async fn read_pieces(
+    /// The same, whatever it is: for who knows better than the record what was written.
+    pub(super) async fn read_unverified(
         &self,
         release: &Release,
         key: &str,
         held: &PartLocation,
     ) -> Result<Vec<u8>, PayloadError> {
+        let packed = self.read_pieces(release, key, held).await?;
+        unpack(&packed, format_of(key), &self.unpacked).map_err(|why| PayloadError::NotUnpacked {
+            secrets: secret_names(release, held),
+            why,
+        })
+    }
+
+    /// The pieces of a payload put together, compressed as they are: as many bytes as were
+    /// written.
+    async fn read_pieces(
+        &self,
+        release: &Release,
+        key: &str,
+        held: &PartLocation,
+    ) -> Result<Vec<u8>, PayloadError> {
+        let distinct: BTreeSet<u8> = held.places.iter().copied().collect();
+        if distinct.len() < held.places.len() || held.bytes > MAX_TOTAL_BYTES {
+            let secrets = secret_names(release, held);
+            let why = format!("{secrets}: the record says more of it than can have been written");
+            return Err(PayloadError::Damaged(why));
+        }
         let mut packed = Vec::new();
         for place in &held.places {
             let name = secret_name(release, *place);
@@ -239,25 +267,18 @@ impl PayloadChange {
     }
 }
 
-/// Decompresses no further than the largest payload: a few forged bytes could stand for many
-/// gigabytes.
-pub(crate) fn unpacked(packed: &[u8]) -> std::io::Result<Vec<u8>> {
-    unpacked_within(packed, LARGEST)
-}
-
-fn unpacked_within(packed: &[u8], limit: u64) -> std::io::Result<Vec<u8>> {
-    let mut payload = Vec::new();
-    let decoder = zstd::Decoder::new(packed)?;
-    decoder.take(limit + 1).read_to_end(&mut payload)?;
-    match payload.len() as u64 > limit {
-        true => Err(std::io::Error::other("it would become too large")),
-        false => Ok(payload),
+/// What is kept under a key.
+fn format_of(key: &str) -> PayloadFormat {
+    match key == RecordPart::Values.word() {
+        true => PayloadFormat::Text,
+        false => PayloadFormat::Json,
     }
 }
 
 /// The Secrets that hold a payload, in words.
 fn secret_names(release: &Release, held: &PartLocation) -> String {
-    let names = held.places.iter().map(|place| secret_name(release, *place));
+    let places: BTreeSet<u8> = held.places.iter().copied().collect();
+    let names = places.iter().map(|place| secret_name(release, *place));
     let names: Vec<String> = names.map(|name| format!("Secret/{name}")).collect();
     names.join(", ")
 }
@@ -266,25 +287,4 @@ fn secret_names(release: &Release, held: &PartLocation) -> String {
 pub(crate) fn secret_name(release: &Release, place: u8) -> String {
     let name = release.id.record_secret(&release.name, place);
     name.unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bomb_is_not_unpacked() {
-        let packed = zstd::encode_all(&vec![b' '; 4 << 20][..], LEVEL).unwrap();
-        assert!(packed.len() < 2000, "{}", packed.len());
-        let whole = unpacked_within(&packed, 4 << 20).unwrap();
-        assert_eq!(whole.len(), 4 << 20);
-        assert!(unpacked_within(&packed, 1 << 20).is_err());
-    }
-
-    #[test]
-    fn what_is_not_compressed_is_not_read() {
-        for bytes in [&b"plain"[..], &[0x28, 0xb5, 0x2f, 0xfd]] {
-            assert!(unpacked(bytes).is_err(), "{bytes:?}");
-        }
-    }
 }

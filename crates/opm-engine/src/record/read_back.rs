@@ -9,7 +9,8 @@ use opm_core::record::{Change, PartLocation, RecordPart, RecordRef, decode_chang
 use thiserror::Error;
 
 use super::manifests::KEY;
-use super::payload::{CHANGE_KEY, PayloadError, secret_name, unpacked};
+use super::payload::{CHANGE_KEY, PayloadError, secret_name};
+use super::unpack::{PayloadFormat, unpack};
 use crate::failure::Failure;
 use crate::ports::{ApiError, ApiErrorKind, Backend};
 use crate::report::Release;
@@ -64,6 +65,7 @@ impl From<PayloadError> for ManifestsError {
                 Self::Forbidden(error)
             }
             PayloadError::Api(error) => Self::Unread(error),
+            PayloadError::NotUnpacked { .. } => Self::Damaged(error.to_string()),
             // Only said of writing.
             PayloadError::Full | PayloadError::TooLarge(_) => Self::Damaged(error.to_string()),
         }
@@ -78,9 +80,7 @@ impl<B: Backend> Run<'_, B> {
         change: &Change,
     ) -> Result<Vec<Manifest>, ManifestsError> {
         let held = held(change)?;
-        let packed = self.read_pieces(release, KEY, held).await?;
-        let damaged = |error: std::io::Error| ManifestsError::Damaged(error.to_string());
-        let bytes = unpacked(&packed).map_err(damaged)?;
+        let bytes = self.read_unverified(release, KEY, held).await?;
         let found = ManifestDigest::of_canonical(&bytes);
         if found.as_str() != change.manifest_digest {
             return Err(ManifestsError::DigestDiffers {
@@ -111,8 +111,9 @@ impl<B: Backend> Run<'_, B> {
         })?;
         let data = stored.and_then(|stored| stored.content.data.get(CHANGE_KEY).cloned());
         let data = data.ok_or_else(|| gone("what was kept of it is no longer there".to_owned()))?;
-        let read = unpacked(&data).ok();
-        let read = read.and_then(|bytes| decode_change(id, &bytes).ok());
+        let bytes = unpack(&data, PayloadFormat::Json, &self.unpacked)
+            .map_err(|why| gone(format!("Secret/{name}: {why}")))?;
+        let read = decode_change(id, &bytes).ok();
         let mut change = read.ok_or_else(|| gone("what was kept of it is damaged".to_owned()))?;
         change.record = Some(kept.clone());
         Ok(change)

@@ -61,7 +61,10 @@ impl<B: Backend> Run<'_, B> {
         let mut watched: Option<WatchedLock> = None;
         let mut first: Option<WatchedLock> = None;
         let mut told = false;
+        let unpacked = self.unpacked.used();
         loop {
+            // What an earlier look unpacked is gone by now.
+            self.unpacked.give_back_to(unpacked);
             let (loaded, warnings) = match reading {
                 Reading::Whole => self.load_to_write(release).await?,
                 Reading::LockOnly => self.load_lock(release).await?,
@@ -155,9 +158,6 @@ pub(crate) fn holder(lock: &Lock) -> String {
     )
 }
 
-fn locked(release: &Release, lock: &Lock, expires_in: Duration) -> Failure {
-    let message = format!(
-        "release {} in namespace {} is locked by {}",
 /// The same, with what is odd about its time.
 pub(crate) fn held_by(lock: &Lock, age: LockAge) -> String {
     match age {
@@ -170,6 +170,9 @@ pub(crate) fn held_by(lock: &Lock, age: LockAge) -> String {
     }
 }
 
+fn locked(release: &Release, lock: &Lock, expires_in: Duration) -> Failure {
+    let message = format!(
+        "release {} in namespace {} is locked by {}",
         release.name,
         release.namespace,
         holder(lock)

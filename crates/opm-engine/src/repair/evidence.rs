@@ -1,11 +1,10 @@
 //! Gathering what is left of a release: its Secret, its record Secrets, its labelled objects.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::labels::{self, Owner, OwnerLabels};
-use opm_core::manifest::Manifest;
 use opm_core::name::ModuleName;
 use opm_core::record::{SalvagedRecord, salvage};
 use opm_core::repair::{
@@ -89,24 +88,25 @@ impl<B: Backend> Run<'_, B> {
         release: &Release,
         evidence: &RepairEvidence,
     ) -> BTreeMap<String, ChangeMatch> {
-        let mut stored: Vec<(String, Result<Vec<Manifest>, String>)> = Vec::new();
+        let mut live: HashMap<Identity, Observation> = HashMap::new();
+        let mut matched = BTreeMap::new();
+        // One change at a time: all of them together may be more than fits into memory.
         for change in undetermined(evidence) {
-            let manifests = self.manifests_of(release, &change).await;
-            stored.push((change.id, manifests.map_err(|error| error.to_string())));
+            let unpacked = self.unpacked.used();
+            let found = match self.manifests_of(release, &change).await {
+                Ok(manifests) => {
+                    let named = manifests.iter().map(|manifest| manifest.identity().clone());
+                    let unseen = named.filter(|identity| !live.contains_key(identity));
+                    let unseen: Vec<Identity> = unseen.collect();
+                    live.extend(self.backend.look(&unseen, Detail::Whole).await);
+                    compare(&manifests, &live, &release.id)
+                }
+                Err(error) => ChangeMatch::Unknown(error.to_string()),
+            };
+            matched.insert(change.id, found);
+            self.unpacked.give_back_to(unpacked);
         }
-        let manifests = stored.iter().filter_map(|(_, read)| read.as_ref().ok());
-        let all: BTreeSet<Identity> = manifests
-            .flatten()
-            .map(|manifest| manifest.identity().clone())
-            .collect();
-        let all: Vec<Identity> = all.into_iter().collect();
-        let live = self.backend.look(&all, Detail::Whole).await;
-        let live: HashMap<Identity, Observation> = live.into_iter().collect();
-        let matched = stored.into_iter().map(|(id, read)| match read {
-            Ok(manifests) => (id, compare(&manifests, &live, &release.id)),
-            Err(why) => (id, ChangeMatch::Unknown(why)),
-        });
-        matched.collect()
+        matched
     }
 
     async fn looks(&self, doubtful: &[Identity]) -> HashMap<Identity, UnlabelledState> {

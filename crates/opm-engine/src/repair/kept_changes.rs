@@ -11,7 +11,9 @@ use opm_core::record::{
 
 use crate::failure::Failure;
 use crate::ports::{Backend, StoredSecret};
-use crate::record::{CHANGE_ANNOTATION, CHANGE_KEY, LOG_KEY, RecordSecretScope, unpacked};
+use crate::record::{
+    CHANGE_ANNOTATION, CHANGE_KEY, LOG_KEY, PayloadFormat, RecordSecretScope, UnpackBudget, unpack,
+};
 use crate::report::Release;
 use crate::run::Run;
 
@@ -63,10 +65,10 @@ impl<B: Backend> Run<'_, B> {
         let mut kept = KeptChanges::default();
         for (id, secrets) in by_change {
             let pieces = pieces(&secrets);
-            match verified(&id, &pieces) {
+            match verified(&id, &pieces, &self.unpacked) {
                 Some(change) => {
                     kept.changes.push(change);
-                    kept.logs.extend(copied_log(&pieces));
+                    kept.logs.extend(copied_log(&pieces, &self.unpacked));
                 }
                 None => warnings.push(format!(
                     "the records of {id} are damaged, and were not used"
@@ -97,16 +99,19 @@ fn pieces(secrets: &BTreeMap<u8, StoredSecret>) -> ChangePieces {
 }
 
 /// The copy of the log, if it can be read.
-fn copied_log(pieces: &ChangePieces) -> Option<Vec<LogEntry>> {
-    let log = unpacked(pieces.log.as_deref()?).ok()?;
+fn copied_log(pieces: &ChangePieces, budget: &UnpackBudget) -> Option<Vec<LogEntry>> {
+    let log = unpack(pieces.log.as_deref()?, PayloadFormat::Json, budget).ok()?;
     decode_log(&log).ok()
 }
 
 /// The change, if its manifests are what it says, and it is what its id says.
-fn verified(id: &str, pieces: &ChangePieces) -> Option<Change> {
-    let change = unpacked(pieces.change.as_deref()?).ok()?;
+fn verified(id: &str, pieces: &ChangePieces, budget: &UnpackBudget) -> Option<Change> {
+    let change = unpack(pieces.change.as_deref()?, PayloadFormat::Json, budget).ok()?;
     let mut change = decode_change(id, &change).ok()?;
-    let manifests = unpacked(&pieces.packed).ok()?;
+    let used = budget.used();
+    // Only looked at, not read.
+    let manifests = unpack(&pieces.packed, PayloadFormat::Text, budget).ok()?;
+    budget.give_back_to(used);
     let digest = ManifestDigest::of_canonical(&manifests);
     let Body::Here(values) = &change.values else {
         return None;

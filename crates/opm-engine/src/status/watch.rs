@@ -58,6 +58,7 @@ impl<B: Backend> Run<'_, B> {
         };
         let mut last: Option<Status> = None;
         loop {
+            self.unpacked.give_back_to(0);
             let mut gathered = match self.gather(request).await {
                 Ok(gathered) => gathered,
                 // What could be reached once will be back.
