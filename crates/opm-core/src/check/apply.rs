@@ -32,6 +32,7 @@ pub(super) fn phases(
                     entry: entry.clone(),
                     shared: planned.object.shared,
                     shared_with: sharing(planned, seen, checking),
+                    recorded_uid: planned.recorded_uid.clone(),
                     takes_fields: takes_fields(planned, &method, &checking.adopt),
                     method,
                 })

@@ -88,6 +88,8 @@ pub struct ApplyStep {
     pub shared: bool,
     /// The other releases that have it already.
     pub shared_with: Vec<LabelledRelease>,
+    /// The uid that the record has for it.
+    pub recorded_uid: Option<String>,
     /// Whether fields that tools of before have set become this release's with it.
     pub takes_fields: bool,
     /// How to send it.
@@ -95,6 +97,15 @@ pub struct ApplyStep {
 }
 
 impl ApplyStep {
+    /// Whether the live object may be deleted to be created anew: only if it is this release's
+    /// by the table, as with every other delete.
+    pub fn may_replace(&self, live: &LiveObject, release: &ReleaseId) -> bool {
+        matches!(
+            Ownership::of(live, self.recorded_uid.as_deref(), release),
+            Ownership::Mine | Ownership::Shared { mine: true, .. }
+        )
+    }
+
     /// Whether fields that others manage are brought to what is rendered. So it is with what this
     /// release has for itself, and with what is adopted by name; where other releases or people
     /// have a part in an object, a conflict has to be settled first.

@@ -12,6 +12,9 @@
 //! The last row is an aggregated ClusterRole that was deleted while its controller still worked
 //! on it, and came back as bare rules: nobody else has any use for it.
 //!
+//! A uid cannot be guessed: whoever makes up a record knows only those of objects that he may
+//! read. So an object without labels goes only by a uid that was recorded; else it is kept.
+//!
 //! An object with `shared.` labels belongs to all releases that these name. A release's record
 //! carries the release's labels and is nobody's all the same: no plan may change or delete it.
 
@@ -105,7 +108,7 @@ impl Ownership {
             };
         }
         match recorded_uid {
-            Some(uid) if uid == live.uid && live.applied_by_opm => Self::Mine,
+            Some(uid) if !uid.is_empty() && uid == live.uid && live.applied_by_opm => Self::Mine,
             _ if live.rebuilt => Self::Mine,
             _ => Self::Unowned,
         }

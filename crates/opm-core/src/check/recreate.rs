@@ -113,6 +113,7 @@ mod tests {
             entry: Entry::new(identity, "v1", "app"),
             shared: false,
             shared_with: Vec::new(),
+            recorded_uid: None,
             takes_fields: false,
             method,
         }

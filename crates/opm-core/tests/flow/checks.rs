@@ -1,7 +1,10 @@
 //! Checks against what is really there: the ownership table, and what follows from it for
 //! applying, pruning and deleting.
 
-use opm_core::check::{Adopt, CheckContext, LiveObject, Ownership, check, preview};
+use opm_core::check::{
+    Adopt, ApplyMethod, ApplyStep, CheckContext, LiveObject, Ownership, check, preview,
+};
+use opm_core::entry::Entry;
 use opm_core::failure::FailureKind;
 use opm_core::labels::OwnerLabels;
 use opm_core::observation::Observation;
@@ -54,9 +57,32 @@ fn the_ownership_table() {
                     Ownership::Shared { .. } => "shared",
                 };
                 assert_eq!(found, expected, "{label:?} {recorded:?} {applied_by_opm}");
+                let step = ApplyStep {
+                    entry: Entry::new(id("CM/a"), "v1", "app"),
+                    shared: false,
+                    shared_with: Vec::new(),
+                    recorded_uid: recorded.map(str::to_owned),
+                    same: false,
+                    method: ApplyMethod::Update { uid: "u".into() },
+                };
+                let replaced = step.may_replace(&live, &release());
+                assert_eq!(replaced, expected == "mine", "no delete by another table");
             }
         }
     }
+}
+
+/// A server that tells no uid, and a record that has an empty one, do not match.
+#[test]
+fn an_empty_uid_is_no_uid() {
+    let live = LiveObject {
+        applied_by_opm: true,
+        ..LiveObject::default()
+    };
+    assert_eq!(
+        Ownership::of(&live, Some(""), &release()),
+        Ownership::Unowned
+    );
 }
 
 #[test]

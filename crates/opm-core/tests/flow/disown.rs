@@ -238,6 +238,7 @@ fn force_is_for_what_is_ones_own_and_for_what_was_named() {
         entry: Entry::new(id("CM/a"), "v1", "app"),
         shared: !shared_with.is_empty(),
         shared_with,
+        recorded_uid: None,
         takes_fields: false,
         method,
     };

@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use opm_core::check::{RecreateRefusal, Refusal, RefusalReason, may_recreate, must_end_first};
+use opm_core::check::{
+    LiveObject, RecreateRefusal, Refusal, RefusalReason, may_recreate, must_end_first,
+};
 use opm_core::identity::Identity;
 use opm_core::immutable::{changed_immutable_fields, immutable_fields};
 use opm_core::plan::{Guard, Occupants, Purpose, ignored_in_namespace};
@@ -20,6 +22,14 @@ use crate::ports::{
 use crate::report::Action;
 use crate::wait::WaitTarget;
 
+/// It cannot be changed in place, and is not recreated.
+fn refused(item: ObjectToSend<'_>, fields: Vec<String>, recreate: RecreateRefusal) -> SendError {
+    SendError::Refused(Box::new(Refusal {
+        object: Some(item.identity().clone()),
+        why: RefusalReason::Immutable { fields, recreate },
+    }))
+}
+
 impl<B: Backend> Apply<'_, B> {
     /// The server found the object invalid: perhaps only because it cannot be changed in place.
     pub(super) async fn perhaps_recreate(
@@ -33,6 +43,8 @@ impl<B: Backend> Apply<'_, B> {
         let live = self.live(item.identity()).await?;
         if !item.recreate {
             self.check_recreate(item, &live, fields.clone()).await?;
+        } else if !self.may_replace(item, &live) {
+            return Err(refused(item, fields, RecreateRefusal::NotOurs));
         }
         if self.request.options.dry_run {
             return Ok(AppliedObject {
@@ -62,13 +74,7 @@ impl<B: Backend> Apply<'_, B> {
         let live = self.live(item.identity()).await?;
         match must_end_first(item.identity(), &live, false) {
             false => Ok(()),
-            true => Err(SendError::Refused(Box::new(Refusal {
-                object: Some(item.identity().clone()),
-                why: RefusalReason::Immutable {
-                    fields,
-                    recreate: RecreateRefusal::Running,
-                },
-            }))),
+            true => Err(refused(item, fields, RecreateRefusal::Running)),
         }
     }
 
@@ -81,15 +87,10 @@ impl<B: Backend> Apply<'_, B> {
     ) -> Result<(), SendError> {
         let options = &self.request.options;
         let (step, desired) = (item.step, item.object);
-        let refused = |recreate: RecreateRefusal| {
-            SendError::Refused(Box::new(Refusal {
-                object: Some(item.identity().clone()),
-                why: RefusalReason::Immutable {
-                    fields: fields.clone(),
-                    recreate,
-                },
-            }))
-        };
+        let refused = |recreate| refused(item, fields.clone(), recreate);
+        if !self.may_replace(item, live) {
+            return Err(refused(RecreateRefusal::NotOurs));
+        }
         let said = may_recreate(step, desired, options.guards, options.recreate);
         let unsaid = matches!(said, Err(RecreateRefusal::Unsaid { .. }));
         if !unsaid {
@@ -113,6 +114,12 @@ impl<B: Backend> Apply<'_, B> {
             Answer::No => Err(refused(RecreateRefusal::Declined)),
             Answer::CannotAsk => said.map_err(refused),
         }
+    }
+
+    /// Whether what is there is this release's to delete.
+    fn may_replace(&self, item: ObjectToSend<'_>, live: &Map<String, Value>) -> bool {
+        let release = &self.candidate.owner.id;
+        item.step.may_replace(&LiveObject::read(live, release), release)
     }
 
     /// A Namespace or definition takes everything inside along, also when it comes back.
