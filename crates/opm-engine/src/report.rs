@@ -173,29 +173,20 @@ impl TrackedObject {
     }
 }
 
-impl From<&PendingObject> for TrackedObject {
-    fn from(object: &PendingObject) -> Self {
-        Self::of(
-            &object.entry,
-            object.why.word(),
-            &object.change,
-            &object.since,
-        )
-        .because(object.reason.clone())
-    }
+/// Pending and kept objects tell the same of themselves.
+macro_rules! tracked_from {
+    ($($object:ty),*) => {$(
+        impl From<&$object> for TrackedObject {
+            fn from(object: &$object) -> Self {
+                let (change, since) = (&object.change, &object.since);
+                Self::of(&object.entry, object.why.word(), change, since)
+                    .because(object.reason.clone())
+            }
+        }
+    )*};
 }
 
-impl From<&KeptObject> for TrackedObject {
-    fn from(object: &KeptObject) -> Self {
-        Self::of(
-            &object.entry,
-            object.why.word(),
-            &object.change,
-            &object.since,
-        )
-        .because(object.reason.clone())
-    }
-}
+tracked_from!(PendingObject, KeptObject);
 
 /// What a use case did, or what it had done when it failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
