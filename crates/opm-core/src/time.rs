@@ -98,6 +98,21 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_can_have_stored_yet_is_not_believed() {
+        let latest = Timestamp::from_secs(1_770_820_200);
+        for (text, seconds) in [
+            ("2026-02-11T14:29:59Z", Some(1_770_820_199)),
+            ("2026-02-11T14:30:00Z", Some(1_770_820_200)),
+            ("2026-02-11T14:30:01Z", None),
+            ("9999-12-30T22:00:00Z", None),
+            ("tomorrow", None),
+        ] {
+            let stored = seconds.map(Timestamp::from_secs);
+            assert_eq!(Timestamp::stored(text, latest), stored, "{text}");
+        }
+    }
+
+    #[test]
     fn other_texts_are_no_times() {
         for text in [
             "",

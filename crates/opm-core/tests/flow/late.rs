@@ -7,7 +7,7 @@ use std::time::Duration;
 use opm_core::plan::{PlanOptions, plan, plan_delete};
 use opm_core::protocol::{
     Conclusion, LockAcquisition, LockObservation, LockState, PruneOutcome, SendOutcome, Timing,
-    begin,
+    begin, log_refusal,
 };
 use opm_core::record::{LogResult, Record};
 
@@ -278,4 +278,15 @@ fn nobody_waits_longer_than_a_request_can_take() {
         let ended = world.ended(LogResult::Succeeded);
         assert_eq!(reconciled.conclude(&ended, false), Conclusion::Remove);
     }
+}
+
+/// A refusal that is dated ahead would silence the log for ever.
+#[test]
+fn a_refusal_dated_ahead_is_told_again() {
+    let world = World::default();
+    let run = world.start(lock("a", "apply"));
+    let mut log = log_refusal(Vec::new(), &run, "no").unwrap();
+    assert_eq!(log_refusal(log.clone(), &run, "no"), None, "once a minute");
+    log[0].time = "9999-12-30T22:00:00Z".to_owned();
+    assert_eq!(log_refusal(log, &run, "no").map(|log| log.len()), Some(2));
 }

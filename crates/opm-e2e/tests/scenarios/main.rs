@@ -28,6 +28,7 @@ mod exit_codes;
 mod faults;
 mod features;
 mod flows;
+mod forged_records;
 mod history;
 mod interrupts;
 mod kills;
