@@ -8,8 +8,10 @@
 mod bench;
 mod cluster;
 mod docs;
+mod fuzz;
 mod relay;
 mod sandbox_schema;
+mod supply_chain;
 mod test;
 
 use std::error::Error;
@@ -30,6 +32,8 @@ enum Chore {
     Cluster(cluster::Args),
     Relay(relay::Args),
     SandboxSchema(sandbox_schema::Args),
+    Fuzz(fuzz::Args),
+    SupplyChain(supply_chain::Args),
 }
 
 fn main() -> ExitCode {
@@ -40,6 +44,8 @@ fn main() -> ExitCode {
         Chore::Cluster(args) => cluster::run(&args),
         Chore::Relay(args) => relay::run(&args),
         Chore::SandboxSchema(args) => sandbox_schema::run(&args),
+        Chore::Fuzz(args) => fuzz::run(&args),
+        Chore::SupplyChain(args) => supply_chain::run(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -13,7 +13,7 @@ use std::time::Instant;
 use opm_testkit::programs::{BuildError, Program};
 use opm_testkit::{ControlPlane, PlaneError};
 
-use crate::{Outcome, block_on, docs};
+use crate::{Outcome, block_on, docs, fuzz, supply_chain};
 use summary::Summary;
 
 /// Runs all checks: format, lints, tests (on a real control plane when Go is there)
@@ -46,6 +46,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         "-D",
         "warnings",
     ])?;
+    supply_chain::check()?;
+    let mut said = deny()?;
     // Held until the end, so that all test programs share one control plane.
     let plane = block_on(ControlPlane::shared())?;
     let missing = without_control_plane(plane)?;
@@ -64,12 +66,46 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     summary.read_skipped(&fs::read_to_string(&skipped).unwrap_or_default());
     let _ = fs::remove_file(&skipped);
+    let outcome = outcome.and_then(|()| fuzz_all(args, &mut said));
     let mut lines = summary.lines();
+    lines.append(&mut said);
     let tier = if args.full { "full" } else { "ordinary" };
     let minutes = begin.elapsed().as_secs_f32() / 60.0;
     lines.push(format!("the {tier} tier took {minutes:.1} minutes"));
     banner(&lines);
     outcome
+}
+
+/// Asks cargo-deny, where it is installed: it also knows advisories. Says what was not checked.
+fn deny() -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let quiet = |args: &[&str]| {
+        let mut command = command(args);
+        let asked = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        asked.is_ok_and(|status| status.success())
+    };
+    if !quiet(&["deny", "--version"]) {
+        let line = "NO cargo-deny: licences, bans and sources are checked, advisories are NOT";
+        return Ok(vec![line.to_owned()]);
+    }
+    cargo(&["deny", "check", "bans", "licenses", "sources"])?;
+    if !quiet(&["deny", "fetch"]) {
+        let line = "the database of advisories cannot be had: they are NOT checked";
+        return Ok(vec![line.to_owned()]);
+    }
+    cargo(&["deny", "check", "advisories"])?;
+    Ok(Vec::new())
+}
+
+/// Fuzzes every target for a minute in the full tier, where that can be done.
+fn fuzz_all(args: &Args, said: &mut Vec<String>) -> Outcome {
+    if !args.full {
+        return Ok(());
+    }
+    if let Some(why) = fuzz::missing() {
+        said.push(format!("NOT FUZZED: {why}"));
+        return Ok(());
+    }
+    fuzz::run(&fuzz::Args::all())
 }
 
 /// Why there is no control plane, if that is acceptable.
