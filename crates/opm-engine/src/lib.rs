@@ -121,6 +121,8 @@ pub mod diff;
 mod document;
 pub mod engine;
 pub mod failure;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod global_features;
 mod history;
 pub mod list;

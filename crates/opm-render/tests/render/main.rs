@@ -15,6 +15,7 @@ mod bad_yaml;
 mod cue_modules;
 mod describing;
 mod examples;
+mod fuzz;
 mod hostile;
 mod kubectl_yaml;
 mod lint_and_init;
