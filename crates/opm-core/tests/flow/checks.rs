@@ -62,6 +62,7 @@ fn the_ownership_table() {
                     shared: false,
                     shared_with: Vec::new(),
                     recorded_uid: recorded.map(str::to_owned),
+                    takes_fields: false,
                     same: false,
                     method: ApplyMethod::Update { uid: "u".into() },
                 };
