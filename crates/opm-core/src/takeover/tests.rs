@@ -1,3 +1,10 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::needless_pass_by_value,
+    reason = "tests fail loudly, and read better with values"
+)]
+
 use proptest::prelude::*;
 
 use super::*;
@@ -401,7 +408,7 @@ proptest! {
             }
         }
         // Once is enough.
-        let mut again = object.clone();
+        let mut again = object;
         again["metadata"]["managedFields"] = json!(found.managed_fields);
         let retired = RetiredManagers::default();
         let takeover = Takeover { kind: &kind, manager: "opm", retired: &retired, replicas_stay: false };
