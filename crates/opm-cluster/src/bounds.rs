@@ -391,7 +391,7 @@ mod tests {
         assert!(first.turn.is_some());
         let small = read_whole(pieces(1, true), usize::MAX, long, &turns).await;
         assert!(small.is_ok(), "small ones need no turn");
-        let second = tokio::time::timeout(Duration::from_millis(50), large()).await;
+        let second = timeout(Duration::from_millis(50), large()).await;
         assert!(second.is_err(), "it waits for the first");
         drop(first);
         assert!(large().await.is_ok());

@@ -184,6 +184,7 @@ mod tests {
             entry: Entry::new(identity, "v1", "app"),
             shared: false,
             shared_with: Vec::new(),
+            recorded_uid: None,
             takes_fields: false,
             method,
         }

@@ -63,7 +63,6 @@ fn the_ownership_table() {
                     shared_with: Vec::new(),
                     recorded_uid: recorded.map(str::to_owned),
                     takes_fields: false,
-                    same: false,
                     method: ApplyMethod::Update { uid: "u".into() },
                 };
                 let replaced = step.may_replace(&live, &release());

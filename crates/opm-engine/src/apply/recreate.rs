@@ -119,7 +119,8 @@ impl<B: Backend> Apply<'_, B> {
     /// Whether what is there is this release's to delete.
     fn may_replace(&self, item: ObjectToSend<'_>, live: &Map<String, Value>) -> bool {
         let release = &self.candidate.owner.id;
-        item.step.may_replace(&LiveObject::read(live, release), release)
+        item.step
+            .may_replace(&LiveObject::read(live, release), release)
     }
 
     /// A Namespace or definition takes everything inside along, also when it comes back.

@@ -63,11 +63,14 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
 
 /// Prints the objects as a stream of YAML documents, one after the other.
 fn stream(candidate: &Candidate, ui: &Ui) -> Result<(), CliError> {
-    candidate.in_apply_order().into_iter().try_for_each(|object| {
-        let text = yaml::write_object(object.manifest.object());
-        let text = text.map_err(|e| CliError::new(FailureKind::Failed, e.to_string()))?;
-        ui.verbatim(&text)
-    })
+    candidate
+        .in_apply_order()
+        .into_iter()
+        .try_for_each(|object| {
+            let text = yaml::write_object(object.manifest.object());
+            let text = text.map_err(|e| CliError::new(FailureKind::Failed, e.to_string()))?;
+            ui.verbatim(&text)
+        })
 }
 
 fn table(candidate: &Candidate) -> Table {
