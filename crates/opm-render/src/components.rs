@@ -57,14 +57,14 @@ pub(crate) fn check(components: &[Component]) -> Result<(), ComponentsError> {
     let mut walk = Walk {
         components,
         places: &places,
-        states: vec![State::New; components.len()],
+        states: vec![Visit::New; components.len()],
         steps: 0,
     };
     (0..components.len()).try_for_each(|start| walk.from(start))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum Visit {
     New,
     /// On the way from the component where the walk began.
     OnTheWay,
@@ -77,36 +77,36 @@ enum State {
 struct Walk<'a> {
     components: &'a [Component],
     places: &'a BTreeMap<&'a ComponentName, usize>,
-    states: Vec<State>,
+    states: Vec<Visit>,
     /// How many components and `after`s were looked at.
     steps: usize,
 }
 
 impl Walk<'_> {
     fn from(&mut self, start: usize) -> Result<(), ComponentsError> {
-        if self.states[start] != State::New {
+        if self.states[start] != Visit::New {
             return Ok(());
         }
         // Where the walk is: components, and how many of their `after`s are done.
         let mut way = vec![(start, 0)];
-        self.states[start] = State::OnTheWay;
+        self.states[start] = Visit::OnTheWay;
         while let Some((at, done)) = way.last_mut() {
             self.steps += 1;
             let (current, next) = (*at, *done);
             *done += 1;
             let after = self.components[current].after.get(next);
             let Some(after) = after.and_then(|name| self.places.get(name)).copied() else {
-                self.states[current] = State::Settled;
+                self.states[current] = Visit::Settled;
                 way.pop();
                 continue;
             };
             match self.states[after] {
-                State::Settled => {}
-                State::New => {
-                    self.states[after] = State::OnTheWay;
+                Visit::Settled => {}
+                Visit::New => {
+                    self.states[after] = Visit::OnTheWay;
                     way.push((after, 0));
                 }
-                State::OnTheWay => return Err(self.cycle(&way, after)),
+                Visit::OnTheWay => return Err(self.cycle(&way, after)),
             }
         }
         Ok(())
@@ -182,7 +182,7 @@ mod tests {
                 let mut walk = Walk {
                     components: &components,
                     places: &places,
-                    states: vec![State::New; size],
+                    states: vec![Visit::New; size],
                     steps: 0,
                 };
                 (0..size).try_for_each(|start| walk.from(start)).unwrap();
