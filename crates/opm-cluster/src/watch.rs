@@ -15,7 +15,6 @@ use crate::discovery::{ResolvedKind, not_reachable, resolve};
 use crate::json::{self, Object};
 use crate::list::{Kind, Selectors};
 use crate::request::WatchFrom;
-use crate::send::random;
 use crate::watch_stream::{Change, LASTS, StreamEnd};
 
 /// Up to this many objects of a kind in a namespace are watched by name each, so that a crowd
@@ -215,7 +214,7 @@ impl ClusterClient {
                 StreamEnd::Disconnected => {}
             }
             // A server that ends every watch at once must not be asked in a tight loop.
-            tokio::time::sleep(AGAIN.mul_f64(0.5 + random() / 2.0)).await;
+            tokio::time::sleep(AGAIN.mul_f64(0.5 + self.clock.random() / 2.0)).await;
         }
     }
 

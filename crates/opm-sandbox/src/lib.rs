@@ -6,6 +6,7 @@
 //! not do is listed in [`GAPS`]. It knows nothing of the other crates.
 
 mod apply;
+mod chance;
 mod discovery;
 mod gaps;
 mod kinds;
@@ -16,6 +17,7 @@ mod store;
 mod verbs;
 mod wire;
 
+pub use chance::TimeSource;
 pub use gaps::GAPS;
 pub use sandbox::{Sandbox, Summary};
 pub use store::{FILE_NAME, Options, StoreError};

@@ -64,7 +64,7 @@ pub(crate) fn bootstrap(store: &Store) -> Result<(), StoreError> {
     }
     store.write(|tx| {
         if tx.meta("started")? == 0 {
-            namespaces::bootstrap(tx, Timestamp::now())?;
+            namespaces::bootstrap(tx, store.chance().now())?;
             tx.set_meta("started", 1)?;
         }
         Ok(())

@@ -15,6 +15,7 @@ use std::time::Duration;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::watch;
 
+use crate::chance::Chance;
 pub use error::StoreError;
 pub(crate) use tx::{Due, Event, EventKind, Key, Tx};
 
@@ -30,6 +31,8 @@ pub(crate) struct Store {
     path: PathBuf,
     connection: Mutex<Connection>,
     changed: watch::Sender<u64>,
+    chance: Chance,
+    shared: bool,
 }
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
@@ -45,7 +48,33 @@ impl Store {
             path,
             connection: Mutex::new(connection),
             changed,
+            chance: Chance::Machine,
+            shared: true,
         })
+    }
+
+    /// A store without a file.
+    pub(crate) fn in_memory(chance: Chance) -> Result<Store, StoreError> {
+        let path = PathBuf::from(":memory:");
+        let connection = open::in_memory(&path)?;
+        let (changed, _) = watch::channel(0);
+        Ok(Store {
+            path,
+            connection: Mutex::new(connection),
+            changed,
+            chance,
+            shared: false,
+        })
+    }
+
+    /// Whether other processes may write it too.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// Where time and random values come from.
+    pub(crate) fn chance(&self) -> &Chance {
+        &self.chance
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -77,7 +106,7 @@ impl Store {
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Deferred)
             .map_err(|e| self.error(&e))?;
-        work(&Tx::new(&transaction, &self.path))
+        work(&Tx::new(&transaction, self))
     }
 
     /// One transaction that is kept if `work` succeeds, and leaves nothing behind if it does not.
@@ -89,7 +118,7 @@ impl Store {
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|e| self.error(&e))?;
-        let tx = Tx::new(&transaction, &self.path);
+        let tx = Tx::new(&transaction, self);
         let result = work(&tx)?;
         let revision = tx.written();
         transaction.commit().map_err(|e| self.error(&e))?;

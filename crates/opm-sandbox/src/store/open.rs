@@ -88,6 +88,14 @@ pub(super) fn open(dir: &Path, path: &Path, options: &Options) -> Result<Connect
     Ok(connection)
 }
 
+pub(super) fn in_memory(path: &Path) -> Result<Connection, StoreError> {
+    let sqlite = |e: rusqlite::Error| StoreError::from_sqlite(path, &e);
+    let mut connection = Connection::open_in_memory().map_err(sqlite)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    create(&mut connection).map_err(sqlite)?;
+    Ok(connection)
+}
+
 /// A file that SQLite did not write is never touched.
 fn refuse_foreign(path: &Path) -> Result<(), StoreError> {
     let mut file = match fs::File::open(path) {

@@ -41,7 +41,7 @@ pub(crate) struct Scope<'a> {
 /// Answers one request.
 pub(crate) fn handle(sandbox: &Sandbox, call: &Call) -> Result<Reply, ApiError> {
     let inner = &sandbox.inner;
-    let now = Timestamp::now();
+    let now = inner.store.chance().now();
     life::catch_up(inner, now)?;
     let registry = inner.store.read(|tx| inner.registry(tx))?;
     let route = route(&call.segments(), &registry)?;

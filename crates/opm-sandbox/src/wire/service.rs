@@ -42,10 +42,9 @@ where
             let result = match Limited::new(body, MAX_BODY).collect().await {
                 Ok(collected) => {
                     let call = Call::new(&parts, collected.to_bytes());
-                    // Storage blocks, and waits for other processes; the caller's other tasks
-                    // must not.
                     let work = sandbox.clone();
-                    tokio::task::spawn_blocking(move || verbs::handle(&work, &call)).await?
+                    let answer = sandbox.answer(move || verbs::handle(&work, &call)).await;
+                    answer.ok_or("the sandbox stopped in the middle of a request")?
                 }
                 Err(error) if error.is::<http_body_util::LengthLimitError>() => {
                     let message = format!("Request entity too large: limit is {MAX_BODY}");
@@ -53,7 +52,7 @@ where
                 }
                 Err(error) => return Err(error),
             };
-            Ok(respond(result, jiff::Timestamp::now()))
+            Ok(respond(result, sandbox.inner.store.chance().now()))
         })
     }
 }
