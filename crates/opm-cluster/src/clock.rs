@@ -1,7 +1,8 @@
 //! The clocks of this machine.
 
 use std::future::Future;
-use std::sync::OnceLock;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant as StdInstant, SystemTime, UNIX_EPOCH};
 
 use opm_engine::ports::{Clock, Instant, Timestamp};
@@ -10,17 +11,49 @@ use opm_engine::ports::{Clock, Instant, Timestamp};
 ///
 /// All of them in one process agree on the monotonic clock's origin, so that a deadline set
 /// through one holds for all.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub struct SystemClock {
     /// In seconds.
     wrong_by: i64,
+    simulated: Option<Arc<dyn SimulatedMachine>>,
+}
+
+/// A machine that is only simulated: whoever runs on it learns time and chance from here.
+pub trait SimulatedMachine: Send + Sync {
+    /// Both clocks.
+    fn now(&self) -> (Instant, Timestamp);
+
+    /// A number from 0 up to 1, another one every time.
+    fn random(&self) -> f64;
 }
 
 impl SystemClock {
     /// The clocks of a machine whose wall clock is wrong by so many seconds; negative when it is
     /// behind. Nothing that others can see may depend on it.
     pub fn wrong_by(seconds: i64) -> Self {
-        Self { wrong_by: seconds }
+        Self {
+            wrong_by: seconds,
+            simulated: None,
+        }
+    }
+
+    /// The clocks of a simulated machine. Waiting is tokio's, whose time can be simulated too.
+    pub fn simulated(machine: Arc<dyn SimulatedMachine>) -> Self {
+        Self {
+            wrong_by: 0,
+            simulated: Some(machine),
+        }
+    }
+
+    /// From 0 up to 1, different every time. Enough to spread clients out.
+    pub(crate) fn random(&self) -> f64 {
+        if let Some(machine) = &self.simulated {
+            return machine.random();
+        }
+        let bits = RandomState::new().hash_one(0_u8) >> 11;
+        #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
+        let fraction = bits as f64 / (1_u64 << 53) as f64;
+        fraction
     }
 
     /// Both clocks, as a [`opm_engine::ports::Permit`] wants them.
@@ -31,6 +64,9 @@ impl SystemClock {
 
 impl Clock for SystemClock {
     fn wall(&self) -> Timestamp {
+        if let Some(machine) = &self.simulated {
+            return machine.now().1;
+        }
         // A clock before 1970 is as good as none; zero keeps deadlines in the past.
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.unwrap_or(Duration::ZERO);
@@ -42,6 +78,9 @@ impl Clock for SystemClock {
     }
 
     fn monotonic(&self) -> Instant {
+        if let Some(machine) = &self.simulated {
+            return machine.now().0;
+        }
         static ORIGIN: OnceLock<StdInstant> = OnceLock::new();
         Instant(ORIGIN.get_or_init(StdInstant::now).elapsed())
     }

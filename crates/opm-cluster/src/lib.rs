@@ -40,7 +40,7 @@ mod watch_stream;
 mod workload;
 
 pub use client::{ClientSettings, ClusterClient};
-pub use clock::SystemClock;
+pub use clock::{SimulatedMachine, SystemClock};
 pub use connect::{ConnectError, ConnectOptions, Connection, connect};
 pub use kubeconfig::{Environment, KubeconfigError, context_namespace};
 pub use retry::RetryPolicy;

@@ -1,7 +1,6 @@
 //! Sending a request, again where `retry` says so, and never without a permit.
 
 use std::error::Error as StdError;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -157,7 +156,10 @@ impl ClusterClient {
                 elapsed: begun.elapsed(),
                 contacted: self.contacted().load(Ordering::Relaxed),
             };
-            let Some(wait) = options.retry.next(failed.failure, progress, random()) else {
+            let Some(wait) = options
+                .retry
+                .next(failed.failure, progress, self.clock.random())
+            else {
                 let result = Err(failed.error);
                 return Exchange {
                     result,
@@ -387,12 +389,4 @@ fn is_connect(error: &kube::Error) -> bool {
 
 fn header<'a>(headers: &'a HeaderMap, name: &http::HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
-}
-
-/// Between 0 and 1, different every time. Enough to spread clients out.
-pub(crate) fn random() -> f64 {
-    let bits = RandomState::new().hash_one(0_u8) >> 11;
-    #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
-    let fraction = bits as f64 / (1_u64 << 53) as f64;
-    fraction
 }

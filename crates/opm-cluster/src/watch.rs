@@ -16,7 +16,6 @@ use crate::discovery::{ResolvedKind, not_reachable, resolve};
 use crate::json::{self, Object};
 use crate::list::{Keep, Kind, Selectors};
 use crate::request::WatchFrom;
-use crate::send::random;
 use crate::watch_stream::{Change, LASTS, StreamEnd};
 
 /// Up to this many objects of a kind in a namespace are watched by name each, so that a crowd
@@ -214,7 +213,7 @@ impl ClusterClient {
             };
             match ended {
                 StreamEnd::Expired => {
-                    pause().await;
+                    self.pause().await;
                     return Ok(());
                 }
                 StreamEnd::Failed(error) if !is_passing(&error) => return Err(error),
@@ -227,7 +226,7 @@ impl ClusterClient {
                 }
                 StreamEnd::Disconnected => {}
             }
-            pause().await;
+            self.pause().await;
         }
     }
 
@@ -252,11 +251,11 @@ impl ClusterClient {
             tokio::time::sleep(POLL).await;
         }
     }
-}
 
-/// A server that ends every watch at once must not be asked in a tight loop.
-async fn pause() {
-    tokio::time::sleep(AGAIN.mul_f64(0.5 + random() / 2.0)).await;
+    /// A server that ends every watch at once must not be asked in a tight loop.
+    async fn pause(&self) {
+        tokio::time::sleep(AGAIN.mul_f64(0.5 + self.clock.random() / 2.0)).await;
+    }
 }
 
 /// Where all groups of one watch report to.

@@ -6,6 +6,7 @@
 //! not do is listed in [`GAPS`]. It knows nothing of the other crates.
 
 mod apply;
+mod chance;
 mod discovery;
 mod gaps;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod verbs;
 mod wire;
 mod work;
 
+pub use chance::TimeSource;
 pub use gaps::GAPS;
 pub use sandbox::{Sandbox, Summary};
 pub use store::{FILE_NAME, Options, StoreError};

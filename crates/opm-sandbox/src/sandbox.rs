@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::chance::{Chance, TimeSource};
 use crate::kinds::custom::{self, DefinitionSummary};
 use crate::kinds::{self, Registry, Resource, ResourceInfo};
 use crate::life;
@@ -50,7 +51,10 @@ impl Sandbox {
     /// # Errors
     /// As [`Sandbox::open`].
     pub fn open_with(dir: &Path, options: &Options) -> Result<Sandbox, StoreError> {
-        let store = Store::open(dir, options)?;
+        Sandbox::over(Store::open(dir, options)?)
+    }
+
+    fn over(store: Store) -> Result<Sandbox, StoreError> {
         life::bootstrap(&store)?;
         let registry = Mutex::new((-1, Arc::new(Registry::with(Vec::new()))));
         let loaded = Mutex::default();
@@ -61,6 +65,28 @@ impl Sandbox {
                 loaded,
             }),
         })
+    }
+
+    /// A sandbox in memory, that nobody else sees and that ends with the last of its clones. It
+    /// takes the time from `time` and all that is random from `seed`, and answers on the thread
+    /// that asks: the same requests have the same answers.
+    ///
+    /// # Errors
+    /// When SQLite cannot be used.
+    pub fn simulated(time: TimeSource, seed: u64) -> Result<Sandbox, StoreError> {
+        Sandbox::over(Store::in_memory(Chance::given(time, seed))?)
+    }
+
+    /// Does work that storage may hold up. Where others write the same file, the caller's other
+    /// tasks must not wait for them. None if the work did not come to its end.
+    pub(crate) async fn answer<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        match self.inner.store.is_shared() {
+            true => tokio::task::spawn_blocking(work).await.ok(),
+            false => Some(work()),
+        }
     }
 
     /// What the sandbox holds at the moment.

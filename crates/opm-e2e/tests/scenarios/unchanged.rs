@@ -108,7 +108,9 @@ async fn after_a_failed_run_values_decide(w: World) {
 async fn an_object_can_be_left_out_of_waiting(w: World) {
     let never = never_ready(deployment("never"));
     let flags = ["--wait", "--timeout", "1s"];
-    w.apply(&web(std::slice::from_ref(&never)), &flags).await.ends(8);
+    w.apply(&web(std::slice::from_ref(&never)), &flags)
+        .await
+        .ends(8);
     let left_out = annotated(never, "opmodel.dev/wait", "false");
     let module = Module::new("web")
         .component("app", &[left_out])

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Resource;
 use crate::apply::value::quoted;
+use crate::chance::Chance;
 use crate::status::Cause;
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
@@ -241,13 +242,13 @@ fn set_or_remove(target: &mut Value, key: &str, value: Option<Value>) {
 }
 
 /// A name for an object that came with `generateName`.
-pub(crate) fn generate_name(metadata: &mut Value) {
+pub(crate) fn generate_name(metadata: &mut Value, chance: &Chance) {
     const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let named = metadata["name"].as_str().is_some_and(|n| !n.is_empty());
     let Some(prefix) = metadata["generateName"].as_str().filter(|_| !named) else {
         return;
     };
-    let random = uuid::Uuid::new_v4();
+    let random = chance.uuid();
     let letters = random.as_bytes().iter().take(5);
     let tail: String = letters
         .map(|b| char::from(ALPHABET[usize::from(*b) % ALPHABET.len()]))

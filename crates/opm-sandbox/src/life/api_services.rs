@@ -59,7 +59,7 @@ pub(super) fn bootstrap(tx: &Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
             "kind": "APIService",
             "metadata": {
                 "name": key.name,
-                "uid": uuid::Uuid::new_v4().to_string(),
+                "uid": tx.chance().uuid().to_string(),
                 "resourceVersion": revision.to_string(),
                 "creationTimestamp": stamp(now),
                 "labels": {label: "onstart"},

@@ -71,11 +71,11 @@ pub(crate) fn bootstrap(store: &Store) -> Result<(), StoreError> {
     store.write(|tx| {
         let started = tx.meta("started")?;
         if started < 1 {
-            namespaces::bootstrap(tx, Timestamp::now())?;
+            namespaces::bootstrap(tx, store.chance().now())?;
         }
         if started < 2 {
             definitions::index_all(tx)?;
-            api_services::bootstrap(tx, Timestamp::now())?;
+            api_services::bootstrap(tx, store.chance().now())?;
         }
         tx.set_meta("started", STARTED)
     })

@@ -29,7 +29,7 @@ pub(super) fn bootstrap(tx: &Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
             "kind": "Namespace",
             "metadata": {
                 "name": name,
-                "uid": uuid::Uuid::new_v4().to_string(),
+                "uid": tx.chance().uuid().to_string(),
                 "resourceVersion": revision.to_string(),
                 "creationTimestamp": stamp(now),
                 "labels": {"kubernetes.io/metadata.name": name},

@@ -16,6 +16,7 @@ use std::time::Duration;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::watch;
 
+use crate::chance::Chance;
 pub use error::StoreError;
 use file::FileId;
 pub(crate) use tx::{Due, Event, EventKind, Key, Tx};
@@ -30,10 +31,11 @@ pub struct Options {
 /// The open file. Shared by all requests of this process.
 pub(crate) struct Store {
     path: PathBuf,
-    /// The file that was opened, which may not be the one that is there later.
-    opened: FileId,
+    /// The file that was opened, which may not be the one that is there later; none in memory.
+    opened: Option<FileId>,
     connection: Mutex<Connection>,
     changed: watch::Sender<u64>,
+    chance: Chance,
 }
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
@@ -47,10 +49,35 @@ impl Store {
         let (changed, _) = watch::channel(0);
         Ok(Store {
             path,
-            opened,
+            opened: Some(opened),
             connection: Mutex::new(connection),
             changed,
+            chance: Chance::Machine,
         })
+    }
+
+    /// A store without a file.
+    pub(crate) fn in_memory(chance: Chance) -> Result<Store, StoreError> {
+        let path = PathBuf::from(":memory:");
+        let connection = open::in_memory(&path)?;
+        let (changed, _) = watch::channel(0);
+        Ok(Store {
+            path,
+            opened: None,
+            connection: Mutex::new(connection),
+            changed,
+            chance,
+        })
+    }
+
+    /// Whether other processes may write it too.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.opened.is_some()
+    }
+
+    /// Where time and random values come from.
+    pub(crate) fn chance(&self) -> &Chance {
+        &self.chance
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -76,7 +103,10 @@ impl Store {
     /// Nothing is read from or written to a file that was deleted or replaced meanwhile. Whoever
     /// deletes it (`remove`) has it for himself, so within a transaction this stays true.
     fn check_file(&self) -> Result<(), StoreError> {
-        if file::id(&self.path) == self.opened {
+        if self
+            .opened
+            .is_none_or(|opened| file::id(&self.path) == opened)
+        {
             return Ok(());
         }
         Err(StoreError::Replaced {
@@ -94,7 +124,7 @@ impl Store {
             .transaction_with_behavior(TransactionBehavior::Deferred)
             .map_err(|e| self.error(&e))?;
         self.check_file()?;
-        work(&Tx::new(&transaction, &self.path))
+        work(&Tx::new(&transaction, self))
     }
 
     /// One transaction that is kept if `work` succeeds, and leaves nothing behind if it does not.
@@ -107,7 +137,7 @@ impl Store {
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|e| self.error(&e))?;
         self.check_file()?;
-        let tx = Tx::new(&transaction, &self.path);
+        let tx = Tx::new(&transaction, self);
         let result = work(&tx)?;
         let revision = tx.written();
         transaction.commit().map_err(|e| self.error(&e))?;

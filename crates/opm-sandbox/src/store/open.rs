@@ -135,6 +135,14 @@ fn open_file(path: &Path, options: &Options) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
+pub(super) fn in_memory(path: &Path) -> Result<Connection, StoreError> {
+    let sqlite = |e: rusqlite::Error| StoreError::from_sqlite(path, &e);
+    let mut connection = Connection::open_in_memory().map_err(sqlite)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    create(&mut connection).map_err(sqlite)?;
+    Ok(connection)
+}
+
 /// A file that SQLite did not write is never touched.
 fn refuse_foreign(path: &Path) -> Result<(), StoreError> {
     let mut file = match fs::File::open(path) {

@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::StoreError;
+use super::{Store, StoreError};
+use crate::chance::Chance;
 use crate::work;
 
 /// How many changes a watch can be behind before it has to start over.
@@ -59,22 +60,29 @@ pub(crate) struct Due {
 pub(crate) struct Tx<'a> {
     connection: &'a Connection,
     path: &'a Path,
+    chance: &'a Chance,
     written: Cell<Option<u64>>,
 }
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 impl<'a> Tx<'a> {
-    pub(super) fn new(connection: &'a Connection, path: &'a Path) -> Self {
+    pub(super) fn new(connection: &'a Connection, store: &'a Store) -> Self {
         Tx {
             connection,
-            path,
+            path: &store.path,
+            chance: &store.chance,
             written: Cell::new(None),
         }
     }
 
     pub(super) fn written(&self) -> Option<u64> {
         self.written.get()
+    }
+
+    /// Where time and random values come from.
+    pub(crate) fn chance(&self) -> &'a Chance {
+        self.chance
     }
 
     fn error(&self, source: &rusqlite::Error) -> StoreError {

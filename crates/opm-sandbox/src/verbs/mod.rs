@@ -43,7 +43,7 @@ pub(crate) struct Scope<'a> {
 /// Answers one request.
 pub(crate) fn handle(sandbox: &Sandbox, call: &Call) -> Result<Reply, ApiError> {
     let inner = &sandbox.inner;
-    let now = Timestamp::now();
+    let now = inner.store.chance().now();
     life::catch_up(inner, now)?;
     let segments = call.segments();
     let routed = inner.store.read(|tx| {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -20,6 +19,8 @@ use crate::wire::route::Target;
 
 /// Other processes write without telling us: look again this often.
 const POLL: Duration = Duration::from_millis(50);
+/// In memory there is nobody else; only what is due by itself has to be looked for.
+const POLL_ALONE: Duration = Duration::from_millis(500);
 const BOOKMARK_EVERY: Duration = Duration::from_secs(30);
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
 
@@ -106,6 +107,10 @@ impl Watcher {
             }
         }
         let mut changed = self.sandbox.inner.store.subscribe();
+        let poll = match self.sandbox.inner.store.is_shared() {
+            true => POLL,
+            false => POLL_ALONE,
+        };
         let mut last_bookmark = tokio::time::Instant::now();
         loop {
             let Some(events) = self.next().await else {
@@ -128,8 +133,9 @@ impl Watcher {
                 }
             }
             tokio::select! {
+                biased;
                 _ = changed.changed() => {}
-                () = tokio::time::sleep(POLL) => {}
+                () = tokio::time::sleep(poll) => {}
                 () = self.sender.closed() => return,
             }
         }
@@ -138,8 +144,9 @@ impl Watcher {
     /// What happened since the last look; `None` ends the watch.
     async fn next(&mut self) -> Option<Vec<Bytes>> {
         let (sandbox, target, seen) = (self.sandbox.clone(), self.target.clone(), self.seen);
-        let looked = tokio::task::spawn_blocking(move || {
-            life::catch_up(&sandbox.inner, Timestamp::now())?;
+        let work = self.sandbox.clone();
+        let looked = work.answer(move || {
+            life::catch_up(&sandbox.inner, sandbox.inner.store.chance().now())?;
             sandbox.inner.store.read(|tx| {
                 let current = tx.revision()?;
                 if current == seen {
@@ -153,7 +160,7 @@ impl Watcher {
                 ))
             })
         });
-        let (current, compacted, events) = looked.await.ok()?.ok()?;
+        let (current, compacted, events) = looked.await?.ok()?;
         if compacted > self.seen {
             return None;
         }

@@ -95,7 +95,7 @@ impl Writing<'_> {
     /// Stores an object that does not exist yet.
     pub(crate) fn create(&self, mut object: Value) -> Result<Value, ApiError> {
         let resource = self.resource;
-        metadata::generate_name(&mut object["metadata"]);
+        metadata::generate_name(&mut object["metadata"], self.scope.tx.chance());
         let name = text(&object["metadata"]["name"]);
         self.check_namespace(&name)?;
         if resource.namespaced {
@@ -136,7 +136,7 @@ impl Writing<'_> {
                 map.remove(key);
             }
         }
-        meta["uid"] = json!(uuid::Uuid::new_v4().to_string());
+        meta["uid"] = json!(self.scope.tx.chance().uuid().to_string());
         meta["creationTimestamp"] = json!(stamp(self.scope.now));
         if strategy::has_generation(self.resource) {
             meta["generation"] = json!(1);

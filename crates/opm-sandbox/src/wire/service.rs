@@ -41,14 +41,13 @@ where
             let result = match read_body(body).await? {
                 Ok(body) => {
                     let call = Call::new(&parts, body);
-                    // Storage blocks, and waits for other processes; the caller's other tasks
-                    // must not.
                     let work = sandbox.clone();
-                    tokio::task::spawn_blocking(move || verbs::handle(&work, &call)).await?
+                    let answer = sandbox.answer(move || verbs::handle(&work, &call)).await;
+                    answer.ok_or("the sandbox stopped in the middle of a request")?
                 }
                 Err(error) => Err(error),
             };
-            Ok(respond(result, jiff::Timestamp::now()))
+            Ok(respond(result, sandbox.inner.store.chance().now()))
         })
     }
 }

@@ -1,0 +1,101 @@
+//! The engine's real code, with the request and retry layer below it, in a simulated world.
+//!
+//! A [`Plan`] is drawn from a seed: clients, what they do, what goes wrong, who meddles. [`run`]
+//! lets it happen on a single thread, in time that passes only when everybody waits, over the
+//! sandbox in memory. The world keeps a ledger of everything that really happened, and `rules`
+//! says what must hold of it. The same seed gives the same history, to the last byte.
+
+mod client;
+mod finale;
+mod ledger;
+mod machine;
+mod meddler;
+mod mistakes;
+mod modules;
+mod network;
+mod plan;
+pub mod rules;
+mod server;
+mod shrink;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tokio::task::JoinSet;
+
+pub use ledger::{Figures, Violation};
+pub use mistakes::Mistake;
+pub use plan::Plan;
+pub use shrink::shrink;
+
+use client::Client;
+use machine::WorldTime;
+use server::Server;
+
+/// What became of a history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct History {
+    /// What must not have happened.
+    pub violations: Vec<Violation>,
+    /// All of it as numbered lines.
+    pub story: String,
+    /// Some figures.
+    pub figures: Figures,
+}
+
+/// Lets a plan happen, with clients that make this mistake.
+pub fn run(plan: &Plan, mistake: Option<Mistake>) -> History {
+    let happened = catch_unwind(AssertUnwindSafe(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .expect("a runtime");
+        runtime.block_on(happen(plan, mistake))
+    }));
+    happened.unwrap_or_else(|panic| {
+        let text = panic
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+            .unwrap_or_default();
+        History {
+            violations: vec![Violation {
+                rule: rules::NO_PANIC,
+                at: 0,
+                text: text.clone(),
+            }],
+            story: text,
+            figures: Figures::default(),
+        }
+    })
+}
+
+async fn happen(plan: &Plan, mistake: Option<Mistake>) -> History {
+    let time = WorldTime::begin();
+    let server = Server::start(time, plan.seed, plan.weather.clone());
+    let mut work = JoinSet::new();
+    for (index, planned) in plan.clients.iter().enumerate() {
+        let seed = plan.seed ^ (index as u64 + 1);
+        let client = Client::new(index, &server, planned.clock_error, seed, mistake);
+        let steps = planned.steps.clone();
+        work.spawn(async move { client.work(&steps).await });
+    }
+    work.spawn(meddler::meddle(server.clone(), plan.meddling.clone()));
+    while let Some(ended) = work.join_next().await {
+        if let Err(error) = ended {
+            let text = error.to_string();
+            server
+                .ledger()
+                .violate(rules::NO_PANIC, time.millis(), text);
+        }
+    }
+    if server.ledger().violations.is_empty() {
+        finale::bring_to_order(&server, plan, mistake).await;
+    }
+    let ledger = server.ledger();
+    History {
+        violations: ledger.violations.clone(),
+        story: ledger.story(),
+        figures: ledger.figures,
+    }
+}

@@ -1,0 +1,482 @@
+//! The backend as it is, or with a mistake planted into it: what a simulation is worth shows when
+//! something is wrong. Each mistake is one that such a tool could well make. They are planted
+//! between the engine and the cluster, so that what is shipped knows nothing of them.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use opm_cluster::ClusterClient;
+use opm_core::identity::{GroupKind, Identity};
+use opm_core::rights::{AccessRule, ResourceRight};
+use opm_engine::ports::{
+    ApiError, ApiErrorKind, ApplyObject, ApplyResponse, Backend, Clock, Cluster, DeleteObject,
+    DeleteOutcome, Detail, DisownObject, Instant, MoveFields, Observation, Permit, Precondition,
+    PretendedPatch, RemoveOutcome, SecretContent, SecretStore, SecretVersion, ServedKinds,
+    StoredSecret, Timestamp, WatchEvent, WriteOutcome,
+};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// A mistake that somebody could make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mistake {
+    /// Objects are created before the record says that they will be.
+    NoIntent,
+    /// What failed counts as applied, so that pruning and recording go on.
+    PruneBeforeAllIsApplied,
+    /// A delete means whatever has the name now.
+    DeleteWithoutUid,
+    /// Requests are sent although the lock is uncertain.
+    FenceNotChecked,
+    /// The lock is not renewed.
+    RenewalSkipped,
+    /// What a failed run left is forgotten when it ends.
+    PendingDropped,
+    /// Requests that may still land are forgotten.
+    LateForgotten,
+    /// What nobody answered does not count as sent.
+    DoubtForgotten,
+    /// Kept objects count as stale.
+    KeptIsStale,
+    /// What once was absent still is, whatever happened since.
+    StaleListIsAbsence,
+    /// What may not be seen does not exist.
+    ForbiddenIsAbsence,
+    /// The record is written whoever wrote it meanwhile.
+    RecordWithoutVersion,
+    /// The record is removed whoever wrote it meanwhile.
+    RemovalWithoutVersion,
+    /// An adoption that was cut short counts as a creation.
+    AdoptionIsCreation,
+    /// The first to leave a shared object deletes it.
+    SharedIsOwn,
+    /// After a failure, the rest goes on without a lock.
+    NoLockAfterFailure,
+    /// What is believed absent is applied onto whatever is there.
+    CreateMerges,
+}
+
+impl Mistake {
+    /// All of them.
+    pub const ALL: [Self; 17] = [
+        Self::NoIntent,
+        Self::PruneBeforeAllIsApplied,
+        Self::DeleteWithoutUid,
+        Self::FenceNotChecked,
+        Self::RenewalSkipped,
+        Self::PendingDropped,
+        Self::LateForgotten,
+        Self::DoubtForgotten,
+        Self::KeptIsStale,
+        Self::StaleListIsAbsence,
+        Self::ForbiddenIsAbsence,
+        Self::RecordWithoutVersion,
+        Self::RemovalWithoutVersion,
+        Self::AdoptionIsCreation,
+        Self::SharedIsOwn,
+        Self::NoLockAfterFailure,
+        Self::CreateMerges,
+    ];
+}
+
+/// The cluster's client, perhaps with a mistake.
+#[derive(Debug, Clone)]
+pub(crate) struct Mistaken {
+    real: ClusterClient,
+    mistake: Option<Mistake>,
+    seen: Arc<Mutex<Remembered>>,
+}
+
+#[derive(Debug, Default)]
+struct Remembered {
+    absent: Vec<Identity>,
+    failed: bool,
+}
+
+impl Mistaken {
+    pub(crate) fn new(real: ClusterClient, mistake: Option<Mistake>) -> Self {
+        Self {
+            real,
+            mistake,
+            seen: Arc::default(),
+        }
+    }
+
+    fn makes(&self, mistake: Mistake) -> bool {
+        self.mistake == Some(mistake)
+    }
+
+    fn remembered<T>(&self, work: impl FnOnce(&mut Remembered) -> T) -> T {
+        work(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn permit<'a>(&self, mut permit: Permit<'a>) -> Permit<'a> {
+        let failed = self.remembered(|seen| seen.failed);
+        if self.makes(Mistake::FenceNotChecked)
+            || self.makes(Mistake::RenewalSkipped)
+            || (self.makes(Mistake::NoLockAfterFailure) && failed)
+        {
+            permit.fence = None;
+        }
+        if self.makes(Mistake::DoubtForgotten) {
+            permit.doubt = None;
+        }
+        permit
+    }
+
+    /// A record as a mistaken writer writes it.
+    fn spoilt(&self, content: &SecretContent) -> SecretContent {
+        let mut content = content.clone();
+        let locked = content.data.contains_key("lock");
+        let failed = self.remembered(|seen| seen.failed);
+        if (self.makes(Mistake::NoIntent) && locked)
+            || (self.makes(Mistake::PendingDropped) && !locked)
+        {
+            content.data.remove("pending");
+        }
+        if self.makes(Mistake::NoLockAfterFailure) && failed {
+            content.data.remove("lock");
+        }
+        if self.makes(Mistake::LateForgotten) {
+            edit(&mut content, "pending", |pending| {
+                if let Some(pending) = pending.as_object_mut() {
+                    pending.remove("until");
+                }
+                let objects = pending["objects"].as_array_mut();
+                if let Some(objects) = objects {
+                    objects.retain(|object| object["late"] != json!(true));
+                }
+            });
+        }
+        if self.makes(Mistake::AdoptionIsCreation) {
+            edit(&mut content, "pending", |pending| {
+                let objects = pending["objects"].as_array_mut();
+                for object in objects.into_iter().flatten() {
+                    if object["why"] == "adopt" || object["why"] == "take" {
+                        object["why"] = json!("create");
+                    }
+                }
+            });
+        }
+        content
+    }
+
+    /// A record as a mistaken reader reads it.
+    fn misread(&self, mut stored: StoredSecret) -> StoredSecret {
+        if self.makes(Mistake::KeptIsStale) {
+            let kept = stored.content.data.remove("kept");
+            let kept: Option<Value> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            let Some(Value::Array(mut kept)) = kept.map(|mut kept| kept["objects"].take()) else {
+                return stored;
+            };
+            for object in &mut kept {
+                object["why"] = json!("prune-failed");
+            }
+            let data = &mut stored.content.data;
+            let pending = data.entry("pending".to_owned());
+            pending.or_insert_with(|| br#"{"objects":[]}"#.to_vec());
+            edit(&mut stored.content, "pending", |pending| {
+                if let Some(objects) = pending["objects"].as_array_mut() {
+                    objects.append(&mut kept);
+                }
+            });
+        }
+        stored
+    }
+}
+
+fn edit(content: &mut SecretContent, key: &str, change: impl FnOnce(&mut Value)) {
+    let Some(bytes) = content.data.get_mut(key) else {
+        return;
+    };
+    let Ok(mut value) = serde_json::from_slice::<Value>(bytes) else {
+        return;
+    };
+    change(&mut value);
+    *bytes = value.to_string().into_bytes();
+}
+
+impl Cluster for Mistaken {
+    async fn served(&self) -> Result<ServedKinds, ApiError> {
+        self.real.served().await
+    }
+
+    async fn look(&self, wanted: &[Identity], detail: Detail) -> BTreeMap<Identity, Observation> {
+        let mut seen = self.real.look(wanted, detail).await;
+        for (identity, observation) in &mut seen {
+            if self.makes(Mistake::StaleListIsAbsence) {
+                let absent = matches!(observation, Observation::Absent);
+                let before = self.remembered(|seen| {
+                    let before = seen.absent.contains(identity);
+                    if absent && !before {
+                        seen.absent.push(identity.clone());
+                    }
+                    before
+                });
+                if before {
+                    *observation = Observation::Absent;
+                }
+            }
+            if self.makes(Mistake::ForbiddenIsAbsence)
+                && matches!(observation, Observation::Failed(error)
+                    if error.kind == ApiErrorKind::Forbidden)
+            {
+                *observation = Observation::Absent;
+            }
+            if self.makes(Mistake::SharedIsOwn)
+                && let Observation::Present(object) = observation
+                && let Some(labels) = object
+                    .get_mut("metadata")
+                    .and_then(|metadata| metadata.get_mut("labels"))
+                    .and_then(Value::as_object_mut)
+            {
+                let shared: Vec<String> = labels
+                    .keys()
+                    .filter(|key| key.starts_with("shared."))
+                    .cloned()
+                    .collect();
+                for key in shared.into_iter().skip(1) {
+                    labels.remove(&key);
+                }
+            }
+        }
+        seen
+    }
+
+    async fn list(
+        &self,
+        kind: &GroupKind,
+        namespace: Option<&str>,
+        label: Option<(&str, &str)>,
+        detail: Detail,
+    ) -> Result<Vec<Map<String, Value>>, ApiError> {
+        self.real.list(kind, namespace, label, detail).await
+    }
+
+    async fn apply(
+        &self,
+        mut request: ApplyObject<'_>,
+        permit: Permit<'_>,
+    ) -> Result<ApplyResponse, ApiError> {
+        let object = request.object;
+        let dry_run = request.dry_run;
+        if self.makes(Mistake::CreateMerges) && request.precondition == Precondition::Absent {
+            let wanted = std::slice::from_ref(request.identity);
+            let seen = self.real.look(wanted, Detail::Metadata).await;
+            if let Some(Observation::Present(found)) = seen.into_values().next() {
+                let uid = found["metadata"]["uid"].as_str().unwrap_or_default();
+                request.precondition = Precondition::Exists {
+                    uid: uid.to_owned(),
+                };
+            }
+        }
+        let result = self.real.apply(request, self.permit(permit)).await;
+        if result.is_err() && !dry_run {
+            self.remembered(|seen| seen.failed = true);
+            if self.makes(Mistake::PruneBeforeAllIsApplied) {
+                return Ok(ApplyResponse {
+                    created: false,
+                    object: object.clone(),
+                });
+            }
+        }
+        result
+    }
+
+    async fn delete(
+        &self,
+        request: DeleteObject<'_>,
+        permit: Permit<'_>,
+    ) -> Result<DeleteOutcome, ApiError> {
+        let permit = self.permit(permit);
+        if self.makes(Mistake::DeleteWithoutUid) {
+            let wanted = std::slice::from_ref(request.identity);
+            let seen = self.real.look(wanted, Detail::Metadata).await;
+            if let Some(Observation::Present(found)) = seen.into_values().next() {
+                let uid = found["metadata"]["uid"].as_str().unwrap_or_default();
+                let request = DeleteObject {
+                    uid,
+                    resource_version: None,
+                    ..request
+                };
+                return self.real.delete(request, permit).await;
+            }
+        }
+        self.real.delete(request, permit).await
+    }
+
+    async fn disown(&self, request: DisownObject<'_>, permit: Permit<'_>) -> Result<(), ApiError> {
+        self.real.disown(request, self.permit(permit)).await
+    }
+
+    async fn move_fields(
+        &self,
+        request: MoveFields<'_>,
+        permit: Permit<'_>,
+    ) -> Result<(), ApiError> {
+        self.real.move_fields(request, self.permit(permit)).await
+    }
+
+    async fn pretend_patch(
+        &self,
+        request: PretendedPatch<'_>,
+        permit: Permit<'_>,
+    ) -> Result<Map<String, Value>, ApiError> {
+        self.real.pretend_patch(request, permit).await
+    }
+
+    async fn access_rules(&self, namespace: &str) -> Result<Vec<AccessRule>, ApiError> {
+        self.real.access_rules(namespace).await
+    }
+
+    async fn is_allowed(
+        &self,
+        right: &ResourceRight,
+        name: Option<&str>,
+    ) -> Result<bool, ApiError> {
+        self.real.is_allowed(right, name).await
+    }
+
+    async fn watch(
+        &self,
+        wanted: &[Identity],
+        timeout: Duration,
+        on_event: &mut (dyn FnMut(WatchEvent) -> bool + Send),
+    ) -> Result<bool, ApiError> {
+        self.real.watch(wanted, timeout, on_event).await
+    }
+
+    async fn pods_of(
+        &self,
+        workload: &Map<String, Value>,
+    ) -> Result<Vec<Map<String, Value>>, ApiError> {
+        self.real.pods_of(workload).await
+    }
+
+    fn take_warnings(&self) -> Vec<String> {
+        self.real.take_warnings()
+    }
+
+    async fn user(&self) -> Option<String> {
+        self.real.user().await
+    }
+}
+
+impl SecretStore for Mistaken {
+    fn server_time(&self) -> Option<Timestamp> {
+        self.real.server_time()
+    }
+
+    async fn get_secret(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<StoredSecret>, ApiError> {
+        let stored = self.real.get_secret(namespace, name).await?;
+        Ok(stored.map(|stored| self.misread(stored)))
+    }
+
+    async fn list_secrets(
+        &self,
+        namespace: Option<&str>,
+        labels: &[(&str, &str)],
+    ) -> Result<Vec<StoredSecret>, ApiError> {
+        self.real.list_secrets(namespace, labels).await
+    }
+
+    async fn create_secret(
+        &self,
+        content: &SecretContent,
+        permit: Permit<'_>,
+    ) -> Result<WriteOutcome, ApiError> {
+        let content = self.spoilt(content);
+        self.real.create_secret(&content, self.permit(permit)).await
+    }
+
+    async fn replace_secret(
+        &self,
+        content: &SecretContent,
+        resource_version: &str,
+        permit: Permit<'_>,
+    ) -> Result<WriteOutcome, ApiError> {
+        let permit = self.permit(permit);
+        let content = self.spoilt(content);
+        if self.makes(Mistake::RecordWithoutVersion)
+            && let Ok(Some(now)) = self
+                .real
+                .get_secret(&content.namespace, &content.name)
+                .await
+        {
+            let version = &now.resource_version;
+            return self.real.replace_secret(&content, version, permit).await;
+        }
+        self.real
+            .replace_secret(&content, resource_version, permit)
+            .await
+    }
+
+    async fn write_lock(
+        &self,
+        at: SecretVersion<'_>,
+        lock: &[u8],
+        permit: Permit<'_>,
+    ) -> Result<WriteOutcome, ApiError> {
+        if self.makes(Mistake::RenewalSkipped)
+            && let Ok(Some(now)) = self.real.get_secret(at.namespace, at.name).await
+        {
+            return Ok(WriteOutcome::Written(Box::new(now)));
+        }
+        self.real.write_lock(at, lock, self.permit(permit)).await
+    }
+
+    async fn remove_secret(
+        &self,
+        namespace: &str,
+        name: &str,
+        uid: &str,
+        resource_version: Option<&str>,
+        permit: Permit<'_>,
+    ) -> Result<RemoveOutcome, ApiError> {
+        let permit = self.permit(permit);
+        let version = match self.makes(Mistake::RemovalWithoutVersion) {
+            true => None,
+            false => resource_version,
+        };
+        self.real
+            .remove_secret(namespace, name, uid, version, permit)
+            .await
+    }
+}
+
+impl Clock for Mistaken {
+    fn wall(&self) -> Timestamp {
+        self.real.wall()
+    }
+
+    fn monotonic(&self) -> Instant {
+        self.real.monotonic()
+    }
+
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
+        self.real.sleep(duration)
+    }
+}
+
+impl Backend for Mistaken {
+    fn for_run(&self, act_as: Option<&str>) -> Self {
+        Self {
+            real: self.real.for_run(act_as),
+            mistake: self.mistake,
+            seen: Arc::default(),
+        }
+    }
+
+    fn with_reads_until(&self, cancel: Option<CancellationToken>) -> Self {
+        Self {
+            real: self.real.with_reads_until(cancel),
+            ..self.clone()
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Objects and modules as the plan means them.
+
+use opm_core::manifest::Manifest;
+use opm_core::name::{ComponentName, ModuleName, ModulePath, NamespaceName, ReleaseName};
+use opm_core::rendered::{Component, Module, Rendered};
+use serde_json::{Value, json};
+
+use crate::plan::{Kind, ModulePlan, ObjectPlan, ReleaseIndex};
+
+/// The namespace of all releases.
+pub(crate) const HOME: &str = "default";
+/// The other namespace that modules render into.
+pub(crate) const ELSEWHERE: &str = "kube-public";
+
+impl Kind {
+    pub(crate) fn api_version(self) -> &'static str {
+        match self {
+            Self::ConfigMap | Self::Secret | Self::Claim => "v1",
+            Self::Deployment => "apps/v1",
+            Self::ClusterRole => "rbac.authorization.k8s.io/v1",
+        }
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::ConfigMap => "ConfigMap",
+            Self::Secret => "Secret",
+            Self::Deployment => "Deployment",
+            Self::Claim => "PersistentVolumeClaim",
+            Self::ClusterRole => "ClusterRole",
+        }
+    }
+
+    /// The plural in URLs.
+    pub(crate) fn plural(self) -> &'static str {
+        match self {
+            Self::ConfigMap => "configmaps",
+            Self::Secret => "secrets",
+            Self::Deployment => "deployments",
+            Self::Claim => "persistentvolumeclaims",
+            Self::ClusterRole => "clusterroles",
+        }
+    }
+}
+
+impl ObjectPlan {
+    pub(crate) fn object_name(&self) -> String {
+        format!("n{}", self.name)
+    }
+
+    pub(crate) fn namespace(&self) -> Option<&'static str> {
+        match self.place() {
+            (Kind::ClusterRole, ..) => None,
+            (_, _, true) => Some(ELSEWHERE),
+            (_, _, false) => Some(HOME),
+        }
+    }
+
+    /// The URL of all objects beside it.
+    pub(crate) fn collection(&self) -> String {
+        let version = self.kind.api_version();
+        let root = if version == "v1" { "api" } else { "apis" };
+        let plural = self.kind.plural();
+        match self.namespace() {
+            Some(namespace) => format!("/{root}/{version}/namespaces/{namespace}/{plural}"),
+            None => format!("/{root}/{version}/{plural}"),
+        }
+    }
+
+    /// Its own URL.
+    pub(crate) fn path(&self) -> String {
+        format!("{}/{}", self.collection(), self.object_name())
+    }
+
+    /// The part of it that says `value`.
+    pub(crate) fn content(&self, value: u8) -> Value {
+        let text = format!("value-{value}");
+        match self.kind {
+            Kind::ConfigMap => json!({"data": {"text": text}}),
+            Kind::Secret => json!({"stringData": {"text": text}}),
+            Kind::Deployment => json!({"spec": {
+                "replicas": 1,
+                "selector": {"matchLabels": {"app": self.object_name()}},
+                "template": {
+                    "metadata": {"labels": {"app": self.object_name()}},
+                    "spec": {"containers": [{"name": "main", "image": text}]},
+                },
+            }}),
+            Kind::Claim => json!({"spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1Gi"}},
+                "storageClassName": if value > 2 { "fast" } else { "slow" },
+            }}),
+            Kind::ClusterRole => json!({"rules": [
+                {"apiGroups": [""], "resources": [text], "verbs": ["get"]},
+            ]}),
+        }
+    }
+
+    pub(crate) fn manifest(&self) -> Value {
+        let mut object = self.content(self.value);
+        let mut metadata = json!({"name": self.object_name()});
+        if let Some(namespace) = self.namespace() {
+            metadata["namespace"] = json!(namespace);
+        }
+        if self.stays {
+            metadata["annotations"]["opmodel.dev/prune"] = json!("false");
+        }
+        if self.shared {
+            metadata["annotations"]["opmodel.dev/shared"] = json!("true");
+        }
+        object["apiVersion"] = json!(self.kind.api_version());
+        object["kind"] = json!(self.kind.word());
+        object["metadata"] = metadata;
+        object
+    }
+}
+
+pub(crate) fn release_name(release: ReleaseIndex) -> ReleaseName {
+    ReleaseName::new(release.name()).expect("a valid name")
+}
+
+pub(crate) fn home() -> NamespaceName {
+    NamespaceName::new(HOME).expect("a valid name")
+}
+
+pub(crate) fn module_path(release: ReleaseIndex) -> ModulePath {
+    ModulePath::local(&ModuleName::new(release.name()).expect("a valid name"))
+}
+
+impl ModulePlan {
+    pub(crate) fn rendered(&self, release: ReleaseIndex) -> Rendered {
+        let component = |name: &str, every: usize| Component {
+            name: ComponentName::new(name).expect("a valid name"),
+            after: Vec::new(),
+            optional: false,
+            manifests: self
+                .objects
+                .iter()
+                .skip(every)
+                .step_by(2)
+                .map(|object| Manifest::parse(object.manifest()).expect("a valid object"))
+                .collect(),
+        };
+        let mut components = vec![component("first", 0), component("second", 1)];
+        if self.in_order {
+            components[1].after = vec![components[0].name.clone()];
+        }
+        let values = match self.bulk {
+            0 => "{}\n".to_owned(),
+            bytes => format!("{{\n\tbulk: \"{}\"\n}}\n", noise(bytes)),
+        };
+        Rendered {
+            module: Module {
+                path: module_path(release),
+                name: ModuleName::new(release.name()).expect("a valid name"),
+                version: None,
+                origin: None,
+                default_namespace: None,
+                description: None,
+            },
+            values,
+            components,
+        }
+    }
+}
+
+/// Text that does not compress well.
+fn noise(bytes: usize) -> String {
+    let mut rng = fastrand::Rng::with_seed(bytes as u64);
+    (0..bytes).map(|_| rng.alphanumeric()).collect()
+}

@@ -1,0 +1,171 @@
+//! Between a client and the server: every request takes its time, and some get lost.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use tokio::sync::oneshot;
+use tower::Service;
+
+use crate::ledger::Actor;
+use crate::machine::Machine;
+use crate::plan::Fault;
+use crate::server::{Body, BoxError, Sent, Server, status};
+
+/// The connection of one client.
+#[derive(Clone)]
+pub(crate) struct Network {
+    server: Server,
+    machine: Arc<Machine>,
+    state: Arc<Mutex<ConnectionState>>,
+}
+
+struct ConnectionState {
+    actor: Actor,
+    /// How many requests the current step has sent.
+    sent: usize,
+    faults: Vec<(usize, Fault)>,
+}
+
+impl Network {
+    pub(crate) fn new(server: Server, machine: Arc<Machine>, client: usize) -> Self {
+        let state = ConnectionState {
+            actor: Actor::Client { client, step: 0 },
+            sent: 0,
+            faults: Vec::new(),
+        };
+        Self {
+            server,
+            machine,
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
+    /// From now on requests belong to this step, with these faults.
+    pub(crate) fn begin_step(&self, actor: Actor, faults: Vec<(usize, Fault)>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        *state = ConnectionState {
+            actor,
+            sent: 0,
+            faults,
+        };
+    }
+
+    fn next(&self) -> (Actor, usize, Option<Fault>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = state.sent;
+        state.sent += 1;
+        let fault = state.faults.iter().find(|(at, _)| *at == number);
+        (state.actor, number, fault.map(|(_, fault)| *fault))
+    }
+
+    /// What becomes of a request, in a task that outlives the client.
+    async fn carry(self, request: Request<Bytes>) -> Result<Response<Body>, BoxError> {
+        let (actor, number, fault) = self.next();
+        let (parts, body) = request.into_parts();
+        let sent = Sent {
+            method: parts.method,
+            path: parts.uri.path().to_owned(),
+            query: parts.uri.query().unwrap_or_default().to_owned(),
+            headers: parts.headers,
+            body,
+        };
+        if fault == Some(Fault::DieBefore) {
+            self.machine.die();
+            return Err("the client died".into());
+        }
+        if let Some(Fault::Pause(seconds)) = fault {
+            self.machine.pause(Duration::from_secs(seconds));
+        }
+        self.server.ledger().send(actor, number, &sent, fault);
+        let delays = self.machine.draw(|rng| (rng.u64(1..15), rng.u64(1..15)));
+        sleep(delays.0).await;
+        let broken: BoxError = "connection reset by peer".into();
+        match fault {
+            Some(Fault::LostRequest) => return Err(broken),
+            Some(Fault::Hangs) => std::future::pending::<()>().await,
+            Some(Fault::Slow(delay)) => sleep(delay).await,
+            Some(Fault::LandsLate(delay)) => {
+                let server = self.server.clone();
+                tokio::spawn(async move {
+                    sleep(delay).await;
+                    let _ = server.land(actor, sent).await;
+                });
+                return Err(broken);
+            }
+            Some(Fault::Status(code)) => {
+                let (reason, message) = match code {
+                    409 => ("Conflict", "the object has been modified"),
+                    410 => ("Expired", "too old resource version"),
+                    429 => ("TooManyRequests", "please wait"),
+                    503 => ("ServiceUnavailable", "the server is not ready"),
+                    504 => ("Timeout", "the request timed out"),
+                    _ => ("InternalError", "Internal error occurred"),
+                };
+                return Ok(status(code, reason, message));
+            }
+            _ => {}
+        }
+        let answer = self.server.land(actor, sent).await;
+        sleep(delays.1).await;
+        match fault {
+            Some(Fault::LostAnswer) => Err(broken),
+            Some(Fault::HangsAfter) => std::future::pending().await,
+            Some(Fault::TimedOut) => Ok(status(504, "Timeout", "request did not complete")),
+            Some(Fault::CutShort) => answer.map(cut_short),
+            Some(Fault::DieAfter) => {
+                self.machine.die();
+                Err("the client died".into())
+            }
+            _ => answer,
+        }
+    }
+}
+
+/// The answer's head arrives, and its body breaks off.
+fn cut_short(response: Response<Body>) -> Response<Body> {
+    response.map(|_| {
+        let broken = futures::stream::once(async {
+            Err::<hyper::body::Frame<Bytes>, BoxError>("connection reset by peer".into())
+        });
+        Body::new(http_body_util::StreamBody::new(broken))
+    })
+}
+
+async fn sleep(milliseconds: u64) {
+    tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+}
+
+impl<B> Service<Request<B>> for Network
+where
+    B: http_body_util::BodyExt<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<Body>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let network = self.clone();
+        let (answer, answered) = oneshot::channel();
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            let body = body.collect().await.map_err(Into::into)?.to_bytes();
+            let request = Request::from_parts(parts, body);
+            // What was sent is on its way, whatever becomes of the client.
+            tokio::spawn(async move {
+                let _ = answer.send(network.carry(request).await);
+            });
+            answered
+                .await
+                .map_err(|_| BoxError::from("the connection is gone"))?
+        })
+    }
+}

@@ -1,0 +1,282 @@
+//! The API server of the simulated world: the sandbox in memory, an outage now and then, and a
+//! ledger of everything that was ever done to it, which no client sees.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full};
+use opm_sandbox::Sandbox;
+use serde_json::{Value, json};
+use tower::Service as _;
+
+use crate::ledger::{Actor, Landing, Ledger};
+use crate::machine::WorldTime;
+use crate::plan::{Outage, Weather};
+
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type Body = UnsyncBoxBody<Bytes, BoxError>;
+
+/// A request, read to its end.
+#[derive(Debug, Clone)]
+pub(crate) struct Sent {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) query: String,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Sent {
+    pub(crate) fn is_dry_run(&self) -> bool {
+        let in_options = || String::from_utf8_lossy(&self.body).contains(r#""dryRun":["All"]"#);
+        self.query.contains("dryRun=All") || (self.method == Method::DELETE && in_options())
+    }
+
+    /// Whether it may change something.
+    pub(crate) fn writes(&self) -> bool {
+        self.method != Method::GET && !self.is_dry_run() && !self.path.contains("selfsubject")
+    }
+
+    pub(crate) fn is_watch(&self) -> bool {
+        self.query.contains("watch=")
+    }
+
+    /// The name of the release's Secret or record Secret that it is about.
+    pub(crate) fn record_secret(&self) -> Option<&str> {
+        let (_, name) = self.path.rsplit_once("/secrets/")?;
+        name.starts_with("opm.").then_some(name)
+    }
+}
+
+/// The server. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Server {
+    sandbox: Sandbox,
+    pub(crate) time: WorldTime,
+    weather: Arc<Mutex<Vec<Weather>>>,
+    ledger: Arc<Mutex<Ledger>>,
+}
+
+impl Server {
+    pub(crate) fn start(time: WorldTime, seed: u64, weather: Vec<Weather>) -> Self {
+        let clock = Arc::new(move || time.server_wall());
+        Self {
+            sandbox: Sandbox::simulated(clock, seed).expect("SQLite works in memory"),
+            time,
+            weather: Arc::new(Mutex::new(weather)),
+            ledger: Arc::default(),
+        }
+    }
+
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on the server does everything it is asked.
+    pub(crate) fn clear_weather(&self) {
+        self.weather
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
+    fn outages(&self) -> Vec<Outage> {
+        let now = self.time.millis();
+        let weather = self.weather.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = weather.iter().filter(|w| (w.from..w.until).contains(&now));
+        now.map(|weather| weather.what).collect()
+    }
+
+    /// A request arrives. An error means that the connection broke.
+    pub(crate) async fn land(&self, actor: Actor, sent: Sent) -> Result<Response<Body>, BoxError> {
+        for outage in self.outages() {
+            if actor == Actor::Meddler {
+                break;
+            }
+            if let Some(refusal) = refused(outage, &sent) {
+                return refusal;
+            }
+        }
+        let target = sent.writes().then(|| target(&sent)).flatten();
+        let before = match &target {
+            Some(path) => self.get(path).await,
+            None => None,
+        };
+        let response = self.ask(&sent).await?;
+        let status = response.status().as_u16();
+        if sent.is_watch() {
+            return Ok(response);
+        }
+        let (head, body) = response.into_parts();
+        let bytes = body.collect().await?.to_bytes();
+        match target {
+            Some(path) => {
+                let after = self.get(&path).await;
+                let landing = Landing {
+                    at: self.time.millis(),
+                    actor,
+                    method: sent.method.clone(),
+                    path,
+                    status,
+                    before,
+                    after,
+                    body: serde_json::from_slice(&sent.body).unwrap_or(Value::Null),
+                };
+                self.ledger().land(landing);
+            }
+            None => self.ledger().show(actor, &bytes),
+        }
+        Ok(Response::from_parts(head, full(bytes)))
+    }
+
+    /// The object at this place, for the world's own eyes.
+    pub(crate) async fn get(&self, path: &str) -> Option<Value> {
+        let sent = Sent {
+            method: Method::GET,
+            path: path.to_owned(),
+            query: String::new(),
+            headers: http::HeaderMap::new(),
+            body: Bytes::new(),
+        };
+        let response = self.ask(&sent).await.ok()?;
+        if response.status() != StatusCode::OK {
+            return None;
+        }
+        let bytes = response.into_body().collect().await.ok()?.to_bytes();
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    async fn ask(&self, sent: &Sent) -> Result<Response<Body>, BoxError> {
+        let mut uri = sent.path.clone();
+        if !sent.query.is_empty() {
+            uri = format!("{uri}?{}", sent.query);
+        }
+        let mut request = Request::builder().method(sent.method.clone()).uri(uri);
+        if let Some(headers) = request.headers_mut() {
+            headers.extend(sent.headers.clone());
+        }
+        let request = request.body(Full::new(sent.body.clone()))?;
+        let response = self.sandbox.clone().call(request).await?;
+        Ok(response.map(|body| UnsyncBoxBody::new(body.map_err(Into::into))))
+    }
+
+    /// Something that somebody else does, at once and without any trouble.
+    pub(crate) async fn meddle(
+        &self,
+        method: Method,
+        path: &str,
+        content_type: &'static str,
+        body: &Value,
+    ) -> u16 {
+        let mut headers = http::HeaderMap::new();
+        headers.insert(
+            http::header::CONTENT_TYPE,
+            http::HeaderValue::from_static(content_type),
+        );
+        headers.insert(
+            http::header::USER_AGENT,
+            http::HeaderValue::from_static("kubectl"),
+        );
+        let sent = Sent {
+            method,
+            path: path.to_owned(),
+            query: "fieldManager=kubectl-edit".to_owned(),
+            headers,
+            body: Bytes::from(body.to_string()),
+        };
+        match self.land(Actor::Meddler, sent).await {
+            Ok(response) => response.status().as_u16(),
+            Err(_) => 0,
+        }
+    }
+}
+
+/// The object that a write is about.
+fn target(sent: &Sent) -> Option<String> {
+    match sent.method {
+        Method::POST => {
+            let body: Value = serde_json::from_slice(&sent.body).ok()?;
+            let name = body["metadata"]["name"].as_str()?;
+            Some(format!("{}/{name}", sent.path))
+        }
+        _ => Some(sent.path.clone()),
+    }
+}
+
+fn refused(outage: Outage, sent: &Sent) -> Option<Result<Response<Body>, BoxError>> {
+    let about = |kind: crate::plan::Kind| {
+        let plural = format!("/{}", kind.plural());
+        let of_kind =
+            sent.path.ends_with(&plural) || sent.path.contains(&format!("/{}/", kind.plural()));
+        // The records are Secrets as well, and are the business of other outages.
+        of_kind && sent.record_secret().is_none()
+    };
+    match outage {
+        Outage::Down => Some(Err("connection refused".into())),
+        Outage::NoWrites(kind) if sent.method != Method::GET && about(kind) => {
+            Some(Ok(status(403, "Forbidden", "you may not write this kind")))
+        }
+        Outage::NoReads(kind) if sent.method == Method::GET && about(kind) => {
+            let record_list = sent.query.contains("opmodel.dev");
+            (!record_list).then(|| Ok(status(403, "Forbidden", "you may not read this kind")))
+        }
+        Outage::Webhook(kind) if sent.method != Method::GET && about(kind) => Some(Ok(status(
+            500,
+            "InternalError",
+            "Internal error occurred: failed calling webhook \"check.example.com\": failed to \
+             call webhook: Post \"https://check.default.svc:443/\": dial tcp: connect: \
+             connection refused",
+        ))),
+        _ => None,
+    }
+}
+
+/// An answer of the server's own making.
+pub(crate) fn status(code: u16, reason: &str, message: &str) -> Response<Body> {
+    let body = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": message, "reason": reason, "code": code,
+    });
+    let mut response = Response::new(full(Bytes::from(body.to_string())));
+    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::BAD_GATEWAY);
+    let headers = response.headers_mut();
+    headers.insert(
+        http::header::CONTENT_TYPE,
+        http::HeaderValue::from_static("application/json"),
+    );
+    if code == 429 {
+        headers.insert(
+            http::header::RETRY_AFTER,
+            http::HeaderValue::from_static("1"),
+        );
+    }
+    response
+}
+
+pub(crate) fn full(bytes: Bytes) -> Body {
+    UnsyncBoxBody::new(Full::new(bytes).map_err(|never| match never {}))
+}
+
+/// All uids in an answer, without reading the rest of it.
+pub(crate) fn uids(bytes: &[u8]) -> BTreeSet<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut found = BTreeSet::new();
+    for part in text.split("\"uid\":\"").skip(1) {
+        if let Some((uid, _)) = part.split_once('"') {
+            found.insert(uid.to_owned());
+        }
+    }
+    found
+}
+
+/// The labels of an object.
+pub(crate) fn labels(object: &Value) -> BTreeMap<&str, &str> {
+    let labels = object["metadata"]["labels"].as_object();
+    let labels = labels.into_iter().flatten();
+    labels
+        .filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
+        .collect()
+}
