@@ -3,9 +3,10 @@
 //! may be taken back that was not there.
 
 use opm_core::autoscale;
-use opm_core::check::{LiveObject, Ownership, disown, former_manager, is_unchanged};
+use opm_core::check::{LiveObject, ObjectBefore, Ownership, disown, former_manager, is_unchanged};
 use opm_core::drift;
 use opm_core::health;
+use opm_core::identity::GroupKind;
 use opm_core::ids::ReleaseId;
 use opm_core::labels::OwnerLabels;
 use serde_json::Value;
@@ -21,10 +22,15 @@ pub(crate) fn run(data: &[u8]) {
     let release: ReleaseId = RELEASE.parse().expect("an id");
     let read = LiveObject::read(&live, &release);
     let _ = (OwnerLabels::read(&live), health::of(&live));
-    assert!(
-        is_unchanged(&live, &live, true),
-        "nothing differs from itself"
-    );
+    let kind = GroupKind::new("apps", "Deployment");
+    for whole in [true, false] {
+        let before = ObjectBefore {
+            object: &live,
+            whole,
+        };
+        let unchanged = is_unchanged(&kind, before, &live, &release);
+        assert!(unchanged, "nothing differs from itself");
+    }
     let mine = Ownership::of(&read, None, &release) == Ownership::Mine;
     assert!(!mine || read.owner.id.as_deref() == Some(RELEASE));
     if let Some(parted) = disown(&live, Some(&read.uid), &release) {
