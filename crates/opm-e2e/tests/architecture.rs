@@ -29,6 +29,10 @@ const ARROWS: &[(&str, &[&str])] = &[
             "opm-sandbox",
         ],
     ),
+    (
+        "opm-simulation",
+        &["opm-core", "opm-engine", "opm-cluster", "opm-sandbox"],
+    ),
     ("opm-testkit", &["opm-core"]),
     ("opm-e2e", &["opm-core", "opm-testkit", "opm-sandbox"]),
     (

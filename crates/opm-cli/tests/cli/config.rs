@@ -171,6 +171,7 @@ fn init_writes_a_file_that_changes_nothing() {
 
     # The tools that opm replaces: their managed fields are taken over with an object.
     # retired-managers: ["helm", "kubectl-client-side-apply"]
+
     # Let the server pretend to take everything before anything is sent.
     # preflight: true
 
@@ -237,6 +238,7 @@ fn init_writes_where_and_what_it_is_told() {
 
     # The tools that opm replaces: their managed fields are taken over with an object.
     # retired-managers = ["helm", "kubectl-client-side-apply"]
+
     # Let the server pretend to take everything before anything is sent.
     # preflight = true
 

@@ -308,7 +308,7 @@ fn each_answer_is_told_apart() {
                 r#"Internal error occurred: failed calling webhook "x": connection refused"#,
                 json!({}),
             ),
-            ApiErrorKind::Rejected,
+            ApiErrorKind::NotUpYet,
         ),
         (
             "configmaps",

@@ -1,9 +1,9 @@
 //! Whether an apply changed anything: judged by what is this release's of the object, before and
-//! after. Neither the version of the object nor what controllers write says anything about that.
+//! after. That the object moved on says nothing about that where controllers write as well.
 
 use serde_json::{Map, Value};
 
-use crate::drift::{changes_by_apply, is_untouched, owns_the_same, same_version};
+use crate::drift::{changes_by_apply, is_untouched, same_version, wrote_nothing};
 use crate::identity::GroupKind;
 use crate::ids::ReleaseId;
 
@@ -40,7 +40,7 @@ pub fn is_unchanged(
 ) -> bool {
     match before.whole {
         true => changes_by_apply(kind, before.object, after, release).is_empty(),
-        false => owns_the_same(before.object, after, release),
+        false => wrote_nothing(before.object, after, release),
     }
 }
 
@@ -170,6 +170,22 @@ mod tests {
         };
         let mut after = deployment("a:1", 9, Some("7"));
         assert!(is_unchanged(&kind, seen, &map(&after), release));
+        after["metadata"]["resourceVersion"] = json!("8");
+        let others = after["metadata"]["managedFields"][2].as_object_mut();
+        others.unwrap().insert("time".to_owned(), json!("later"));
+        assert!(
+            is_unchanged(&kind, seen, &map(&after), release),
+            "a controller moved it"
+        );
+        let mut unexplained = deployment("a:1", 1, Some("1"));
+        unexplained["metadata"]["resourceVersion"] = json!("8");
+        assert!(
+            !is_unchanged(&kind, seen, &map(&unexplained), release),
+            "nobody else moved it, though it owns what it owned: a webhook has let go of a value"
+        );
+        let mut rewritten = after.clone();
+        rewritten["metadata"]["managedFields"][0]["time"] = json!("later");
+        assert!(!is_unchanged(&kind, seen, &map(&rewritten), release));
         after["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:replicas"] = json!({});
         assert!(!is_unchanged(&kind, seen, &map(&after), release));
     }

@@ -7,6 +7,7 @@ use super::managers::Managers;
 use crate::diff::{FieldChange, diff};
 use crate::identity::GroupKind;
 use crate::ids::ReleaseId;
+use crate::labels;
 
 /// The fields that an apply changed, or would change: those in which the two objects differ,
 /// except for fields that belong to others alone. A controller that writes between the look and
@@ -31,15 +32,31 @@ pub fn changes_by_apply(
     changes
 }
 
-/// Whether the same fields are this release's, before and after an apply. Metadata is enough to
-/// tell.
-pub(crate) fn owns_the_same(
+/// Whether an apply wrote nothing, as far as metadata tells: what it owns is as it was, to the
+/// time at which that was written, and if the object moved on, then others moved it. Values that
+/// a webhook changed in an earlier apply are owned all the same; the time gives it away.
+pub(crate) fn wrote_nothing(
     before: &Map<String, Value>,
     after: &Map<String, Value>,
     release: &ReleaseId,
 ) -> bool {
-    let of = |object| Managers::read(object, release).own_leaves();
-    of(before) == of(after)
+    let shared = labels::shared_field_manager(release);
+    let entries = |object, own: bool| -> Vec<_> {
+        let all = metadata(object, "managedFields").and_then(Value::as_array);
+        let is_own = |entry: &&Value| {
+            let manager = entry["manager"].as_str().unwrap_or_default();
+            (manager == labels::FIELD_MANAGER || manager == shared) == own
+        };
+        all.into_iter().flatten().filter(is_own).collect()
+    };
+    let version = |object| metadata(object, "resourceVersion");
+    let by_others = || entries(before, false) != entries(after, false);
+    entries(before, true) == entries(after, true)
+        && (version(before) == version(after) || by_others())
+}
+
+fn metadata<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
+    object.get("metadata")?.get(key)
 }
 
 /// Whether one path is the other, or leads to it.

@@ -18,7 +18,7 @@ use crate::ids::ReleaseId;
 use managers::Managers;
 
 pub use by_apply::changes_by_apply;
-pub(crate) use by_apply::owns_the_same;
+pub(crate) use by_apply::wrote_nothing;
 pub(crate) use managers::step as path_step;
 pub(crate) use walk::is_item;
 

@@ -265,8 +265,9 @@ pub(crate) const GATEWAY_API: Application = Application {
     from: Source {
         module: module(
             "sigs.k8s.io/gateway-api",
-            "v1.5.1",
-            "h1:RqVRIlkhLhUO8wOHKTLnTJA6o/1un4po4/6M1nRzdd0=",
+            // Its own policy lets nobody go back to versions before 1.6 once it is there.
+            "v1.6.0",
+            "h1:735YBRj5NXFrOGX0GoSjwzUIzbz8kiEOfADsqHFmHgE=",
         ),
         form: Form::Kustomization("config/crd"),
     },

@@ -96,7 +96,7 @@ impl Disturbance {
 enum RequestPurpose {
     /// Which kinds there are.
     Discovery,
-    /// Who is asking, or who scales: the run goes on without knowing.
+    /// Who is asking, what he may do, or who scales: the run goes on without knowing.
     Aside,
     /// The record, by its name.
     ReadRecord,
@@ -141,7 +141,10 @@ impl RequestPurpose {
         let seen = &requests[nth - 1];
         let kind = match seen.resource.as_str() {
             "" => return Self::Discovery,
-            "selfsubjectreviews" | "horizontalpodautoscalers" => return Self::Aside,
+            "selfsubjectreviews"
+            | "selfsubjectrulesreviews"
+            | "selfsubjectaccessreviews"
+            | "horizontalpodautoscalers" => return Self::Aside,
             "namespaces" => return Self::Namespace,
             "configmaps" => "ConfigMap",
             "secrets" => "Secret",

@@ -213,8 +213,8 @@ async fn an_object_without_labels_is_not_recreated(w: World) {
     .await;
     let uid = w.uid("Secret/theirs").await;
     let module = Module::new("web").component("app", &[config_map("a", "1"), secret("our-image")]);
-    let ran = w.apply(&module, &["--recreate"]).await.ends(1);
-    ran.says("the record does not have its uid");
+    let ran = w.apply(&module, &["--recreate"]).await.ends(2);
+    ran.says("it is not this release's to recreate");
     assert_eq!(w.uid("Secret/theirs").await, uid);
 }
 
