@@ -12,7 +12,7 @@ const KNOWN: &[(u64, &str)] = &[];
 fn budget() -> Duration {
     match std::env::var_os("OPM_TEST_FULL") {
         Some(set) if set != "0" && !set.is_empty() => Duration::from_secs(30 * 60),
-        _ => Duration::from_secs(60),
+        _ => Duration::from_secs(20),
     }
 }
 
@@ -38,7 +38,7 @@ fn tell(seed: u64) -> ! {
 
 #[test]
 fn the_same_seed_gives_the_same_history_to_the_last_byte() {
-    for seed in 1..40 {
+    for seed in 1..12 {
         let plan = Plan::draw(seed);
         assert_eq!(run(&plan, None), run(&plan, None), "seed {seed}");
     }
@@ -71,6 +71,7 @@ fn fresh_histories_break_no_rule() {
 }
 
 #[test]
+#[ignore = "on request: takes minutes in a build for debugging"]
 fn every_planted_mistake_is_found() {
     const ENOUGH: u64 = 400;
     let mut found = BTreeMap::new();

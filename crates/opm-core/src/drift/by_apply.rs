@@ -32,14 +32,18 @@ pub fn changes_by_apply(
     changes
 }
 
-/// Whether an apply wrote nothing, as far as metadata tells: what it owns is as it was, to the
-/// time at which that was written, and if the object moved on, then others moved it. Values that
-/// a webhook changed in an earlier apply are owned all the same; the time gives it away.
+/// Whether an apply wrote nothing, as far as metadata tells: it owns the same fields, and nothing
+/// moved that only the apply can have moved. Values that a webhook changed in an earlier apply are
+/// owned all the same; that the object moves on without anybody else gives it away.
 pub(crate) fn wrote_nothing(
     before: &Map<String, Value>,
     after: &Map<String, Value>,
     release: &ReleaseId,
 ) -> bool {
+    let leaves = |object| Managers::read(object, release).own_leaves();
+    if leaves(before) != leaves(after) {
+        return false;
+    }
     let shared = labels::shared_field_manager(release);
     let entries = |object, own: bool| -> Vec<_> {
         let all = metadata(object, "managedFields").and_then(Value::as_array);
@@ -49,10 +53,14 @@ pub(crate) fn wrote_nothing(
         };
         all.into_iter().flatten().filter(is_own).collect()
     };
-    let version = |object| metadata(object, "resourceVersion");
-    let by_others = || entries(before, false) != entries(after, false);
-    entries(before, true) == entries(after, true)
-        && (version(before) == version(after) || by_others())
+    let same = |key: &str| metadata(before, key) == metadata(after, key);
+    let by_others = entries(before, false) != entries(after, false);
+    let untouched = match metadata(after, "generation") {
+        // It counts what happens to the spec; the rest can be seen.
+        Some(_) => same("generation") && same("labels") && same("annotations"),
+        None => same("resourceVersion"),
+    };
+    untouched || (by_others && entries(before, true) == entries(after, true))
 }
 
 fn metadata<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {

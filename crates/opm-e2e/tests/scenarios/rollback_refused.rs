@@ -171,7 +171,7 @@ async fn without_records_everything_but_going_back_works(w: World) {
         .await
         .ends(2)
         .says("no way back");
-    assert_eq!(w.raw_record("web").await, before);
+    assert_eq!(w.record_without_log("web").await, before);
     // From now on with records: the next one can be gone back from, and then to.
     w.apply(&web(&[config_map("a", "9")]), &[]).await.ok();
     w.apply(&web(&[config_map("a", "10")]), &["--atomic"])
@@ -222,7 +222,7 @@ async fn data_that_does_not_come_back_is_asked_about(w: World) {
     })
     .await;
     let first = w.record("web").await.index()[2].clone();
-    let before = w.raw_record("web").await;
+    let before = w.record_without_log("web").await;
     rollback(&w, &["--revision", &first])
         .await
         .ends(2)
@@ -231,7 +231,7 @@ async fn data_that_does_not_come_back_is_asked_about(w: World) {
         .says("PersistentVolumeClaim/old")
         .says("begins empty")
         .says("--yes");
-    assert_eq!(w.raw_record("web").await, before);
+    assert_eq!(w.record_without_log("web").await, before);
     rollback(&w, &["--revision", &first, "--dry-run"])
         .await
         .ok()

@@ -31,7 +31,7 @@ use crate::ports::{
 };
 
 /// How often an object that changes meanwhile is looked at again.
-const LOOKS: usize = 5;
+const LOOKS: usize = 10;
 
 type Object = Map<String, Value>;
 
