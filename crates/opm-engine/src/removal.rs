@@ -328,27 +328,27 @@ impl<B: Backend> Run<'_, B> {
     }
 
     /// Takes this release's labels and field manager off an object, if it is this release's, and
-    /// leaves it standing.
+    /// leaves it standing. False if it is not there.
     pub(crate) async fn disown_object(
         &self,
         identity: &Identity,
         recorded_uid: Option<&str>,
         options: RemovalOptions<'_>,
-    ) -> Result<(), ApiError> {
+    ) -> Result<bool, ApiError> {
         let mut last = None;
         for _ in 0..LOOKS {
             let Some(object) = self.look_once(identity).await? else {
-                return Ok(());
+                return Ok(false);
             };
             match self
                 .disown_observed(identity, recorded_uid, &object, options)
                 .await
             {
                 Err(error) if error.kind == ApiErrorKind::Stale => last = Some(error),
-                done => return done.map(drop),
+                done => return done.map(|_| true),
             }
         }
-        last.map_or(Ok(()), Err)
+        last.map_or(Ok(true), Err)
     }
 
     /// The metadata of one object; none if it is absent.

@@ -90,7 +90,8 @@ impl<B: Backend> RecordWriter for Forget<'_, B> {
             reconciled.give_up();
         }
         let released = reconciled.release(&run.ended(result, reason, &disowned.failed));
-        let forgotten = forgotten.iter().map(forgotten_outcome);
+        let stands = |entry: &&Entry| !disowned.absent.contains(&entry.identity);
+        let forgotten = forgotten.iter().filter(stands).map(forgotten_outcome);
         let report = Report {
             resources: forgotten.chain(disowned.failed).collect(),
             warnings: [warnings, disowned.warnings].concat(),
@@ -106,6 +107,8 @@ impl<B: Backend> RecordWriter for Forget<'_, B> {
 struct DisownResults {
     /// What may be struck off the record.
     done: HashSet<Identity>,
+    /// What is not there, and so was not left standing either.
+    absent: HashSet<Identity>,
     failed: Vec<ObjectOutcome>,
     warnings: Vec<String>,
     /// Set when it was cut short.
@@ -149,9 +152,17 @@ impl<B: Backend> Forget<'_, B> {
         let mut results = DisownResults::default();
         for entry in entries.iter().filter(|entry| self.names(entry)) {
             let (identity, uid) = (&entry.identity, entry.uid.as_deref());
-            let Err(error) = self.run.disown_object(identity, uid, options).await else {
-                results.done.insert(identity.clone());
-                continue;
+            let error = match self.run.disown_object(identity, uid, options).await {
+                Err(error) => error,
+                Ok(there) => {
+                    results.done.insert(identity.clone());
+                    if !there {
+                        results.absent.insert(identity.clone());
+                        let warning = format!("{identity} is not there; it is no longer tracked");
+                        results.warnings.push(warning);
+                    }
+                    continue;
+                }
             };
             match error.kind {
                 ApiErrorKind::Stopped(stopped) => {
