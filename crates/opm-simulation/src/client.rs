@@ -45,7 +45,7 @@ pub(crate) struct Client {
 
 /// What a command came to.
 pub(crate) enum Outcome {
-    Report(Report),
+    Report(Box<Report>),
     Status(Box<Status>),
     /// Something else that went well.
     Told,
@@ -192,7 +192,7 @@ impl Client {
                         namespace,
                     )
                 };
-                engine.apply(&request, &caller).await.map(Outcome::Report)
+                engine.apply(&request, &caller).await.map(told)
             }
             Action::Diff(release, module) => {
                 let request =
@@ -207,7 +207,7 @@ impl Client {
                     options: options(*flags),
                 };
                 let report = engine.rollback(&request, &NoModules, &caller).await;
-                report.map(Outcome::Report)
+                report.map(told)
             }
             Action::Delete(release, flags) => {
                 let request = DeleteRequest {
@@ -217,7 +217,7 @@ impl Client {
                     timeout: TIMEOUT,
                     ..DeleteRequest::new(reference(*release), namespace)
                 };
-                engine.delete(&request, &caller).await.map(Outcome::Report)
+                engine.delete(&request, &caller).await.map(told)
             }
             Action::Prune(release) => {
                 let request = PruneRequest {
@@ -228,7 +228,7 @@ impl Client {
                     lock_timeout: PATIENCE,
                     concurrency: 4,
                 };
-                engine.prune(&request, &caller).await.map(Outcome::Report)
+                engine.prune(&request, &caller).await.map(told)
             }
             Action::Forget(release, object) => {
                 let name = format!("{}/{}", object.kind.word(), object.object_name());
@@ -240,7 +240,7 @@ impl Client {
                     ),
                     lock_timeout: PATIENCE,
                 };
-                engine.forget(&request, &caller).await.map(Outcome::Report)
+                engine.forget(&request, &caller).await.map(told)
             }
             Action::Repair(release) => {
                 let request = RepairRequest {
@@ -258,7 +258,7 @@ impl Client {
                     release: reference(*release),
                     namespace,
                 };
-                engine.unlock(&request, &caller).await.map(Outcome::Report)
+                engine.unlock(&request, &caller).await.map(told)
             }
             Action::Status(release) => {
                 let request = StatusRequest {
@@ -290,6 +290,10 @@ impl Client {
             }
         }
     }
+}
+
+fn told(report: Report) -> Outcome {
+    Outcome::Report(Box::new(report))
 }
 
 fn reference(release: ReleaseIndex) -> ReleaseRef {

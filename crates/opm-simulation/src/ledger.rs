@@ -254,7 +254,7 @@ impl Ledger {
     }
 
     /// Something arrives.
-    pub(crate) fn land(&mut self, landing: Landing) {
+    pub(crate) fn land(&mut self, landing: &Landing) {
         let Landing {
             at,
             actor,
@@ -262,7 +262,7 @@ impl Ledger {
             ref path,
             status,
             ..
-        } = landing;
+        } = *landing;
         let short = path.rsplit('/').take(2).collect::<Vec<_>>();
         let short = short.into_iter().rev().collect::<Vec<_>>().join("/");
         self.say(at, format!("{actor}: {method} {short} → {status}"));
@@ -274,13 +274,13 @@ impl Ledger {
             return;
         }
         if is_record(path) {
-            self.land_record(&landing);
+            self.land_record(landing);
             return;
         }
         if let Actor::Client { .. } = actor {
-            self.check_write(&landing);
+            self.check_write(landing);
         }
-        self.keep(&landing);
+        self.keep(landing);
     }
 
     fn land_record(&mut self, landing: &Landing) {

@@ -5,6 +5,11 @@
 //! sandbox in memory. The world keeps a ledger of everything that really happened, and `rules`
 //! says what must hold of it. The same seed gives the same history, to the last byte.
 
+#![expect(
+    clippy::expect_used,
+    reason = "a world that cannot be made is a mistake of its maker"
+)]
+
 mod client;
 mod finale;
 mod ledger;

@@ -125,7 +125,7 @@ impl Server {
                     after,
                     body: serde_json::from_slice(&sent.body).unwrap_or(Value::Null),
                 };
-                self.ledger().land(landing);
+                self.ledger().land(&landing);
             }
             None => self.ledger().show(actor, &bytes),
         }
