@@ -40,7 +40,7 @@ pub fn is_unchanged(
 ) -> bool {
     match before.whole {
         true => changes_by_apply(kind, before.object, after, release).is_empty(),
-        false => wrote_nothing(before.object, after, release),
+        false => wrote_nothing(kind, before.object, after, release),
     }
 }
 

@@ -36,6 +36,7 @@ pub fn changes_by_apply(
 /// moved that only the apply can have moved. Values that a webhook changed in an earlier apply are
 /// owned all the same; that the object moves on without anybody else gives it away.
 pub(crate) fn wrote_nothing(
+    kind: &GroupKind,
     before: &Map<String, Value>,
     after: &Map<String, Value>,
     release: &ReleaseId,
@@ -58,6 +59,8 @@ pub(crate) fn wrote_nothing(
     let untouched = match metadata(after, "generation") {
         // It counts what happens to the spec; the rest can be seen.
         Some(_) => same("generation") && same("labels") && same("annotations"),
+        // The server writes claims once more at the first apply after their creation.
+        None if kind.is("", "PersistentVolumeClaim") => same("labels") && same("annotations"),
         None => same("resourceVersion"),
     };
     untouched || (by_others && entries(before, true) == entries(after, true))
