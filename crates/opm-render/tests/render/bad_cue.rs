@@ -214,6 +214,6 @@ fn modules_of_other_tools_are_told_from_mistakes() {
     assert!(lines[1].contains("#components: app: resources:"), "{error}");
     assert_eq!(lines.len(), 2, "{error}");
     // A mistake in a module for opm stays that mistake.
-    let own = cue_module("metadata: name: \"web\"\nmetadata: nmae: \"x\"\n#components: {}\n");
+    let own = cue_module("metadata: name: \"web\"\nmetadata: name: \"x\"\n#components: {}\n");
     assert!(!error_of(&own, &ValueFlags::default()).contains("no module for opm"));
 }
