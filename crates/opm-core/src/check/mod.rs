@@ -79,6 +79,19 @@ pub enum ApplyMethod {
     Completed,
 }
 
+impl ApplyMethod {
+    /// The uid that the object must have; none for one that must not be there, or is not sent.
+    pub fn uid(&self) -> Option<&str> {
+        match self {
+            Self::Update { uid }
+            | Self::Adopt { uid }
+            | Self::Take { uid, .. }
+            | Self::Join { uid } => Some(uid),
+            Self::Create | Self::Completed => None,
+        }
+    }
+}
+
 /// One object to apply, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApplyStep {

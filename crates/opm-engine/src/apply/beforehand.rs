@@ -11,16 +11,31 @@ use futures::StreamExt as _;
 use opm_core::check::{
     ApplyMethod, ApplyStep, Refusal, RefusalReason, TrialFinding, repeated_items,
 };
-use opm_core::identity::Identity;
+use opm_core::identity::{GroupKind, Identity};
 use opm_core::immutable::changed_immutable_fields;
 use opm_core::reach::{self, OwnNamespace};
 
 use super::Apply;
 use super::check::ApplyContext;
-use super::send::{ObjectToSend, SendError, conflict};
+use super::send::{ObjectToSend, SendError, conflict, precondition};
 use crate::concurrently::concurrently_in_order;
 use crate::failure::Failure;
-use crate::ports::{ApiError, ApiErrorKind, Backend, Precondition};
+use crate::ports::{ApiError, ApiErrorKind, Backend};
+
+/// What is not there before this run: nobody can pretend to put anything into it.
+struct BroughtAlong<'a> {
+    namespaces: BTreeSet<&'a str>,
+    kinds: BTreeSet<GroupKind>,
+}
+
+impl BroughtAlong<'_> {
+    /// Whether the namespace or the definition of an object is among it.
+    fn holds(&self, identity: &Identity) -> bool {
+        let mut namespace = identity.namespace.as_deref().into_iter();
+        namespace.any(|namespace| self.namespaces.contains(namespace))
+            || self.kinds.contains(&identity.group_kind)
+    }
+}
 
 impl<B: Backend> Apply<'_, B> {
     /// Every reason to refuse that is not about whose the objects are. What may be recreated is
@@ -85,12 +100,12 @@ impl<B: Backend> Apply<'_, B> {
     ) -> Result<Vec<Refusal>, Failure> {
         let preflight = self.request.options.preflight || self.mode.fallback.is_some();
         let created = &self.created(applies, context);
+        let brought = self.brought(created, context);
         let steps = applies.iter().filter(|step| {
             let identity = &step.entry.identity;
             !refused.contains(identity)
                 && step.method != ApplyMethod::Completed
-                && (self.is_suspect(step, context)
-                    || (preflight && !self.waits_for_others(step, created, context)))
+                && (self.is_suspect(step, context) || (preflight && !brought.holds(identity)))
         });
         let steps: &Vec<&ApplyStep> = &steps.collect();
         let (limit, seen) = (self.request.options.concurrency, &*context);
@@ -184,33 +199,29 @@ impl<B: Backend> Apply<'_, B> {
         created.map(|step| step.entry.identity.clone()).collect()
     }
 
-    /// Whether its namespace or its definition comes only with this run.
-    fn waits_for_others(
-        &self,
-        step: &ApplyStep,
-        created: &BTreeSet<Identity>,
+    /// The namespaces and kinds that come only with what this run creates.
+    fn brought<'s>(
+        &'s self,
+        created: &'s BTreeSet<Identity>,
         context: &ApplyContext,
-    ) -> bool {
-        let identity = &step.entry.identity;
+    ) -> BroughtAlong<'s> {
         let own = self.candidate.owner.namespace.as_str();
-        let namespace = identity.namespace.as_deref();
-        let in_new_namespace = namespace.is_some_and(|namespace| {
-            let to_be_created = context.own_namespace == OwnNamespace::ToBeCreated;
-            (to_be_created && namespace == own)
-                || created
-                    .iter()
-                    .any(|one| one.group_kind.is("", "Namespace") && one.name == namespace)
-        });
-        let mut objects = self.candidate.objects.iter().map(|object| &object.manifest);
-        in_new_namespace
-            || objects.any(|manifest| {
-                created.contains(manifest.identity())
-                    && reach::plural_defined_by(manifest)
-                        .is_some_and(|(kind, _)| kind == identity.group_kind)
-            })
+        let to_be_created = context.own_namespace == OwnNamespace::ToBeCreated;
+        let namespaces = created
+            .iter()
+            .filter(|one| one.group_kind.is("", "Namespace"));
+        let namespaces = namespaces.map(|one| one.name.as_str());
+        let objects = self.candidate.objects.iter().map(|object| &object.manifest);
+        let objects = objects.filter(|manifest| created.contains(manifest.identity()));
+        let kinds = objects.filter_map(reach::plural_defined_by);
+        BroughtAlong {
+            namespaces: namespaces.chain(to_be_created.then_some(own)).collect(),
+            kinds: kinds.map(|(kind, _)| kind).collect(),
+        }
     }
 
-    fn item<'s>(
+    /// An object as it would be sent beforehand, before there is a lock.
+    pub(super) fn item<'s>(
         &'s self,
         step: &'s ApplyStep,
         context: &'s ApplyContext,
@@ -227,16 +238,9 @@ impl<B: Backend> Apply<'_, B> {
 
     /// Why the server would not take an object, if it would not.
     async fn pretend(&self, step: &ApplyStep, context: &ApplyContext) -> Option<ApiError> {
-        let precondition = match &step.method {
-            ApplyMethod::Update { uid }
-            | ApplyMethod::Adopt { uid }
-            | ApplyMethod::Take { uid, .. }
-            | ApplyMethod::Join { uid } => Precondition::Exists { uid: uid.clone() },
-            ApplyMethod::Create => Precondition::Absent,
-            ApplyMethod::Completed => return None,
-        };
         let item = self.item(step, context)?;
-        let error = self.send_once(item, precondition, true).await.err()?;
+        let sent = self.send_once(item, precondition(step), true).await;
+        let error = sent.err()?;
         if error.kind == ApiErrorKind::FieldConflict
             && let Ok(Some(_)) = self.apply_same_values(item, true).await
         {

@@ -119,17 +119,19 @@ pub(super) fn conflict(error: &ApiError, step: &ApplyStep) -> Refusal {
     }
 }
 
+/// What must hold of an object when it is sent.
+pub(super) fn precondition(step: &ApplyStep) -> Precondition {
+    let uid = step.method.uid().map(str::to_owned);
+    uid.map_or(Precondition::Absent, |uid| Precondition::Exists { uid })
+}
+
 impl<B: Backend> Apply<'_, B> {
     /// Sends one object until it is taken, or will not be.
     pub(super) async fn send(&self, item: ObjectToSend<'_>) -> Result<AppliedObject, SendError> {
-        let mut precondition = match &item.step.method {
-            ApplyMethod::Completed => return Ok(completed(item)),
-            ApplyMethod::Create => Precondition::Absent,
-            ApplyMethod::Update { uid }
-            | ApplyMethod::Adopt { uid }
-            | ApplyMethod::Take { uid, .. }
-            | ApplyMethod::Join { uid } => Precondition::Exists { uid: uid.clone() },
-        };
+        if item.step.method == ApplyMethod::Completed {
+            return Ok(completed(item));
+        }
+        let mut precondition = precondition(item.step);
         for _ in 0..LOOKS {
             let dry_run = self.request.options.dry_run;
             match self.send_once(item, precondition.clone(), dry_run).await {

@@ -26,8 +26,8 @@ use crate::concurrently::concurrently_in_order;
 use crate::failure::Failure;
 use crate::observe::metadata;
 use crate::ports::{
-    ApiError, ApiErrorKind, ApplyResponse, Backend, Detail, MoveFields, Observation, Permit,
-    Precondition, PretendedPatch,
+    ApiError, ApiErrorKind, ApplyResponse, Backend, Detail, MoveFields, Observation, Precondition,
+    PretendedPatch,
 };
 
 /// How often an object that changes meanwhile is looked at again.
@@ -212,10 +212,9 @@ impl<B: Backend> Apply<'_, B> {
         }
         let taking = applies.iter().filter(|step| step.takes_fields);
         let taking: &Vec<&ApplyStep> = &taking.collect();
-        let permit = self.run.permit();
         let limit = self.request.options.concurrency;
         let pretended = concurrently_in_order(limit, taking.len(), |at| async move {
-            let reason = self.unremovable(taking[at], context, permit).await?;
+            let reason = self.unremovable(taking[at], context).await?;
             Some((taking[at], reason))
         });
         let refused: Vec<_> = pretended.collect().await;
@@ -236,21 +235,9 @@ impl<B: Backend> Apply<'_, B> {
             }))
     }
 
-    async fn unremovable(
-        &self,
-        step: &ApplyStep,
-        context: &ApplyContext,
-        permit: Permit<'_>,
-    ) -> Option<String> {
-        let identity = &step.entry.identity;
-        let item = ObjectToSend {
-            step,
-            object: context.object(identity)?,
-            seen: context.before(identity),
-            recreate: false,
-            permit,
-        };
-        let uid = uid_of(step)?;
+    async fn unremovable(&self, step: &ApplyStep, context: &ApplyContext) -> Option<String> {
+        let item = self.item(step, context)?;
+        let uid = step.method.uid()?.to_owned();
         let sent = self.send_as(item, Precondition::Exists { uid }, true, true);
         // Whatever is wrong with the object itself comes up when it is sent.
         let applied = sent.await.ok()?.object;
@@ -265,9 +252,7 @@ impl<B: Backend> Apply<'_, B> {
         item: ObjectToSend<'_>,
         dry_run: bool,
     ) -> Result<Option<ApplyResponse>, ApiError> {
-        let (ApplyMethod::Adopt { .. } | ApplyMethod::Take { .. }, Some(uid)) =
-            (&item.step.method, uid_of(item.step))
-        else {
+        let (ApplyMethod::Adopt { uid } | ApplyMethod::Take { uid, .. }) = &item.step.method else {
             return Ok(None);
         };
         for _ in 0..LOOKS {
@@ -365,14 +350,4 @@ fn unremovable(error: &ApiError) -> String {
 
 fn changes_too_often() -> SendError {
     SendError::because("it keeps changing while its fields are being taken over")
-}
-
-fn uid_of(step: &ApplyStep) -> Option<String> {
-    match &step.method {
-        ApplyMethod::Update { uid }
-        | ApplyMethod::Adopt { uid }
-        | ApplyMethod::Take { uid, .. }
-        | ApplyMethod::Join { uid } => Some(uid.clone()),
-        ApplyMethod::Create | ApplyMethod::Completed => None,
-    }
 }
