@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::quantity;
 use super::schema::{Atom, Field, MapType, Scalar, Schema, TypeId, Zero};
+use super::value::json_type;
 
 /// Why a value cannot be held by its field.
 #[derive(Clone, Debug, PartialEq)]
@@ -193,19 +194,11 @@ impl Undecodable {
 }
 
 fn mismatch(value: &Value, wanted: impl Into<String>) -> Undecodable {
-    let found = match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
     Undecodable {
         path: String::new(),
         owner: None,
         problem: Problem::Mismatch {
-            found,
+            found: json_type(value),
             wanted: wanted.into(),
         },
     }

@@ -5,6 +5,18 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
+/// What a JSON value is, in the words of Go's decoder.
+pub(crate) fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
 /// Equality that ignores how a number was written.
 pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {

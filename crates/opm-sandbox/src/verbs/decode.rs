@@ -43,18 +43,6 @@ pub(crate) fn parse_object(call: &Call, resource: &Resource) -> Result<Value, Ap
     })
 }
 
-/// What a JSON value is, in the words of Go's decoder.
-pub(crate) fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
 /// YAML with the last of duplicate keys winning, as the real server reads it.
 pub(crate) fn parse_yaml(bytes: &[u8]) -> Result<Value, String> {
     // JSON is YAML, and much the most common.

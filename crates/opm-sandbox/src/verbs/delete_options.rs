@@ -5,7 +5,7 @@ use http::Method;
 use serde_json::Value;
 
 use super::{decode, options};
-use crate::apply::value::quoted;
+use crate::apply::value::{json_type, quoted};
 use crate::status::{ApiError, Cause};
 use crate::wire::call::Call;
 
@@ -101,7 +101,7 @@ fn from_body(body: &Value) -> Result<Given, ApiError> {
             "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go value \
              of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
              \"json:\\\"kind,omitempty\\\"\" }}",
-            decode::json_kind(body)
+            json_type(body)
         )));
     }
     let kind = body["kind"].as_str().unwrap_or_default();
@@ -175,6 +175,6 @@ fn whole_number(value: &Value) -> Result<(), ApiError> {
 fn mismatch(value: &Value, place: &str, wanted: &str) -> ApiError {
     ApiError::untyped(format!(
         "json: cannot unmarshal {} into Go struct field {place} of type {wanted}",
-        decode::json_kind(value)
+        json_type(value)
     ))
 }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::decode;
+use crate::apply::value::json_type;
 use crate::limits::{self, REQUEST_BYTES};
 use crate::status::ApiError;
 use crate::work;
@@ -17,7 +17,7 @@ pub(crate) fn apply(document: Value, patch: &Value) -> Result<Value, ApiError> {
     let wrong = |found: &Value, wanted: &str| {
         ApiError::bad_request(format!(
             "error decoding patch: json: cannot unmarshal {} into Go value of type {wanted}",
-            decode::json_kind(found)
+            json_type(found)
         ))
     };
     let Some(operations) = patch.as_array() else {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::decode::{self, Decoded};
 use super::write::{Writing, text};
 use super::{Scope, apply, create, json_patch, options, scale, strategic, update, view};
+use crate::apply::value::json_type;
 use crate::status::{ApiError, Cause};
 use crate::wire::call::Call;
 use crate::wire::reply::Reply;
@@ -105,7 +106,7 @@ fn patched(
         return json_patch::apply(current.clone(), &patch);
     }
     if !patch.is_object() {
-        let found = decode::json_kind(&patch);
+        let found = json_type(&patch);
         return Err(ApiError::bad_request(format!(
             "{decoding}json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
         )));
