@@ -128,7 +128,7 @@ fn without_control_plane(
 
 /// Runs all tests of the tier.
 fn cargo_test(args: &Args, skipped: &Path, summary: &mut Summary) -> Outcome {
-    let mut command = command(&["test", "--workspace"]);
+    let mut command = command(&["test", "--workspace", "--no-fail-fast"]);
     if args.full {
         command.env("OPM_TEST_FULL", "1");
     }
