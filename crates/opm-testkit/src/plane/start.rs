@@ -272,7 +272,8 @@ pub(super) async fn api_ready(client: &kube::Client) -> bool {
 }
 
 async fn create_node(client: &kube::Client) -> kube::Result<()> {
-    let size = json!({ "cpu": "1000", "memory": "4Ti", "pods": "10000" });
+    let size =
+        json!({ "cpu": "1000", "memory": "4Ti", "ephemeral-storage": "4Ti", "pods": "10000" });
     let node = json!({
         "apiVersion": "v1",
         "kind": "Node",
