@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use opm_core::protocol::Timing;
+use opm_core::time::Timestamp;
 
 /// Reads a duration. A bare number is refused, so that nobody waits 300 hours by accident.
 pub(crate) fn parse(given: &str) -> Result<Duration, String> {
@@ -25,9 +27,32 @@ pub(crate) fn age(elapsed: Duration) -> String {
     }
 }
 
+/// How long before `now` a stored time was, as in `3m ago`; a text that is no time, or one that
+/// lies ahead, stays as it is.
+pub(crate) fn ago(time: &str, now: Timestamp) -> String {
+    match Timestamp::stored(time, Timing::default().latest(now)) {
+        Some(then) => format!("{} ago", age(now.since(then))),
+        None => time.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_was_is_ago() {
+        let now: Timestamp = "2026-01-01T00:10:00Z".parse().unwrap();
+        for (time, expected) in [
+            ("2026-01-01T00:07:00Z", "3m ago"),
+            ("2026-01-01T00:10:00Z", "0s ago"),
+            ("2036-01-01T00:00:00Z", "2036-01-01T00:00:00Z"),
+            ("yesterday", "yesterday"),
+            ("", ""),
+        ] {
+            assert_eq!(ago(time, now), expected);
+        }
+    }
 
     #[test]
     fn reads_units_and_refuses_the_rest() {

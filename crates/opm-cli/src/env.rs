@@ -20,6 +20,8 @@ pub(crate) enum System {
     XdgStateHome,
     /// Who is logged in.
     User,
+    /// What the terminal is.
+    Term,
     /// Where configuration lives on Windows.
     AppData,
     /// Where data lives on Windows.
@@ -31,6 +33,7 @@ impl System {
         match self {
             Self::Home => "HOME",
             Self::User => "USER",
+            Self::Term => "TERM",
             Self::XdgConfigHome => "XDG_CONFIG_HOME",
             Self::XdgDataHome => "XDG_DATA_HOME",
             Self::XdgStateHome => "XDG_STATE_HOME",
@@ -79,6 +82,12 @@ impl Environment {
     pub(crate) fn user(&self) -> Option<String> {
         let name = self.get(System::User.name())?;
         Some(name.to_string_lossy().into_owned())
+    }
+
+    /// Whether the terminal, if there is one, does what it is told beside printing lines.
+    pub(crate) fn has_capable_terminal(&self) -> bool {
+        self.get(System::Term.name())
+            .is_some_and(|term| term != "dumb")
     }
 
     /// A directory that the system names. Relative ones are ignored, as the XDG convention asks.

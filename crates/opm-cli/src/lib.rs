@@ -66,11 +66,14 @@ fn execute(cli: &Cli, given: &Surroundings) -> Exit {
         Err(error) => return pre_settings::ui(&cli.global, given).fail(&error),
     };
     let ui = Ui::new(settings.output, settings.verbosity, settings.color);
+    let ui = ui.drawing(settings.drawable);
     if let Some(path) = &settings.config_read {
         ui.detail(&format!("read the configuration file {}", path.display()));
     }
     for warning in &settings.warnings {
         ui.warn(warning);
     }
-    commands::run(&cli.command, &settings, &ui).unwrap_or_else(|error| ui.fail(&error))
+    let exit = commands::run(&cli.command, &settings, &ui).unwrap_or_else(|error| ui.fail(&error));
+    ui.clear_live();
+    exit
 }

@@ -42,7 +42,7 @@ mod workload;
 pub use client::{ClientSettings, ClusterClient};
 pub use clock::{SimulatedMachine, SystemClock};
 pub use connect::{ConnectError, ConnectOptions, Connection, connect};
-pub use kubeconfig::{Environment, KubeconfigError, context_namespace};
+pub use kubeconfig::{Environment, KubeconfigError, context_namespace, contexts};
 pub use retry::RetryPolicy;
 
 /// For a cluster that is reached by other means than a kubeconfig: any service that answers.

@@ -8,6 +8,7 @@ use std::fmt;
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
+use crate::health::HealthState;
 use crate::identity::Identity;
 
 /// What happened to one object. A dry run says what would happen.
@@ -97,6 +98,37 @@ pub struct AnnouncedObject {
     pub planned: PlannedAction,
 }
 
+/// What a run does with its objects, step by step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RunPhase {
+    /// It looks at what there is.
+    Look,
+    /// It lets the server pretend to take them.
+    Rehearse,
+    /// It applies them.
+    Apply,
+    /// It removes what became stale.
+    Prune,
+    /// It deletes them with their release.
+    Delete,
+    /// It writes the record.
+    Record,
+}
+
+impl RunPhase {
+    /// The word that scripts see.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Look => "look",
+            Self::Rehearse => "rehearse",
+            Self::Apply => "apply",
+            Self::Prune => "prune",
+            Self::Delete => "delete",
+            Self::Record => "record",
+        }
+    }
+}
+
 /// What a run is waiting for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wait {
@@ -148,6 +180,12 @@ impl Serialize for Action {
     }
 }
 
+impl Serialize for RunPhase {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
 impl Serialize for PlannedAction {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.word())
@@ -177,10 +215,17 @@ pub enum Event {
         /// Every object, in order.
         objects: Vec<AnnouncedObject>,
     },
+    /// A phase of the run begins.
+    Phase {
+        /// Which.
+        phase: RunPhase,
+        /// With how many objects.
+        objects: usize,
+    },
     /// Which change of the history is applied again, and why that one.
     GoingBack {
-        /// The change.
-        change: String,
+        /// The change; none when what a first apply created is removed again.
+        change: Option<String>,
         /// Why it is that one, in words.
         why: String,
     },
@@ -191,6 +236,24 @@ pub enum Event {
     },
     /// The lock is held and the intent is written down: from here on things are touched.
     Begun,
+    /// A request about one object is on its way.
+    Sent {
+        /// Which object.
+        #[serde(flatten)]
+        identity: Identity,
+        /// Its component.
+        component: String,
+    },
+    /// How an object is doing that the run waits for.
+    Health {
+        /// Which object.
+        #[serde(flatten)]
+        identity: Identity,
+        /// In one word.
+        state: HealthState,
+        /// In a few words; empty when there is nothing to say.
+        message: String,
+    },
     /// Something was done about one object.
     Object {
         /// Which object.

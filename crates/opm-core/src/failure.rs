@@ -189,6 +189,10 @@ pub enum Remedy {
     Repair,
     /// Roll back, or apply again.
     RollbackOrApply,
+    /// Watch how it goes on, or give it more time.
+    WaitLonger,
+    /// Fix the cause and apply again, or roll back.
+    FixOrGoBack,
     /// In words that name no way of calling a use case.
     Text(String),
 }
@@ -265,6 +269,8 @@ impl fmt::Display for Remedy {
             Self::CompareTwo => "compare any two changes that are",
             Self::Repair => "a repair shows what is left of the record and rebuilds it",
             Self::RollbackOrApply => "what was applied is tracked: roll back, or apply again",
+            Self::WaitLonger => "watch its status, give it more time, or roll back",
+            Self::FixOrGoBack => "fix the cause and apply again, or roll back",
             Self::Text(words) => words,
         })
     }

@@ -127,9 +127,10 @@ pub struct SelectorError {
 }
 
 impl ObjectSelector {
-    /// Whether an object is meant. Kinds and groups match in any case, names exactly.
+    /// Whether an object is meant. Kinds and groups match in any case, kinds also in the plural
+    /// and by the short names that `kubectl` knows, names exactly.
     pub fn matches(&self, identity: &Identity) -> bool {
-        self.kind.eq_ignore_ascii_case(identity.kind())
+        crate::short_names::is_called(&identity.group_kind, &self.kind)
             && self
                 .group
                 .as_ref()

@@ -36,6 +36,22 @@ impl Timestamp {
     }
 }
 
+/// How long something takes, as people write it: `90s`, `5m`, `1h30m`.
+pub fn duration_words(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let (hours, minutes) = (seconds / 3600, seconds % 3600 / 60);
+    let unit = |count: u64, unit: char| match count {
+        0 => String::new(),
+        count => format!("{count}{unit}"),
+    };
+    match seconds {
+        0 if !duration.is_zero() => format!("{}ms", duration.as_millis()),
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{minutes}m{}", unit(seconds % 60, 's')),
+        _ => format!("{hours}h{}", unit(minutes, 'm')),
+    }
+}
+
 impl std::ops::Add<Duration> for Timestamp {
     type Output = Self;
 

@@ -21,9 +21,9 @@ mod world;
 
 pub use module::Module;
 pub use opm_testkit::relay::{Fault, Moment, RequestFilter, RequestInfo};
-pub use opm_testkit::{LateWebhook, Rights, Writes, full, scale};
+pub use opm_testkit::{LateWebhook, Rights, TerminalEnd, TerminalRun, Writes, full, scale};
 pub use output::{OpmOutput, RunningOpm};
 pub use record::DecodedRecord;
 pub use run::{note, on_real, on_sandbox, trying};
 pub use seed::{Dice, Seed};
-pub use world::{CuttableConnection, KillOutcome, RelayedRun, TestCluster, World, set};
+pub use world::{CuttableConnection, KillOutcome, RelayedRun, StruckLine, TestCluster, World, set};

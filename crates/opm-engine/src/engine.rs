@@ -275,6 +275,12 @@ impl<B: Backend> Engine<B> {
         ))
     }
 
+    /// The names of all namespaces that may be seen.
+    pub async fn namespaces(&self, caller: &Caller<'_>) -> Result<Vec<String>, Failure> {
+        run!(self, caller, "namespaces", |run| run
+            .unless_cancelled(run.all_namespaces()))
+    }
+
     /// Lists releases.
     pub async fn list(
         &self,

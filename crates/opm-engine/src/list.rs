@@ -78,6 +78,11 @@ pub struct Listing {
 }
 
 impl<B: Backend> Run<'_, B> {
+    /// The names of all namespaces that may be seen.
+    pub(crate) async fn all_namespaces(&self) -> Result<Vec<String>, Failure> {
+        self.namespaces().await.map_err(|error| unlisted(&error))
+    }
+
     /// Lists releases.
     pub(crate) async fn list(&self, request: &ListRequest) -> Result<Listing, Failure> {
         let (secrets, unseen) = match &request.namespace {

@@ -152,7 +152,10 @@ impl<B: Backend> Run<'_, B> {
         let mut removals = pin!(concurrently(
             options.concurrency,
             group.len(),
-            |at| async move { (at, self.remove_one(&group[at], options).await) }
+            |at| async move {
+                self.tell_sent(&group[at].entry);
+                (at, self.remove_one(&group[at], options).await)
+            }
         ));
         let mut outcomes = BTreeMap::new();
         while let Some((at, removed)) = removals.next().await {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::future::{Either, select};
 use futures::lock::Mutex;
 use opm_core::digest::ObjectHash;
+use opm_core::entry::Entry;
 use opm_core::event::Event;
 use opm_core::protocol::{Deployed, RunEnd, RunStart};
 use opm_core::record::{Extra, Lock, LogResult};
@@ -82,6 +83,14 @@ impl<'a, B: Backend> Run<'a, B> {
     /// Tells whoever watches.
     pub(crate) fn emit(&self, event: Event) {
         self.caller.frontend.events.emit(event);
+    }
+
+    /// Tells that a request about an object is on its way.
+    pub(crate) fn tell_sent(&self, entry: &Entry) {
+        self.emit(Event::Sent {
+            identity: entry.identity.clone(),
+            component: entry.component.clone(),
+        });
     }
 
     /// Asks whoever answers, one question at a time, unless the permit ends first: nobody has to

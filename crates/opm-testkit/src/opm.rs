@@ -121,6 +121,22 @@ impl Opm {
         self
     }
 
+    pub(crate) fn binary(&self) -> Option<&PathBuf> {
+        self.binary.as_ref()
+    }
+
+    pub(crate) fn target_args(&self) -> Vec<OsString> {
+        self.target.args()
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    pub(crate) fn variables(&self) -> &BTreeMap<OsString, OsString> {
+        &self.variables
+    }
+
     /// Runs a command to its end.
     pub async fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> CommandOutput {
         self.start(args).finish().await

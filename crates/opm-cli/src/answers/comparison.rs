@@ -4,7 +4,7 @@ use opm_core::diff::ChangeKind;
 use opm_core::history::ObjectChangeKind;
 use opm_engine::{Comparison, Failure};
 
-use super::failed;
+use super::{failed, short};
 use crate::cluster::Session;
 use crate::error::{CliError, Exit};
 use crate::ui::{Format, difference};
@@ -54,8 +54,8 @@ fn summary(compared: &Comparison) -> String {
         all.filter(|one| one.happened.word() == word).count()
     };
     let from = match &compared.from {
-        Some(from) => format!("{from} → {}", compared.to),
-        None => format!("{}, the first change", compared.to),
+        Some(from) => format!("{} → {}", short(from), short(&compared.to)),
+        None => format!("{}, the first change", short(&compared.to)),
     };
     format!(
         "{from}: {} added, {} changed, {} removed",

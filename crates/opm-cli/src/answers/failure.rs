@@ -18,7 +18,7 @@ pub(crate) fn failed(failure: &Failure, session: &Session) -> CliError {
     }
     if ui.format_or(Format::Table) == Format::Table && !report.resources.is_empty() {
         // People see what was done before they see what failed; scripts find it in the document.
-        let _ = ui.text(&report::table(report, Format::Table).to_string());
+        let _ = ui.table(&report::table(report, Format::Table), Format::Table);
     }
     let mut error = CliError::new(failure.kind, failure.message.clone());
     error.hints = remedy::hints(&failure.remedies);

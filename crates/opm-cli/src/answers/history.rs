@@ -2,8 +2,9 @@
 
 use opm_engine::{Failure, History, HistoryEntry};
 
-use super::{failed, log};
+use super::{failed, log, now, short};
 use crate::cluster::Session;
+use crate::duration;
 use crate::error::{CliError, Exit};
 use crate::ui::{Format, Table};
 
@@ -52,7 +53,7 @@ fn table(history: &History, format: Format) -> Table {
         false => Table::new(header),
     };
     for past in &history.changes {
-        let row = ChangeRow::of(past);
+        let row = ChangeRow::of(past, wide);
         let [id, module, version, objects, recorded, rollback] = row.cells();
         match wide {
             false => table.row([id, module, version, objects, recorded, rollback]),
@@ -82,7 +83,7 @@ fn table(history: &History, format: Format) -> Table {
 struct ChangeRow([String; 6]);
 
 impl ChangeRow {
-    fn of(past: &HistoryEntry) -> Self {
+    fn of(past: &HistoryEntry, wide: bool) -> Self {
         let known = past.change.as_ref();
         let module = known.map(|change| change.module.name.clone());
         let version = known.map(|change| change.module.version.clone());
@@ -93,12 +94,18 @@ impl ChangeRow {
             (Some(_), false) => "no",
         };
         Self([
-            past.id.clone(),
+            match wide {
+                true => past.id.clone(),
+                false => short(&past.id).to_owned(),
+            },
             module.unwrap_or_else(|| "(damaged)".to_owned()),
             version.flatten().unwrap_or_default(),
             objects.unwrap_or_default(),
             known
-                .map(|change| change.timestamp.clone())
+                .map(|change| match wide {
+                    true => change.timestamp.clone(),
+                    false => duration::ago(&change.timestamp, now()),
+                })
                 .unwrap_or_default(),
             rollback.to_owned(),
         ])

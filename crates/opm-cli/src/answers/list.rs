@@ -6,7 +6,7 @@ use opm_engine::list::{ListedRelease, Listing, UnreadableNamespace};
 use opm_engine::ports::Timestamp;
 use opm_engine::request::ListRequest;
 
-use super::failed;
+use super::{failed, short};
 use crate::cluster::Session;
 use crate::duration;
 use crate::error::{CliError, Exit};
@@ -68,7 +68,8 @@ fn table(listing: &Listing, format: Format, health: bool) -> Table {
     }
     let mut table = Table::of(&columns);
     for listed in &listing.releases {
-        let (summary, shown) = (&listed.summary, ListCells::of(listed, listing.now));
+        let wide = format == Format::Wide;
+        let (summary, shown) = (&listed.summary, ListCells::of(listed, listing.now, wide));
         let (pending, kept) = (summary.pending.to_string(), summary.kept.to_string());
         let mut cells: Vec<&str> = vec![
             &summary.name,
@@ -107,7 +108,7 @@ struct ListCells {
 }
 
 impl ListCells {
-    fn of(listed: &ListedRelease, now: Timestamp) -> Self {
+    fn of(listed: &ListedRelease, now: Timestamp, wide: bool) -> Self {
         let summary = &listed.summary;
         let changed: Option<Timestamp> = summary
             .last_transition_time
@@ -120,7 +121,11 @@ impl ListCells {
         };
         Self {
             version,
-            change: summary.change_id.clone().unwrap_or_default(),
+            change: match (&summary.change_id, wide) {
+                (Some(id), true) => id.clone(),
+                (Some(id), false) => short(id).to_owned(),
+                (None, _) => String::new(),
+            },
             objects: match listed.mark {
                 Some(_) => String::new(),
                 None => summary.objects.to_string(),

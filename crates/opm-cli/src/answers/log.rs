@@ -1,7 +1,9 @@
 //! The deployments of a release.
 
-use opm_core::record::LogEntry;
+use opm_core::record::{LogEntry, number_of};
 
+use super::{now, short};
+use crate::duration;
 use crate::ui::{Format, Table};
 
 /// The table for people; the wide one has the machine's part too.
@@ -9,6 +11,7 @@ pub(super) fn table(log: &[LogEntry], format: Format) -> Table {
     let wide = format == Format::Wide;
     let mut table = match wide {
         true => Table::new([
+            "#",
             "TIME",
             "COMMAND",
             "RESULT",
@@ -26,16 +29,23 @@ pub(super) fn table(log: &[LogEntry], format: Format) -> Table {
             "REASON",
         ]),
         false => Table::new([
-            "TIME", "COMMAND", "RESULT", "CHANGE", "MODULE", "VERSION", "WHO", "MESSAGE",
+            "#", "TIME", "COMMAND", "RESULT", "CHANGE", "MODULE", "VERSION", "WHO", "MESSAGE",
         ]),
     };
-    for entry in log {
+    for (at, entry) in log.iter().enumerate() {
+        let number = format!("#{}", number_of(log, at));
         let change = entry.change.as_deref().unwrap_or_default();
+        let change = if wide { change } else { short(change) };
+        let time = match wide {
+            true => entry.time.clone(),
+            false => duration::ago(&entry.time, now()),
+        };
         let message = entry.message.as_deref().unwrap_or_default();
         let module = entry.module.as_ref();
         let version = module.map(|module| module.version.as_deref().unwrap_or("local"));
         let common = [
-            &*entry.time,
+            &*number,
+            &*time,
             &*entry.command,
             entry.result.word(),
             change,
@@ -44,7 +54,17 @@ pub(super) fn table(log: &[LogEntry], format: Format) -> Table {
             &*entry.who,
             message,
         ];
-        let [time, command, result, change, module, version, who, message] = common;
+        let [
+            number,
+            time,
+            command,
+            result,
+            change,
+            module,
+            version,
+            who,
+            message,
+        ] = common;
         if !wide {
             table.row(common);
             continue;
@@ -59,6 +79,7 @@ pub(super) fn table(log: &[LogEntry], format: Format) -> Table {
         let components = components.map(|names| names.join(",")).unwrap_or_default();
         let seconds = entry.seconds.to_string();
         table.row([
+            number,
             time,
             command,
             result,

@@ -16,9 +16,23 @@ pub(crate) mod watch;
 
 pub(crate) use failure::failed;
 
+use opm_cluster::SystemClock;
+use opm_core::ids::ChangeId;
+use opm_core::time::Timestamp;
 use opm_engine::Remedy;
+use opm_engine::ports::Clock as _;
 
 use crate::ui::Ui;
+
+/// A change's digits, by which every command takes it.
+fn short(change: &str) -> &str {
+    change.strip_prefix(ChangeId::PREFIX).unwrap_or(change)
+}
+
+/// What time it is here.
+fn now() -> Timestamp {
+    SystemClock::default().wall()
+}
 
 /// Says what the user should know, and what to do about it.
 fn told(ui: &Ui, warnings: &[String], remedies: &[Remedy]) {

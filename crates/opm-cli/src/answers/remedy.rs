@@ -121,6 +121,13 @@ pub(super) fn words(remedy: &Remedy) -> String {
             "what was applied is tracked: `opm mod rollback`, or another apply, ends clean"
                 .to_owned()
         }
+        Remedy::WaitLonger => "`opm mod status --watch` shows how it goes on; --timeout gives it \
+             more time, and `opm mod rollback` goes back"
+            .to_owned(),
+        Remedy::FixOrGoBack => {
+            "fix the cause and apply again; `opm mod rollback` goes back to what was before"
+                .to_owned()
+        }
         Remedy::NameDirectoryToRender => {
             "if the module's directory is at hand, name that instead of the release, with --name \
              if the release is not called like the module"

@@ -7,7 +7,7 @@ use opm_core::plan::Guard;
 use opm_engine::{Failure, ObjectOutcome, Report};
 
 use super::remedy::guard_flag;
-use super::{failed, told};
+use super::{failed, short, told};
 use crate::cluster::Session;
 use crate::error::{CliError, Exit};
 use crate::ui::{Format, Table};
@@ -80,7 +80,7 @@ fn summary(report: &Report) -> String {
     let change = report
         .change_id
         .as_ref()
-        .map_or(String::new(), |id| format!(" ({id})"));
+        .map_or(String::new(), |id| format!(" ({})", short(&id.to_string())));
     let state = report.told_state();
     let state = state.map_or(String::new(), |state| format!("; {state}"));
     let dry = if report.dry_run {

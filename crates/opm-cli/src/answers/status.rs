@@ -2,11 +2,13 @@
 
 use opm_core::drift::FieldDrift;
 use opm_core::identity::Identity;
+use opm_core::words;
 use opm_engine::Failure;
 use opm_engine::status::{LockStatus, ObjectStatus, Presence, Status, TrackedStatus, Verdict};
 
-use super::{failed, told};
+use super::{failed, now, short, told};
 use crate::cluster::Session;
+use crate::duration;
 use crate::error::{CliError, Exit};
 use crate::ui::difference::leftover_words;
 use crate::ui::{Format, Table};
@@ -62,7 +64,7 @@ pub(super) fn table(status: &Status, format: Format) -> Table {
     for (word, objects) in [("pending", &status.pending), ("kept", &status.kept)] {
         for object in objects {
             let tracked = &object.tracked;
-            let message = tracked_words(object);
+            let message = tracked_words(object, format);
             row(&tracked.component, &tracked.identity, word, &message);
         }
     }
@@ -79,9 +81,14 @@ pub(super) fn message(object: &ObjectStatus, format: Format) -> String {
         Format::Wide => object.drift.len(),
         _ => SHOWN_FIELDS,
     };
-    let mut drift: Vec<String> = object.drift.iter().take(shown).map(drift_words).collect();
+    let mut drift: Vec<String> = object
+        .drift
+        .iter()
+        .take(shown)
+        .map(|drift| drift_words(drift, format))
+        .collect();
     if object.drift.len() > shown {
-        drift.push(format!("{} more fields", object.drift.len() - shown));
+        drift.push(words::count(object.drift.len() - shown, "more field"));
     }
     let mut words = Vec::new();
     if !drift.is_empty() {
@@ -97,13 +104,14 @@ pub(super) fn message(object: &ObjectStatus, format: Format) -> String {
     words.join("; ")
 }
 
-fn drift_words(drift: &FieldDrift) -> String {
+fn drift_words(drift: &FieldDrift, format: Format) -> String {
     if drift.field == "metadata.uid" {
-        let at = drift.at.as_deref().unwrap_or("an unknown time");
-        return format!("deleted, and created again by somebody else at {at}");
+        let at = drift.at.as_deref();
+        let at = at.map_or_else(|| "at an unknown time".to_owned(), |at| when(at, format));
+        return format!("deleted, and created again by somebody else {at}");
     }
     match (&drift.by, &drift.at) {
-        (Some(by), Some(at)) => format!("{} by {by} at {at}", drift.field),
+        (Some(by), Some(at)) => format!("{} by {by} {}", drift.field, when(at, format)),
         (Some(by), None) => format!("{} by {by}", drift.field),
         (None, _) => format!(
             "{} (removed, or changed by an unknown manager)",
@@ -112,7 +120,15 @@ fn drift_words(drift: &FieldDrift) -> String {
     }
 }
 
-fn tracked_words(status: &TrackedStatus) -> String {
+/// A time as the format wants it: how long ago for people, exact in wide tables.
+fn when(time: &str, format: Format) -> String {
+    match format {
+        Format::Wide => format!("at {time}"),
+        _ => duration::ago(time, now()),
+    }
+}
+
+fn tracked_words(status: &TrackedStatus, format: Format) -> String {
     let tracked = &status.tracked;
     let there = match status.exists {
         Some(true) => "",
@@ -131,8 +147,9 @@ fn tracked_words(status: &TrackedStatus) -> String {
         _ => String::new(),
     };
     format!(
-        "{} since {}{reason}{there}{health}",
-        tracked.why, tracked.since
+        "{} {}{reason}{there}{health}",
+        tracked.why,
+        when(&tracked.since, format)
     )
 }
 
@@ -141,7 +158,9 @@ pub(super) fn summary(status: &Status) -> String {
     let count = |found: usize, what: &str| (found > 0).then(|| format!("{found} {what}"));
     let missing = |object: &&ObjectStatus| object.presence == Presence::Missing;
     let counts: Vec<String> = [
-        count(status.objects().count(), "objects"),
+        Some(status.objects().count())
+            .filter(|n| *n > 0)
+            .map(|n| words::count(n, "object")),
         count(status.objects().filter(missing).count(), "missing"),
         count(
             status.objects().filter(|o| o.is_drifted()).count(),
@@ -154,7 +173,9 @@ pub(super) fn summary(status: &Status) -> String {
         count(status.transferred.len(), "transferred"),
         count(status.pending.len(), "pending"),
         count(status.kept.len(), "kept"),
-        count(status.orphans.len(), "orphans"),
+        Some(status.orphans.len())
+            .filter(|n| *n > 0)
+            .map(|n| words::count(n, "orphan")),
     ]
     .into_iter()
     .flatten()
@@ -163,7 +184,7 @@ pub(super) fn summary(status: &Status) -> String {
     let change = match (&status.change_id, &status.module) {
         (Some(change), Some(module)) => {
             let version = module.version.as_deref().unwrap_or("local");
-            format!(", {} {version}, {change}", module.name)
+            format!(", {} {version}, {}", module.name, short(change))
         }
         _ => String::new(),
     };
@@ -223,7 +244,9 @@ mod tests {
     fn a_line_names_field_manager_and_time_and_then_the_health() {
         let expected =
             "drifted: spec.f0 by kubectl at 2026-01-01T00:00:00Z; 0 of 1 pods are available";
-        assert_eq!(message(&drifted(1), Format::Table), expected);
+        assert_eq!(message(&drifted(1), Format::Wide), expected);
+        let relative = message(&drifted(1), Format::Table);
+        assert!(relative.contains("spec.f0 by kubectl"), "{relative}");
         assert!(message(&drifted(5), Format::Table).contains("2 more fields"));
         assert!(message(&drifted(5), Format::Wide).contains("spec.f4"));
     }

@@ -1,7 +1,6 @@
 //! `status --watch` on a screen: drawn anew on a terminal, line by line elsewhere.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal as _, stdout};
 use std::time::Duration;
 
 use opm_cluster::SystemClock;
@@ -27,8 +26,9 @@ pub(crate) async fn answer(
     let mut watching = Watching::new(session.ui);
     let watched = session
         .engine
-        .watch_status(request, timeout, &mut watching, &session.caller())
+        .watch_status(request, timeout, &mut watching, &session.observer())
         .await;
+    watching.leave();
     match watched {
         Ok(last) => {
             // Where tables go, everything has been shown by now.
@@ -50,6 +50,8 @@ struct Watching {
     ui: Ui,
     format: Format,
     redraws: bool,
+    /// What went wrong since the last status.
+    trouble: String,
     /// What was said last of each object.
     said: BTreeMap<Identity, String>,
     summary: String,
@@ -64,10 +66,32 @@ impl Watching {
         Self {
             ui,
             format,
-            redraws: tables && stdout().is_terminal(),
+            redraws: tables && ui.has_screen(),
+            trouble: String::new(),
             said: BTreeMap::new(),
             summary: String::new(),
             last: None,
+        }
+    }
+
+    /// Draws the last status on the whole screen.
+    fn draw(&self) {
+        let Some(status) = &self.last else { return };
+        let mut lines = vec![summary(status)];
+        lines.extend(status.lock.as_ref().map(lock_words));
+        lines.push(String::new());
+        let last = match self.trouble.as_str() {
+            "" => "Ctrl-C ends the watch",
+            trouble => trouble,
+        };
+        self.ui.redraw(&lines, table(status, self.format), last);
+    }
+
+    /// Gives the terminal back, with what was seen last.
+    fn leave(&self) {
+        if let (true, Some(status)) = (self.redraws, &self.last) {
+            let _ = self.ui.table(&table(status, self.format), self.format);
+            self.ui.info(&summary(status));
         }
     }
 
@@ -110,21 +134,21 @@ impl Watching {
 
 impl StatusObserver for Watching {
     fn status(&mut self, status: &Status) {
-        if self.redraws {
-            let lock = status.lock.as_ref().map(lock_words).unwrap_or_default();
-            let text = format!(
-                "{}\n{lock}\n{}",
-                summary(status),
-                table(status, self.format)
-            );
-            self.ui.redraw(&text);
-        } else {
+        if !self.redraws {
             self.lines(status);
         }
+        self.trouble.clear();
         self.last = Some(status.clone());
+        if self.redraws {
+            self.draw();
+        }
     }
 
     fn trouble(&mut self, what: &str) {
-        self.ui.warn(&format!("{what}; asking again"));
+        self.trouble = format!("{what}; asking again");
+        match self.redraws {
+            true => self.draw(),
+            false => self.ui.warn(&self.trouble),
+        }
     }
 }

@@ -6,4 +6,5 @@ mod progress;
 mod prompt;
 mod session;
 
+pub(crate) use progress::Progress;
 pub(crate) use session::Session;

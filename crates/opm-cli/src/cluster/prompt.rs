@@ -6,21 +6,23 @@ use futures::future::BoxFuture;
 use opm_core::identity::Identity;
 use opm_engine::ports::{Answer, Prompt, Question};
 
+use super::progress::Progress;
 use crate::answers::repair::findings;
 use crate::ui::Ui;
 
 /// Asks on the terminal. `--yes` answers what it may answer; without a terminal nothing can be
 /// asked.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct TerminalPrompt {
     ui: Ui,
     yes: bool,
+    progress: Progress,
 }
 
 impl TerminalPrompt {
     /// Asks through `ui`; `yes` is `--yes`.
-    pub(crate) fn new(ui: Ui, yes: bool) -> Self {
-        Self { ui, yes }
+    pub(super) fn new(ui: Ui, yes: bool, progress: Progress) -> Self {
+        Self { ui, yes, progress }
     }
 }
 
@@ -33,8 +35,11 @@ impl Prompt for TerminalPrompt {
             if !stdin().is_terminal() {
                 return Answer::CannotAsk;
             }
+            self.progress.asks();
             self.ui.ask(&format!("{} [y/N] ", wording(question)));
-            match tokio::task::spawn_blocking(read_line).await {
+            let typed = tokio::task::spawn_blocking(read_line).await;
+            self.progress.answered();
+            match typed {
                 Ok(Some(line)) if says_yes(&line) => Answer::Yes,
                 Ok(Some(_)) => Answer::No,
                 Ok(None) | Err(_) => Answer::CannotAsk,

@@ -63,13 +63,15 @@ impl Session {
             features: settings.features.states(),
         };
         let client = connection.client.with_clock(clock);
+        let progress = Progress::new(*ui, settings.events);
+        interrupt.told_by(progress.clone());
         Ok(Self {
             engine: Engine::new(client, engine_settings),
             namespace: settings.namespace.clone().or(connection.namespace),
             server: connection.server,
             ui: *ui,
-            progress: Progress::new(*ui, settings.events),
-            prompt: TerminalPrompt::new(*ui, yes),
+            prompt: TerminalPrompt::new(*ui, yes, progress.clone()),
+            progress,
             cancel,
         })
     }
@@ -83,8 +85,14 @@ impl Session {
         }
     }
 
-    /// Who calls: this command, until it is interrupted.
+    /// Who calls: this command, until it is interrupted. What happens is shown as it goes on.
     pub(crate) fn caller(&self) -> Caller<'_> {
+        self.progress.begin();
+        self.observer()
+    }
+
+    /// The same for a use case that shows by itself what it sees.
+    pub(crate) fn observer(&self) -> Caller<'_> {
         Caller {
             frontend: Frontend {
                 events: &self.progress,

@@ -61,6 +61,8 @@ pub(crate) struct Settings {
     pub(crate) user: Option<String>,
     /// The pipeline that runs `opm`, in words.
     pub(crate) pipeline: Option<String>,
+    /// Whether a terminal, if there is one, can be drawn on: not a dumb one, nor a pipeline's.
+    pub(crate) drawable: bool,
     /// What only tests set.
     pub(crate) for_tests: ForTests,
     /// The format of data, if one was asked for.
@@ -243,6 +245,7 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
         sandbox: sandbox.unwrap_or_default(),
         sandbox_dir: sandbox_dir.or_else(|| directories::sandbox(&given.env)),
         user: given.env.user(),
+        drawable: given.env.has_capable_terminal() && pipeline::recognise(&given.env).is_none(),
         pipeline: pipeline::recognise(&given.env),
         for_tests: ForTests::from_variables(&given.env)?,
         output: from.first(Key::Output, |layer| layer.output),

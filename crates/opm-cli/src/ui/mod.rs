@@ -9,9 +9,13 @@ mod choice;
 pub(crate) mod difference;
 mod failure;
 mod printable;
+mod screen;
 mod table;
+pub(crate) mod width;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+
+use std::sync::Arc;
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
@@ -33,6 +37,8 @@ pub(crate) struct Ui {
     format: Option<Format>,
     verbosity: Verbosity,
     color: Color,
+    /// Whether the terminal can be drawn on, if there is one.
+    drawable: bool,
 }
 
 impl Ui {
@@ -42,7 +48,36 @@ impl Ui {
             format,
             verbosity,
             color,
+            drawable: false,
         }
+    }
+
+    /// The same, on a terminal that can be drawn on, or on one that takes lines only.
+    #[must_use]
+    pub(crate) fn drawing(self, drawable: bool) -> Self {
+        Self { drawable, ..self }
+    }
+
+    /// Whether standard output is a screen that can be drawn anew.
+    pub(crate) fn has_screen(&self) -> bool {
+        self.drawable && io::stdout().is_terminal()
+    }
+
+    /// Whether progress is drawn live: on a terminal, for somebody who wants to hear of it.
+    pub(crate) fn is_live(&self) -> bool {
+        self.drawable && self.verbosity >= Verbosity::Normal && io::stderr().is_terminal()
+    }
+
+    /// Draws lines at the bottom of the terminal until they are taken down, or data is printed.
+    pub(crate) fn show_live(&self, view: impl Fn() -> Vec<String> + Send + Sync + 'static) {
+        if self.is_live() {
+            screen::show(Arc::new(view));
+        }
+    }
+
+    /// Takes the live lines down.
+    pub(crate) fn clear_live(&self) {
+        screen::clear();
     }
 
     /// The format that was asked for, else the command's own default.
@@ -62,10 +97,17 @@ impl Ui {
         table: impl FnOnce(Format) -> Table,
     ) -> Result<(), CliError> {
         match self.format_or(Format::Table) {
-            format @ (Format::Table | Format::Wide) => self.text(&table(format).to_string()),
+            format @ (Format::Table | Format::Wide) => self.table(&table(format), format),
             Format::Json => self.json(document),
             Format::Yaml => self.yaml(document),
         }
+    }
+
+    /// Prints a table: on a terminal so that it fits, elsewhere and when it is to be wide whole.
+    pub(crate) fn table(&self, table: &Table, format: Format) -> Result<(), CliError> {
+        let columns = width::size_of(io::stdout()).map(|(columns, _)| columns);
+        let columns = columns.filter(|_| format != Format::Wide);
+        self.styled(&table.fit(columns))
     }
 
     /// Prints a document for scripts, if one was asked for.
@@ -79,6 +121,7 @@ impl Ui {
 
     /// Prints a document as JSON.
     pub(crate) fn json(&self, document: &impl Serialize) -> Result<(), CliError> {
+        screen::clear();
         let mut out = BufWriter::new(io::stdout().lock());
         let printed = printable::json(&mut out, document);
         let printed = printed.map_err(|error| match error.io_error_kind() {
@@ -112,10 +155,27 @@ impl Ui {
         print(io::stdout().lock(), text)
     }
 
-    /// Draws the whole screen anew with this text.
-    pub(crate) fn redraw(&self, text: &str) {
-        // Home, and clear to the end of the screen: no flicker, and the scroll-back stays.
-        let _ = self.verbatim(&format!("\x1b[H\x1b[2J{}", printable::lines(text)));
+    /// Draws the whole screen anew: these lines, then as much of the table as fits below them, the
+    /// ready rows giving way first, then a last line. What was on the terminal before comes back
+    /// when anything else is printed.
+    pub(crate) fn redraw(&self, lines: &[String], mut table: Table, last: &str) {
+        let Some((columns, rows)) = width::size_of(io::stdout()) else {
+            return;
+        };
+        // The header, the line that counts what is left out, and the last line.
+        let room = rows.saturating_sub(lines.len() + 3).max(1);
+        let left_out = table.keep(room);
+        let mut text = String::new();
+        for line in lines {
+            text.push_str(&width::cut(&printable::line(line), columns));
+            text.push('\n');
+        }
+        text.push_str(&table.fit(Some(columns)));
+        if left_out > 0 {
+            text.push_str(&format!("… and {left_out} more\n"));
+        }
+        text.push_str(&width::cut(&printable::line(last), columns));
+        screen::fill(&text, self.color.of(&io::stdout()));
     }
 
     /// Writes one line of news: with the data where that is a table, beside it where standard
@@ -163,6 +223,7 @@ impl Ui {
 
     /// Asks a question, and leaves the cursor behind it.
     pub(crate) fn ask(&self, question: &str) {
+        screen::clear();
         let mut stderr = AutoStream::new(io::stderr(), self.color.of(&io::stderr())).lock();
         let _ = write!(stderr, "{}", printable::lines(question)).and_then(|()| stderr.flush());
     }
@@ -179,6 +240,7 @@ impl Ui {
     /// Shows a failure, to people on standard error and to scripts as the one document, and
     /// gives the exit code that goes with it.
     pub(crate) fn fail(&self, error: &CliError) -> Exit {
+        screen::clear();
         self.say(Verbosity::Quiet, &failure::for_people(error));
         self.fail_document(error)
     }
@@ -201,13 +263,16 @@ impl Ui {
     /// nowhere left to report that standard error itself is closed.
     pub(crate) fn say(&self, level: Verbosity, line: &str) {
         if level <= self.verbosity {
-            let mut stderr = AutoStream::new(io::stderr(), self.color.of(&io::stderr())).lock();
-            let _ = writeln!(stderr, "{line}");
+            screen::above(|| {
+                let mut stderr = AutoStream::new(io::stderr(), self.color.of(&io::stderr())).lock();
+                let _ = writeln!(stderr, "{line}");
+            });
         }
     }
 }
 
 fn print(mut stdout: impl Write, text: &str) -> Result<(), CliError> {
+    screen::clear();
     let written = stdout.write_all(text.as_bytes());
     ended(written.and_then(|()| stdout.flush()))
 }

@@ -117,6 +117,17 @@ pub(crate) fn choose(
     }
 }
 
+/// The contexts that there are; none where no kubeconfig can be read.
+pub fn contexts(path: Option<&PathBuf>, environment: &Environment) -> Vec<String> {
+    let kubeconfig = match path {
+        Some(path) => read(path).map(Some),
+        None => from_environment(environment),
+    };
+    let contexts = kubeconfig.ok().flatten().map(|found| found.contexts);
+    let contexts = contexts.unwrap_or_default().into_iter();
+    contexts.map(|context| context.name).collect()
+}
+
 /// The namespace that the context sets, for who needs no cluster: where there is no kubeconfig,
 /// or no current context in it, there is no such namespace.
 pub fn context_namespace(

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::ids::ChangeId;
-use crate::record::{LogEntry, LogResult, Record, RecordRef};
+use crate::record::{LogEntry, LogResult, Record, RecordRef, number_of};
 
 /// A text that does not name one change.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -11,6 +11,16 @@ pub enum ChangeNameError {
     /// None begins like that.
     #[error("there is no change {0} in the history")]
     Unknown(String),
+    /// The deployment of this number made none that is still there.
+    #[error("deployment #{number} ({command}, {result}) made no change that is in the history")]
+    NoChange {
+        /// The deployment.
+        number: u64,
+        /// What was run.
+        command: String,
+        /// How it ended.
+        result: String,
+    },
     /// More than one does.
     #[error("{given} could be any of these changes: {}", changes.join(", "))]
     Ambiguous {
@@ -21,14 +31,36 @@ pub enum ChangeNameError {
     },
 }
 
-/// The id of the change that `given` names: its full id, or the beginning of its digits.
+/// The id of the change that `given` names: its full id, the beginning of its digits, how many
+/// changes ago it was (`~1`), `current`, `previous`, `last-good`, or the deployment (`#7`).
 pub fn named<'a>(record: &'a Record, given: &str) -> Result<&'a str, ChangeNameError> {
     let ids = || record.slots().map(|slot| slot.id.as_str());
     if let Some(id) = ids().find(|id| *id == given) {
         return Ok(id);
     }
-    let digits = given.strip_prefix(ChangeId::PREFIX).unwrap_or(given);
     let unknown = || ChangeNameError::Unknown(given.chars().take(80).collect());
+    let before = |changes: usize| {
+        let slot = record.history.get(changes);
+        slot.map(|slot| slot.id.as_str()).ok_or_else(unknown)
+    };
+    match (given, given.strip_prefix('~'), given.strip_prefix('#')) {
+        ("current", ..) => return before(0),
+        ("previous", ..) => return before(1),
+        ("last-good", ..) => return last_good(record).ok_or_else(unknown),
+        (_, Some(changes), _) => return before(changes.parse().map_err(|_| unknown())?),
+        (_, _, Some(number)) => {
+            let number = number.parse().map_err(|_| unknown())?;
+            let entry = deployment(record, number).ok_or_else(unknown)?;
+            let made = ids().find(|id| entry.change.as_deref() == Some(id));
+            return made.ok_or_else(|| ChangeNameError::NoChange {
+                number,
+                command: entry.command.clone(),
+                result: entry.result.word().to_owned(),
+            });
+        }
+        _ => {}
+    }
+    let digits = given.strip_prefix(ChangeId::PREFIX).unwrap_or(given);
     if digits.is_empty() {
         return Err(unknown());
     }
@@ -47,9 +79,30 @@ pub fn named<'a>(record: &'a Record, given: &str) -> Result<&'a str, ChangeNameE
     }
 }
 
+/// The deployment of this number.
+fn deployment(record: &Record, number: u64) -> Option<&LogEntry> {
+    let mut places = 0..record.log.len();
+    let at = places.find(|at| number_of(&record.log, *at) == number)?;
+    record.log.get(at)
+}
+
+/// The newest change of the history whose last deployment succeeded.
+fn last_good(record: &Record) -> Option<&str> {
+    let last_of = |id: &str| {
+        let mut log = record.log.iter();
+        log.find(|entry| entry.change.as_deref() == Some(id) && entry.result != LogResult::Refused)
+    };
+    let mut changes = record.history.iter().map(|slot| slot.id.as_str());
+    changes.find(|id| last_of(id).is_some_and(|entry| entry.result == LogResult::Succeeded))
+}
+
 /// The change of a failed run that `given` names, and where its manifests are, as long as they
 /// are kept.
 pub fn failed_run<'a>(record: &'a Record, given: &str) -> Option<(&'a str, &'a RecordRef)> {
+    if let Some(number) = given.strip_prefix('#') {
+        let entry = deployment(record, number.parse().ok()?)?;
+        return Some((entry.change.as_deref()?, entry.record.as_ref()?));
+    }
     let digits = given.strip_prefix(ChangeId::PREFIX).unwrap_or(given);
     let mut failed = record
         .log

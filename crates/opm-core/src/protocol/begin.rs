@@ -298,6 +298,7 @@ pub fn log_not_ready(log: &mut [LogEntry], lock_id: &str, reason: &str, now: Tim
 
 fn started(run: &RunStart) -> LogEntry {
     LogEntry {
+        number: None,
         id: run.lock.id.clone(),
         command: run.lock.command.clone(),
         time: run.now.to_string(),

@@ -99,6 +99,9 @@ impl Serialize for LogResult {
 /// One deployment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LogEntry {
+    /// Which deployment of the release it is, counted from 1; none where nobody counted yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<u64>,
     /// Its id: the id of the lock it held.
     pub id: String,
     /// What was run, such as `apply`.
@@ -141,6 +144,7 @@ pub struct LogEntry {
 }
 
 stored_fields!(LogEntry {
+    number: field("number"),
     id: field("id"),
     command: field("command"),
     time: field("time"),
@@ -162,8 +166,18 @@ stored_fields!(LogEntry {
 
 /// The deployments with one more, at most `limit` of them.
 pub(crate) fn push(log: &mut Vec<LogEntry>, entry: LogEntry, limit: usize) {
-    log.insert(0, entry);
+    let before = if log.is_empty() { 0 } else { number_of(log, 0) };
+    let number = Some(before.saturating_add(1));
+    log.insert(0, LogEntry { number, ..entry });
     log.truncate(limit.max(1));
+}
+
+/// The number of the deployment at this place of a log. Where it was not counted when it ran, it
+/// follows from its place: logs were that short then.
+pub fn number_of(log: &[LogEntry], at: usize) -> u64 {
+    let counted = log.get(at).and_then(|entry| entry.number);
+    let place = log.len().saturating_sub(at);
+    counted.unwrap_or(u64::try_from(place).unwrap_or(u64::MAX))
 }
 
 /// The newest deployment that touched anything: one that checks refused did not.

@@ -44,7 +44,9 @@ pub use finding::{Finding, FindingKind};
 pub use history::{Content, HistorySlot};
 pub use location::{PartLocation, RecordPart, RecordRef};
 pub use lock::Lock;
-pub use log::{Counts, DEFAULT_LOG_ENTRIES, LogEntry, LogResult, is_repeated_refusal, last_run};
+pub use log::{
+    Counts, DEFAULT_LOG_ENTRIES, LogEntry, LogResult, is_repeated_refusal, last_run, number_of,
+};
 pub use pending::{Kept, KeptObject, KeptWhy, Pending, PendingObject, PendingWhy};
 pub use salvage::{SalvagedRecord, salvage};
 pub use secret::{RECORD_TYPE, RELEASE_TYPE, SecretParts, labels_beside, release_labels};

@@ -399,6 +399,7 @@ prop_compose! {
 
 fn log_entry(result: String) -> LogEntry {
     LogEntry {
+        number: Some(3),
         id: "l".into(),
         command: "apply".into(),
         time: String::new(),

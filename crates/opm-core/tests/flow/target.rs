@@ -19,6 +19,7 @@ fn history(ids: &[&str]) -> Record {
 
 fn deployment(command: &str, result: LogResult) -> LogEntry {
     LogEntry {
+        number: None,
         id: String::new(),
         command: command.to_owned(),
         time: String::new(),
@@ -55,7 +56,7 @@ fn a_change_is_named_by_its_id_or_the_beginning_of_its_digits() {
         ("BB", Err("unknown")),
     ] {
         let found = named(&record, given).map_err(|error| match error {
-            ChangeNameError::Unknown(_) => "unknown",
+            ChangeNameError::Unknown(_) | ChangeNameError::NoChange { .. } => "unknown",
             ChangeNameError::Ambiguous { changes, .. } => {
                 assert_eq!(changes.len(), 2);
                 "ambiguous"
@@ -63,6 +64,51 @@ fn a_change_is_named_by_its_id_or_the_beginning_of_its_digits() {
         });
         assert_eq!(found, expected, "{given:?}");
     }
+}
+
+#[test]
+fn a_change_is_named_by_its_place_its_deployment_or_how_it_went() {
+    use LogResult::{Failed, NotReady, Succeeded};
+    let mut record = history(&["cc", "bb", "aa"]);
+    let run = |change: &str, result: LogResult, number: Option<u64>| LogEntry {
+        number,
+        change: Some(format!("change-sha1-{change}")),
+        ..deployment("apply", result)
+    };
+    record.log = vec![
+        run("dd", Failed, Some(9)),
+        run("cc", NotReady, Some(8)),
+        run("bb", Succeeded, Some(7)),
+        run("zz", Succeeded, None),
+        run("aa", Succeeded, None),
+    ];
+    for (given, expected) in [
+        ("current", Some("cc")),
+        ("~0", Some("cc")),
+        ("~1", Some("bb")),
+        ("previous", Some("bb")),
+        ("~2", Some("aa")),
+        ("~3", None),
+        ("~x", None),
+        ("~", None),
+        // What fell off the history is not meant, and what was not ready was not good.
+        ("last-good", Some("bb")),
+        ("#8", Some("cc")),
+        ("#7", Some("bb")),
+        ("#1", Some("aa")),
+        // It is not in the history: it failed, or it fell off.
+        ("#9", None),
+        ("#2", None),
+        ("#77", None),
+        ("#", None),
+    ] {
+        let found = named(&record, given).ok();
+        let found = found.and_then(|id| id.strip_prefix("change-sha1-"));
+        assert_eq!(found, expected, "{given}");
+    }
+    let refused = named(&record, "#9").unwrap_err().to_string();
+    let expected = "deployment #9 (apply, failed) made no change that is in the history";
+    assert_eq!(refused, expected);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use opm_sandbox::{Server, serve};
 use opm_testkit::relay::{Fault, Moment, Relay, RequestFilter, TcpRelay};
-use opm_testkit::{Target, tally};
+use opm_testkit::{Target, TerminalRun, tally};
 
 use super::{TestCluster, World};
 use crate::module::Module;
@@ -236,8 +236,12 @@ impl World {
 
     /// A line to the API server that can be cut.
     pub async fn line(&self) -> CuttableConnection {
+        self.slow_line(Duration::ZERO).await
+    }
+
+    async fn slow_line(&self, round_trip: Duration) -> CuttableConnection {
         let behind = self.route().await;
-        let relay = TcpRelay::start(&behind.kubeconfig, Duration::ZERO).unwrap();
+        let relay = TcpRelay::start(&behind.kubeconfig, round_trip).unwrap();
         let file = self
             .dir
             .path()
@@ -260,6 +264,38 @@ impl World {
         let target = Target::Kubeconfig(line.kubeconfig.clone());
         let process = self.opm.clone().against(target).start(arguments);
         RunningOpm::new(process, arguments, &self.canaries)
+    }
+
+    /// Starts the binary on a terminal with so many columns.
+    pub fn on_terminal(&self, columns: u16, arguments: &[&str]) -> TerminalRun {
+        self.on_terminal_with(&[], columns, arguments)
+    }
+
+    /// The same with additional variables in its environment.
+    pub fn on_terminal_with(
+        &self,
+        variables: &[(&str, &str)],
+        columns: u16,
+        arguments: &[&str],
+    ) -> TerminalRun {
+        let opm = self.opm.clone().env("TERM", "xterm-256color");
+        let opm = variables.iter().fold(opm, |opm, (k, v)| opm.env(k, v));
+        opm.on_terminal(columns, arguments)
+    }
+
+    /// The same over a line on which every round trip takes this long. The line lasts as long as
+    /// what is returned beside the run.
+    pub async fn on_slow_terminal(
+        &self,
+        round_trip: Duration,
+        columns: u16,
+        arguments: &[&str],
+    ) -> (TerminalRun, CuttableConnection) {
+        let line = self.slow_line(round_trip).await;
+        let target = Target::Kubeconfig(line.kubeconfig.clone());
+        let opm = self.opm.clone().against(target);
+        let opm = opm.env("TERM", "xterm-256color");
+        (opm.on_terminal(columns, arguments), line)
     }
 
     /// Starts an apply and leaves it running.

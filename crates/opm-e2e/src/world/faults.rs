@@ -2,7 +2,7 @@
 //! with signals, or with another run beside it.
 
 use opm_testkit::relay::{Fault, Moment, RequestFilter, RequestInfo};
-use opm_testkit::{HANG, Target};
+use opm_testkit::{HANG, Target, TerminalRun};
 
 use super::World;
 use super::commands::Route;
@@ -12,6 +12,16 @@ use crate::output::{OpmOutput, RunningOpm};
 pub struct RelayedRun {
     running: RunningOpm,
     route: Route,
+}
+
+/// A line to a cluster on which requests meet faults.
+pub struct StruckLine(Route);
+
+impl StruckLine {
+    /// Lets the requests that are stalled go on.
+    pub fn release(&self) {
+        self.0.relay.release();
+    }
 }
 
 impl RelayedRun {
@@ -109,6 +119,23 @@ impl World {
         let route = self.route().await;
         route.relay.on(at.clone(), fault);
         self.start_on(route, &[], arguments)
+    }
+
+    /// Starts the binary on a terminal, through a relay at which such requests meet a fault. The
+    /// relay lasts as long as what is returned beside the run.
+    pub async fn on_struck_terminal(
+        &self,
+        at: &RequestFilter,
+        fault: Fault,
+        columns: u16,
+        arguments: &[&str],
+    ) -> (TerminalRun, StruckLine) {
+        let route = self.route().await;
+        route.relay.on(at.clone(), fault);
+        let target = Target::Kubeconfig(route.kubeconfig.clone());
+        let opm = self.opm.clone().against(target);
+        let opm = opm.env("TERM", "xterm-256color");
+        (opm.on_terminal(columns, arguments), StruckLine(route))
     }
 
     fn start_on(&self, route: Route, variables: &[(&str, &str)], arguments: &[&str]) -> RelayedRun {

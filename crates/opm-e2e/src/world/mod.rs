@@ -19,7 +19,7 @@ use crate::canary::Canaries;
 use crate::objects;
 
 pub use commands::{CuttableConnection, KillOutcome};
-pub use faults::RelayedRun;
+pub use faults::{RelayedRun, StruckLine};
 
 /// Which cluster a scenario runs on.
 pub enum TestCluster {

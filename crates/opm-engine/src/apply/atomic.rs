@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use opm_core::event::Event;
 use opm_core::failure::Remedy;
 use opm_core::record::{LogResult, Record};
 
@@ -101,6 +102,13 @@ impl<B: Backend> Run<'_, B> {
     ) -> Failure {
         let lock_timeout = self.settings.timing.ttl + PATIENCE;
         let lock_timeout = lock_timeout.max(request.options.lock_timeout);
+        self.emit(Event::GoingBack {
+            change: match &fallback {
+                Fallback::To(restored) => Some(restored.change.id.clone()),
+                Fallback::Nothing { .. } => None,
+            },
+            why: failure.message.clone(),
+        });
         match fallback {
             Fallback::To(restored) => {
                 let done = format!("went back to {}", restored.change.id);

@@ -11,6 +11,7 @@ use futures::StreamExt as _;
 use opm_core::check::{
     ApplyMethod, ApplyStep, Refusal, RefusalReason, TrialFinding, repeated_items,
 };
+use opm_core::event::RunPhase;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::immutable::changed_immutable_fields;
 use opm_core::reach::{self, OwnNamespace};
@@ -108,6 +109,9 @@ impl<B: Backend> Apply<'_, B> {
                 && (self.is_suspect(step, context) || (preflight && !brought.holds(identity)))
         });
         let steps: &Vec<&ApplyStep> = &steps.collect();
+        if !steps.is_empty() {
+            self.tell_phase(RunPhase::Rehearse, steps.len());
+        }
         let (limit, seen) = (self.request.options.concurrency, &*context);
         let pretended = concurrently_in_order(limit, steps.len(), |at| async move {
             self.pretend(steps[at], seen).await

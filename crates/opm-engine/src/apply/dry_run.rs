@@ -14,6 +14,7 @@ use opm_core::check::{
 use opm_core::diff::{FieldChange, diff, stated};
 use opm_core::drift::changes_by_apply;
 use opm_core::entry::Entry;
+use opm_core::event::RunPhase;
 use opm_core::identity::Identity;
 use opm_core::immutable::changed_immutable_fields;
 use opm_core::plan::Plan;
@@ -155,6 +156,7 @@ impl<B: Backend> Apply<'_, B> {
     ) {
         let permit = self.run.permit();
         let steps: &Vec<&ApplyStep> = &preview.applies().collect();
+        self.tell_phase(RunPhase::Rehearse, steps.len());
         let limit = self.request.options.concurrency;
         let sends = concurrently_in_order(limit, steps.len(), |at| async move {
             (

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use opm_core::check::{Adopt, CheckContext, HelmRelease, Observed, values_matter};
+use opm_core::event::RunPhase;
 use opm_core::identity::Identity;
 use opm_core::plan::Occupants;
 use opm_core::reach::{self, MissingRequirement, OwnNamespace};
@@ -35,6 +36,7 @@ impl<B: Backend> Apply<'_, B> {
             false => Detail::Metadata,
         };
         let release = &self.candidate.owner.id;
+        self.tell_phase(RunPhase::Look, self.candidate.objects.len());
         let (observed, mut live) = self.run.observe(&planned.plan, release, detail).await;
         planned.warnings.extend(self.without_objects(&observed));
         let whole = match detail {

@@ -1,5 +1,6 @@
 //! `prune`: removes what became stale, once everything is applied.
 
+use opm_core::event::RunPhase;
 use opm_core::protocol::{Applied, Reconciled};
 
 use super::Apply;
@@ -73,6 +74,9 @@ impl<B: Backend> Apply<'_, B> {
         }
         if pruned.stopped.is_some() || !pruned.outcomes.is_empty() {
             return pruned;
+        }
+        if !applied.prune().is_empty() {
+            self.tell_phase(RunPhase::Prune, applied.prune().len());
         }
         let options = RemovalOptions {
             release: &self.candidate.owner.id,

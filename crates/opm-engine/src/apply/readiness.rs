@@ -2,10 +2,12 @@
 //! after it elsewhere.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use opm_core::check::{ApplyMethod, ApplyStep};
 use opm_core::failure::Remedy;
 use opm_core::identity::Identity;
+use opm_core::time::duration_words;
 use opm_core::{health, labels};
 
 use super::Apply;
@@ -62,7 +64,7 @@ impl<B: Backend> Apply<'_, B> {
         match self.run.wait_ready(targets, timeout, permit).await {
             Ok(not_ready) if not_ready.is_empty() => None,
             Ok(not_ready) => {
-                let message = format!("not ready in time: {}", first_of(&not_ready));
+                let message = not_ready_words(&not_ready, timeout);
                 let failure = Failure::new(FailureKind::Failed, message);
                 Some(about(failure, not_ready))
             }
@@ -92,14 +94,17 @@ impl<B: Backend> Apply<'_, B> {
             match waited.await {
                 Ok(not_ready) if not_ready.is_empty() => {}
                 Ok(not_ready) => {
-                    let reason = format!("not ready in time: {}", first_of(&not_ready));
-                    not_ready_because = Some(reason);
+                    let reason = not_ready_words(&not_ready, timeout);
                     let late = failure.unwrap_or_else(|| {
-                        let count = not_ready.len();
-                        let message = format!("recorded, but not ready: {count} objects");
+                        let message = format!("recorded, but {reason}");
                         Failure::new(FailureKind::Incomplete, message)
                     });
-                    failure = Some(about(late, not_ready));
+                    let remedy = match not_ready.iter().any(|one| one.failed) {
+                        true => Remedy::FixOrGoBack,
+                        false => Remedy::WaitLonger,
+                    };
+                    not_ready_because = Some(reason);
+                    failure = Some(about(late, not_ready).remedy(remedy));
                 }
                 Err(error) if error.kind == ApiErrorKind::Stopped(Stopped::Cancelled) => {
                     let message = "interrupted while waiting; the change is recorded";
@@ -160,6 +165,22 @@ fn about(failure: Failure, not_ready: Vec<UnreadyObject>) -> Failure {
     not_ready.into_iter().fold(failure, |failure, object| {
         failure.object(object.identity, object.reason)
     })
+}
+
+/// What is not ready, and whether more time would have helped.
+fn not_ready_words(not_ready: &[UnreadyObject], timeout: Duration) -> String {
+    let failed: Vec<UnreadyObject> = not_ready.iter().filter(|o| o.failed).cloned().collect();
+    match failed.is_empty() {
+        true => format!(
+            "not ready after {}: {}",
+            duration_words(timeout),
+            first_of(not_ready)
+        ),
+        false => format!(
+            "not ready, and waiting does not help: {}",
+            first_of(&failed)
+        ),
+    }
 }
 
 /// The first object that is not ready, and how many more there are.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use opm_core::event::RunPhase;
 use opm_core::protocol::NewChange;
 use opm_core::record::room::make_room;
 use opm_core::record::{LogResult, Record};
@@ -32,6 +33,7 @@ impl<B: Backend> Apply<'_, B> {
             reconciled,
             mut report,
         } = pruned;
+        self.tell_phase(RunPhase::Record, self.candidate.objects.len());
         let ended = self
             .run
             .ended(LogResult::Succeeded, None, &report.resources);

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::StreamExt as _;
 use opm_core::check::{ApplyStep, CheckedPhase, CheckedPlan};
+use opm_core::event::RunPhase;
 use opm_core::failure::Remedy;
 use opm_core::identity::Identity;
 use opm_core::protocol::{Applied, Locked, SendOutcome};
@@ -86,7 +87,10 @@ impl ApplyResults {
     /// What was applied and is not ready has failed as far as the next step is concerned.
     fn not_ready(&mut self, not_ready: Vec<UnreadyObject>) {
         self.failed |= !not_ready.is_empty();
-        for UnreadyObject { identity, reason } in not_ready {
+        for UnreadyObject {
+            identity, reason, ..
+        } in not_ready
+        {
             let found = self.outcomes.iter_mut().find(|o| o.identity == identity);
             if let Some(outcome) = found {
                 outcome.action = Action::Failed;
@@ -108,6 +112,8 @@ impl<B: Backend> Apply<'_, B> {
         guard: &LockGuard,
     ) -> Result<AppliedRun, Failure> {
         let permit = self.run.permit_under(guard);
+        let objects = locked.plan().applies().count();
+        self.tell_phase(RunPhase::Apply, objects);
         let sent = self.apply_phases(locked.plan(), context, permit).await;
         let report = Report {
             first_apply: context.first_apply,
@@ -221,6 +227,7 @@ impl<B: Backend> Apply<'_, B> {
         let Some(object) = context.object(identity) else {
             return Err(SendError::because("it is not rendered"));
         };
+        self.run.tell_sent(&step.entry);
         self.send(ObjectToSend {
             step,
             object,
@@ -300,10 +307,9 @@ impl<B: Backend> Apply<'_, B> {
             Ok(missing) => {
                 let reason = |kind: &_| format!("{kind} is not served yet");
                 let missing = missing.iter().flat_map(|(kind, _)| {
-                    definitions.iter().map(move |identity| UnreadyObject {
-                        identity: identity.clone(),
-                        reason: reason(kind),
-                    })
+                    definitions
+                        .iter()
+                        .map(move |identity| UnreadyObject::late(identity.clone(), reason(kind)))
                 });
                 all.not_ready(missing.collect());
             }
@@ -345,19 +351,17 @@ fn broke(needed: &[Identity], error: ApiError, all: &mut ApplyResults) {
     match SendError::from(error) {
         SendError::Stopped(stopped) => all.stopped = Some(stopped),
         SendError::Refused(refusal) => {
-            let not_ready = needed.iter().map(|identity| UnreadyObject {
-                identity: identity.clone(),
-                reason: refusal.detail(),
-            });
+            let not_ready = needed
+                .iter()
+                .map(|identity| UnreadyObject::late(identity.clone(), refusal.detail()));
             all.not_ready(not_ready.collect());
         }
         SendError::Unreachable(reason)
         | SendError::NotUpYet(reason)
         | SendError::Failed { reason, .. } => {
-            let not_ready = needed.iter().map(|identity| UnreadyObject {
-                identity: identity.clone(),
-                reason: reason.clone(),
-            });
+            let not_ready = needed
+                .iter()
+                .map(|identity| UnreadyObject::late(identity.clone(), reason.clone()));
             all.not_ready(not_ready.collect());
         }
     }

@@ -2,7 +2,7 @@
 
 use opm_core::check::{ApplyMethod, ApplyStep, StaleDecisions};
 use opm_core::entry::Entry;
-use opm_core::event::{AnnouncedObject, Event, PlannedAction, Wait};
+use opm_core::event::{AnnouncedObject, Event, PlannedAction, RunPhase, Wait};
 
 use super::Apply;
 use crate::ports::Backend;
@@ -26,6 +26,10 @@ impl<B: Backend> Apply<'_, B> {
             change: Some(self.candidate.change.to_string()),
             objects: applies.chain(prunes).chain(keeps).collect(),
         });
+    }
+
+    pub(super) fn tell_phase(&self, phase: RunPhase, objects: usize) {
+        self.run.emit(Event::Phase { phase, objects });
     }
 
     pub(super) fn tell_object(&self, outcome: &ObjectOutcome) {

@@ -12,7 +12,7 @@ mod remove;
 mod unrecorded;
 
 use opm_core::check::{Adopt, CheckContext, CheckedPlan, check};
-use opm_core::event::{AnnouncedObject, Event, PlannedAction};
+use opm_core::event::{AnnouncedObject, Event, PlannedAction, RunPhase};
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
 use opm_core::plan::{Plan, PlanError, PlanOptions, plan_delete, plan_delete_component};
@@ -127,6 +127,10 @@ impl<B: Backend> RecordWriter for Delete<'_, B> {
         else {
             return Ok(Attempt::Again);
         };
+        self.run.emit(Event::Phase {
+            phase: RunPhase::Delete,
+            objects: locked.plan().stale.prune.len(),
+        });
         let work = self.delete_all(locked, &guard, &source);
         let deleted = self.run.while_renewing(&guard, work).await?;
         let deleted = self.namespace_last(deleted).await?;

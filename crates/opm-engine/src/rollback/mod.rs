@@ -72,7 +72,7 @@ impl<B: Backend> Run<'_, B> {
         };
         let (change, why) = target(record, rollback.request.revision.as_deref())?;
         self.emit(Event::GoingBack {
-            change: change.id.clone(),
+            change: Some(change.id.clone()),
             why,
         });
         let change = &self.whole_change(release, change).await?;

@@ -1,14 +1,22 @@
 //! Waiting until objects are ready, and saying which are not, and why.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::future::{Either, select};
+use opm_core::event::Event;
 use opm_core::health::{self, Health, HealthState};
 use opm_core::identity::Identity;
 use serde_json::{Map, Value};
 
 use crate::ports::{ApiError, ApiErrorKind, Backend, Permit, WatchEvent};
 use crate::run::Run;
+
+/// How often the pods of workloads that are not ready are looked at. A crash loop that is seen
+/// twice in a row is one.
+const LOOK_AT_PODS: Duration = Duration::from_millis(1500);
 
 /// One object to wait for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,23 +40,46 @@ impl From<Identity> for WaitTarget {
 pub(crate) struct UnreadyObject {
     pub(crate) identity: Identity,
     pub(crate) reason: String,
+    /// Whether waiting longer would change nothing.
+    pub(crate) failed: bool,
+}
+
+impl UnreadyObject {
+    /// One that was not ready when the time was over.
+    pub(crate) fn late(identity: Identity, reason: impl Into<String>) -> Self {
+        Self {
+            identity,
+            reason: reason.into(),
+            failed: false,
+        }
+    }
 }
 
 /// What was seen of the awaited objects last.
 struct ReadinessTracker<'a> {
     wanted: &'a [WaitTarget],
     objects: BTreeMap<Identity, Option<Map<String, Value>>>,
+    /// What was told of each.
+    told: BTreeMap<Identity, Health>,
+    /// Workloads whose pods crash again and again, and what was seen of that.
+    crashes: BTreeMap<Identity, String>,
 }
 
 impl ReadinessTracker<'_> {
-    fn take(&mut self, event: WatchEvent) {
-        match event {
-            WatchEvent::Seen(identity, object) => self.objects.insert(identity, Some(object)),
-            WatchEvent::Gone(identity) => self.objects.insert(identity, None),
+    /// Takes one in, and answers with which object it is about.
+    fn take(&mut self, event: WatchEvent) -> Identity {
+        let (identity, object) = match event {
+            WatchEvent::Seen(identity, object) => (identity, Some(object)),
+            WatchEvent::Gone(identity) => (identity, None),
         };
+        self.objects.insert(identity.clone(), object);
+        identity
     }
 
     fn health(&self, awaited: &WaitTarget) -> Health {
+        if let Some(crash) = self.crashes.get(&awaited.identity) {
+            return Health::failed(crash.clone());
+        }
         match self.objects.get(&awaited.identity) {
             Some(Some(object)) => health::of(object),
             Some(None) if awaited.expires => Health::ready(),
@@ -57,11 +88,49 @@ impl ReadinessTracker<'_> {
         }
     }
 
+    /// How an object is doing, unless that was told already.
+    fn news(&mut self, identity: &Identity, health: Option<Health>) -> Option<Event> {
+        let mut wanted = self.wanted.iter();
+        let awaited = wanted.find(|awaited| awaited.identity == *identity)?;
+        let health = health.unwrap_or_else(|| self.health(awaited));
+        if self.told.get(identity) == Some(&health) {
+            return None;
+        }
+        self.told.insert(identity.clone(), health.clone());
+        Some(Event::Health {
+            identity: identity.clone(),
+            state: health.state,
+            message: health.message,
+        })
+    }
+
     /// Everything is ready, or something never will be: waiting longer changes nothing.
     fn is_settled(&self) -> bool {
         let states = || self.wanted.iter().map(|awaited| self.health(awaited).state);
         states().all(|state| state == HealthState::Ready)
             || states().any(|s| s == HealthState::Failed)
+    }
+
+    /// Workloads that are not ready and have pods that can say why.
+    fn unready_workloads(&self) -> Vec<(Identity, Map<String, Value>)> {
+        let workloads = self.wanted.iter().filter(|awaited| {
+            health::has_pods(&awaited.identity.group_kind) && !self.health(awaited).is_ready()
+        });
+        workloads
+            .filter_map(|awaited| {
+                let object = self.objects.get(&awaited.identity)?.clone()?;
+                Some((awaited.identity.clone(), object))
+            })
+            .collect()
+    }
+}
+
+/// The tracker, shared by whoever watches objects and whoever looks at pods.
+struct SharedTracker<'a>(Mutex<ReadinessTracker<'a>>);
+
+impl<'a> SharedTracker<'a> {
+    fn lock(&self) -> MutexGuard<'_, ReadinessTracker<'a>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -74,35 +143,90 @@ impl<B: Backend> Run<'_, B> {
         timeout: Duration,
         permit: Permit<'_>,
     ) -> Result<Vec<UnreadyObject>, ApiError> {
-        let mut seen = ReadinessTracker {
-            wanted,
-            objects: BTreeMap::new(),
-        };
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
+        let seen = &SharedTracker(Mutex::new(ReadinessTracker {
+            wanted,
+            objects: BTreeMap::new(),
+            told: BTreeMap::new(),
+            crashes: BTreeMap::new(),
+        }));
         let mut on_event = |event| {
-            seen.take(event);
-            seen.is_settled()
+            let mut tracker = seen.lock();
+            let identity = tracker.take(event);
+            if let Some(news) = tracker.news(&identity, None) {
+                self.emit(news);
+            }
+            tracker.is_settled()
         };
         let identities: Vec<Identity> = wanted.iter().map(|a| a.identity.clone()).collect();
-        let watched = self.backend.watch(&identities, timeout, &mut on_event);
+        let watched = async {
+            let watching = self.backend.watch(&identities, timeout, &mut on_event);
+            match select(pin!(watching), pin!(self.until_one_crashes(seen))).await {
+                Either::Left((watched, _)) => watched.map(drop),
+                Either::Right(((), _)) => Ok(()),
+            }
+        };
         self.unless_stopped(permit, watched)
             .await
             .map_err(ApiError::stopped)??;
         let mut not_ready = Vec::new();
         for awaited in wanted {
             let identity = &awaited.identity;
-            let health = seen.health(awaited);
+            let (health, object) = {
+                let tracker = seen.lock();
+                let object = tracker.objects.get(identity).cloned().flatten();
+                (tracker.health(awaited), object)
+            };
             if !health.is_ready() {
-                let object = seen.objects.get(identity).and_then(Option::as_ref);
                 not_ready.push(UnreadyObject {
                     identity: identity.clone(),
-                    reason: self.explain(&health, object).await,
+                    failed: health.state == HealthState::Failed,
+                    reason: self.explain(&health, object.as_ref()).await,
                 });
             }
         }
         Ok(not_ready)
+    }
+
+    /// Looks at the pods of workloads that are not ready, tells what they say, and ends when one
+    /// of them crashes again and again.
+    async fn until_one_crashes(&self, seen: &SharedTracker<'_>) {
+        let mut hidden: BTreeSet<Identity> = BTreeSet::new();
+        let mut crashed: BTreeSet<Identity> = BTreeSet::new();
+        loop {
+            self.backend.sleep(LOOK_AT_PODS).await;
+            let workloads = seen.lock().unready_workloads();
+            let mut crashing = BTreeSet::new();
+            for (identity, workload) in workloads {
+                if hidden.contains(&identity) {
+                    continue;
+                }
+                let pods = match self.backend.pods_of(&workload).await {
+                    Ok(pods) => pods,
+                    Err(error) if error.kind == ApiErrorKind::Forbidden => {
+                        hidden.insert(identity);
+                        continue;
+                    }
+                    // The next look may have more luck, and the time is bounded.
+                    Err(_) => continue,
+                };
+                let mut tracker = seen.lock();
+                if let Some(crash) = health::crash_loop(&workload, &pods) {
+                    if crashed.contains(&identity) {
+                        tracker.crashes.insert(identity, crash);
+                        return;
+                    }
+                    crashing.insert(identity.clone());
+                }
+                let health = health::with_pods(health::of(&workload), &pods);
+                if let Some(news) = tracker.news(&identity, Some(health)) {
+                    self.emit(news);
+                }
+            }
+            crashed = crashing;
+        }
     }
 
     /// What the object says, and behind it what its pods say.
@@ -112,11 +236,12 @@ impl<B: Backend> Run<'_, B> {
             return reason;
         };
         match self.backend.pods_of(workload).await {
-            Ok(pods) => {
-                if let Some(why) = health::why_not_ready(&pods) {
-                    reason = format!("{reason} ({why})");
-                }
-            }
+            Ok(pods) => match health::why_not_ready(&pods) {
+                // A crash has been told with its pod.
+                Some(_) if health::crash_loop(workload, &pods).as_ref() == Some(&reason) => {}
+                Some(why) => reason = format!("{reason} ({why})"),
+                None => {}
+            },
             Err(error) if error.kind == ApiErrorKind::Forbidden => {
                 reason = format!("{reason} (its pods may not be listed)");
             }

@@ -1,0 +1,114 @@
+//! The live view: what is shown while a run goes on.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use opm_e2e::objects::{config_map, deployment, never_ready};
+use opm_e2e::{Module, World, note, scenarios};
+
+scenarios! {
+    three_hundred_objects_over_a_slow_line,
+    a_wait_says_what_it_waits_for,
+    a_dumb_terminal_and_a_pipeline_get_lines,
+    a_terminal_that_changes_its_width,
+    quiet_is_quiet,
+}
+
+fn many(count: usize) -> Module {
+    let objects: Vec<_> = (0..count)
+        .map(|n| config_map(&format!("a-config-map-with-a-rather-long-name-{n:03}"), "1"))
+        .collect();
+    let (app, more) = objects.split_at(count / 2);
+    Module::new("web")
+        .component("app", app)
+        .component("more", more)
+}
+
+async fn three_hundred_objects_over_a_slow_line(w: World) {
+    let dir = w.write(&many(300));
+    for (columns, flag) in [
+        (60, "--name=narrow"),
+        (80, "--name=usual"),
+        (140, "--name=wide"),
+    ] {
+        let arguments = ["mod", "apply", &dir, "-n", &w.ns, flag, "--concurrency=4"];
+        let round_trip = Duration::from_millis(100);
+        let (run, _line) = w.on_slow_terminal(round_trip, columns, &arguments).await;
+        let end = run.end().await;
+        assert_eq!(end.code, Some(0), "{}", end.text);
+        assert_eq!(end.too_long, BTreeSet::new(), "at {columns} columns");
+        let drawn = end.pictures.len();
+        note(&format!(
+            "{columns} columns: {drawn} pictures, still for {:?} at most",
+            end.longest_still
+        ));
+        let counted = end.pictures.iter().filter(|p| p.contains(" of 300"));
+        assert!(counted.count() > 20, "it counts on the screen");
+        let components = |picture: &&String| picture.contains("app ") && picture.contains("/150");
+        assert!(end.pictures.iter().any(|p| components(&p)), "components");
+        // What was live is gone in the end.
+        assert!(!end.text.contains(" of 300"), "{}", end.text);
+        assert!(end.text.contains("300 created"), "{}", end.text);
+        w.delete(flag.trim_start_matches("--name="), &["-n", &w.ns])
+            .await
+            .ok();
+    }
+}
+
+async fn a_wait_says_what_it_waits_for(w: World) {
+    let dir = w.write(&Module::new("web").component("app", &[never_ready(deployment("slow"))]));
+    let arguments = ["mod", "apply", &dir, "-n", &w.ns, "--wait", "--timeout=10m"];
+    let mut run = w.on_terminal(80, &arguments);
+    run.until_it_shows("waiting until ready: 0 of 1").await;
+    run.until_it_shows("Deployment/slow: ").await;
+    run.interrupts();
+    let end = run.end().await;
+    assert_eq!(end.code, Some(130), "{}", end.text);
+    let words = "stopping to wait; the change is recorded";
+    assert!(end.text.contains(words), "{}", end.text);
+    assert_eq!(end.too_long, BTreeSet::new());
+}
+
+async fn a_dumb_terminal_and_a_pipeline_get_lines(w: World) {
+    let dir = w.write(&Module::new("web").component("app", &[config_map("a", "1")]));
+    let arguments = ["mod", "apply", &dir, "-n", &w.ns];
+    for variable in [("TERM", "dumb"), ("GITHUB_ACTIONS", "true")] {
+        let end = w.on_terminal_with(&[variable], 80, &arguments).end().await;
+        assert_eq!(end.code, Some(0), "{}", end.text);
+        assert!(!end.raw.contains('\x1b'), "{variable:?}: {:?}", end.raw);
+        assert!(end.text.contains("applying 1 object\n"), "{}", end.text);
+    }
+    let piped = w.opm(&arguments).await.ok();
+    let piped = piped.says("applying 1 object\n");
+    assert!(!piped.stdout().contains("applying"), "{piped}");
+}
+
+async fn a_terminal_that_changes_its_width(w: World) {
+    let dir = w.write(&Module::new("web").component("app", &[never_ready(deployment("slow"))]));
+    let arguments = ["mod", "apply", &dir, "-n", &w.ns, "--wait", "--timeout=10m"];
+    let mut run = w.on_terminal(140, &arguments);
+    run.until_it_shows("Deployment/slow: ").await;
+    run.resizes(40);
+    run.until_it_shows("waiting until ready: 0 of 1").await;
+    run.until_it_shows("…").await;
+    run.interrupts();
+    let end = run.end().await;
+    assert_eq!(end.code, Some(130), "{}", end.text);
+    let live = ["waiting until ready", "Deployment/slow"];
+    let too_long = end.too_long.iter();
+    let too_long = too_long.filter(|line| live.iter().any(|words| line.contains(words)));
+    assert_eq!(too_long.count(), 0, "{:?}", end.too_long);
+}
+
+async fn quiet_is_quiet(w: World) {
+    let dir = w.write(&Module::new("web").component("app", &[config_map("a", "1")]));
+    let arguments = ["mod", "apply", &dir, "-n", &w.ns, "-q", "-o", "json"];
+    let end = w.on_terminal(80, &arguments).end().await;
+    assert_eq!(end.code, Some(0), "{}", end.text);
+    assert!(!end.raw.contains('\x1b'), "{:?}", end.raw);
+    let printed = end.raw.replace('\r', "");
+    serde_json::from_str::<serde_json::Value>(&printed).expect("nothing but the document");
+    let piped = w.opm(&arguments).await.ok();
+    let printed: serde_json::Value = piped.json();
+    assert_eq!(printed["resources"][0]["action"], "unchanged");
+}

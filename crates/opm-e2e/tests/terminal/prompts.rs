@@ -1,0 +1,57 @@
+//! Questions, and Ctrl-C at each stage of a run.
+
+use opm_e2e::objects::{config_map, deployment};
+use opm_e2e::{Fault, Module, Moment, RequestFilter, World, scenarios};
+
+scenarios! {
+    a_delete_is_asked_about_and_ctrl_c_ends_it_at_once,
+    ctrl_c_while_applying_says_what_happens_next,
+}
+
+async fn a_delete_is_asked_about_and_ctrl_c_ends_it_at_once(w: World) {
+    let module = Module::new("web").component("app", &[config_map("a", "1")]);
+    w.apply(&module, &[]).await.ok();
+    let arguments = ["mod", "delete", "web", "-n", &w.ns];
+    for columns in [60, 80, 140] {
+        let mut run = w.on_terminal(columns, &arguments);
+        run.until_it_shows("[y/N]").await;
+        assert!(run.screen().contains("ConfigMap/a"), "{}", run.screen());
+        run.interrupts();
+        let end = run.end().await;
+        assert_eq!(end.code, Some(130), "{}", end.text);
+        assert!(w.exists("ConfigMap/a").await);
+    }
+    let mut run = w.on_terminal(80, &arguments);
+    run.until_it_shows("[y/N]").await;
+    run.types("n\n");
+    let end = run.end().await;
+    assert_eq!(end.code, Some(2), "{}", end.text);
+    let mut run = w.on_terminal(80, &arguments);
+    run.until_it_shows("[y/N]").await;
+    run.types("y\n");
+    let end = run.end().await;
+    assert_eq!(end.code, Some(0), "{}", end.text);
+    assert!(!w.exists("ConfigMap/a").await);
+}
+
+async fn ctrl_c_while_applying_says_what_happens_next(w: World) {
+    let objects = [config_map("a", "1"), config_map("b", "1"), deployment("d")];
+    let module = Module::new("web").component("app", &objects);
+    let dir = w.write(&module);
+    let held = RequestFilter::verb("patch")
+        .and_path("/configmaps/")
+        .always();
+    let stall = Fault::Stall(Moment::Before, std::time::Duration::from_secs(300));
+    let arguments = ["mod", "apply", &dir, "-n", &w.ns];
+    let (mut run, line) = w.on_struck_terminal(&held, stall, 80, &arguments).await;
+    run.until_it_shows("applying web: 0 of 3").await;
+    run.until_it_shows("has not been answered for").await;
+    run.interrupts();
+    run.until_it_shows("stopping after 2 requests in flight")
+        .await;
+    line.release();
+    let end = run.end().await;
+    assert_eq!(end.code, Some(130), "{}", end.text);
+    assert!(!end.text.contains("applying web"), "{}", end.text);
+    assert!(!w.record("web").await.locked());
+}
