@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::builder::RangedU64ValueParser;
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{ArgAction, Args, Parser};
+use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::commands::Command;
 use crate::pre_settings;
@@ -32,6 +32,41 @@ pub(crate) struct Cli {
 
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// The whole command line. The commands of `mod` are also there without it, and not listed
+/// twice.
+pub(crate) fn command() -> clap::Command {
+    Cli::command().mut_subcommands(|subcommand| {
+        match command_of_module(subcommand.get_name()).is_some() {
+            true => subcommand.hide(true),
+            false => subcommand,
+        }
+    })
+}
+
+/// The command of `mod` that this word calls.
+pub(crate) fn command_of_module(word: &str) -> Option<clap::Command> {
+    let command = Cli::command();
+    let modules = command.find_subcommand("mod")?;
+    modules.find_subcommand(word).cloned()
+}
+
+/// What was typed, or what to answer instead.
+pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut command = command();
+    // As kubectl calls it.
+    if program(arguments).is_some_and(|name| name == "kubectl-opm") {
+        command = command.bin_name("kubectl opm");
+    }
+    let matches = command.try_get_matches_from_mut(arguments)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// What the program is called.
+fn program(arguments: &[OsString]) -> Option<&str> {
+    let path = std::path::Path::new(arguments.first()?);
+    path.file_stem()?.to_str()
 }
 
 impl Cli {
@@ -129,7 +164,7 @@ pub(crate) struct GlobalArgs {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use clap::CommandFactory as _;
 
     use super::Cli;
     use crate::settings::Key;

@@ -21,11 +21,13 @@ mod answers;
 mod args;
 mod cluster;
 mod commands;
+mod complete;
 mod config;
 mod directories;
 mod duration;
 mod env;
 mod error;
+mod help;
 mod interrupt;
 mod pre_settings;
 mod runtime;
@@ -36,7 +38,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use args::Cli;
-use clap::Parser;
 use env::Environment;
 use opm_core::feature::Defaults;
 use settings::Surroundings;
@@ -54,7 +55,10 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>, declared: Default
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let env = Environment::of_this_process();
     let given = Surroundings { env, declared };
-    match Cli::try_parse_from(&arguments) {
+    if let Some(exit) = complete::answer(&arguments, &given) {
+        return exit.into();
+    }
+    match args::parse(&arguments) {
         Ok(cli) => execute(&cli.with_lists_of(&arguments), &given).into(),
         Err(answer) => pre_settings::answer(&answer, &arguments, &given).into(),
     }

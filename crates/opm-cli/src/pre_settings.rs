@@ -2,14 +2,14 @@
 //! be understood. A script that asked for JSON gets its one document here too.
 
 use std::ffi::OsString;
-use std::fmt::Write;
 
-use clap::error::ErrorKind as ClapKind;
-use clap::{CommandFactory, ValueEnum};
+use clap::ValueEnum;
+use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 use opm_core::feature::{Choices, FeatureSet};
 
-use crate::args::{Cli, GlobalArgs};
+use crate::args::{self, GlobalArgs};
 use crate::error::{CliError, ErrorKind, Exit};
+use crate::help;
 use crate::settings::{ConfigFile, Key, Surroundings, resolve};
 use crate::ui::{Color, Format, Ui, Verbosity};
 
@@ -23,7 +23,12 @@ pub(crate) fn answer(answer: &clap::Error, arguments: &[OsString], given: &Surro
         _ => {
             let text = answer.render().ansi().to_string();
             ui.say(Verbosity::Quiet, text.trim_end());
-            ui.fail_document(&usage(&answer.render().to_string()))
+            let mut error = usage(&answer.render().to_string());
+            for hint in our_hints(answer, arguments) {
+                ui.hint(&hint);
+                error = error.hint(hint);
+            }
+            ui.fail_document(&error)
         }
     }
 }
@@ -35,6 +40,25 @@ fn print(ui: &Ui, text: &str) -> Exit {
     }
 }
 
+/// What clap does not know: how we call what other tools call otherwise, and that what `--adopt`
+/// names is written with `=`.
+fn our_hints(answer: &clap::Error, arguments: &[OsString]) -> Vec<String> {
+    let text = |kind: ContextKind| match answer.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let word = text(ContextKind::InvalidSubcommand);
+    let ours = word.and_then(|word| Some((word, help::our_word(word)?)));
+    let ours = ours.map(|(word, ours)| format!("what other tools call `{word}` is `{ours}`"));
+    let unexpected = text(ContextKind::InvalidArg);
+    let pairs = arguments.windows(2);
+    let adopted = pairs.map(|pair| (pair[0].to_str(), pair[1].to_str()));
+    let adopted = adopted.filter(|(flag, _)| *flag == Some("--adopt"));
+    let adopted = adopted.filter_map(|(_, named)| named.filter(|named| Some(*named) == unexpected));
+    let adopted = adopted.map(|named| format!("objects are named with `=`: --adopt={named}"));
+    ours.into_iter().chain(adopted).collect()
+}
+
 /// The help that was asked for. It ends with the features as they hold for this very command
 /// line, as far as that can be told: they touch every command.
 fn help(arguments: &[OsString], typed: &GlobalArgs, given: &Surroundings) -> String {
@@ -42,33 +66,11 @@ fn help(arguments: &[OsString], typed: &GlobalArgs, given: &Surroundings) -> Str
         Ok(settings) => settings.features,
         Err(_) => FeatureSet::new(given.declared.clone(), Choices::default()),
     };
-    let command = ending_with(Cli::command(), &feature_help(&features));
+    let command = help::with_features(args::command(), &features);
     match command.try_get_matches_from(arguments) {
         Ok(_) => String::new(),
         Err(help) => help.render().ansi().to_string(),
     }
-}
-
-/// The command, its subcommands and theirs, with this text at the end of their help.
-fn ending_with(command: clap::Command, text: &str) -> clap::Command {
-    command
-        .after_help(text.to_owned())
-        .mut_subcommands(|subcommand| ending_with(subcommand, text))
-}
-
-fn feature_help(features: &FeatureSet) -> String {
-    let header = Cli::command().get_styles().get_header().to_owned();
-    let mut text = format!("{header}Features:{header:#}\n");
-    for feature in features.declared() {
-        let state = if features.is_enabled(&feature.name) {
-            "on"
-        } else {
-            "off"
-        };
-        let (name, stage) = (feature.name.as_str(), feature.stage);
-        let _ = writeln!(text, "  {name:<24} {stage:<12} {state}");
-    }
-    text + "\n`opm feature list -o wide` and `opm feature docs` tell more about them."
 }
 
 /// How to print while there are no settings yet, or none that can be used.

@@ -5,7 +5,9 @@
 
 mod completion;
 mod config;
+pub(crate) mod examples;
 mod feature;
+mod man;
 mod module;
 pub(crate) mod sandbox;
 mod version;
@@ -28,7 +30,12 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Sandbox(sandbox::Command),
     Completion(completion::Args),
+    #[command(hide = true)]
+    Man(man::Args),
     Version(version::Args),
+    /// The commands of `mod`, without that word.
+    #[command(flatten)]
+    Short(module::Command),
 }
 
 impl Command {
@@ -36,10 +43,12 @@ impl Command {
     pub(crate) fn config_file(&self) -> ConfigFile {
         match self {
             Self::Completion(_)
+            | Self::Man(_)
             | Self::Config(
                 config::Command::Init(_) | config::Command::Trust(_) | config::Command::Untrust(_),
             ) => ConfigFile::Ignore,
             Self::Module(_)
+            | Self::Short(_)
             | Self::Config(_)
             | Self::Feature(_)
             | Self::Sandbox(_)
@@ -51,8 +60,12 @@ impl Command {
     /// would be refused elsewhere, so that they can be looked at.
     pub(crate) fn tells_about_opm(&self) -> bool {
         match self {
-            Self::Config(_) | Self::Feature(_) | Self::Completion(_) | Self::Version(_) => true,
-            Self::Module(_) | Self::Sandbox(_) => false,
+            Self::Config(_)
+            | Self::Feature(_)
+            | Self::Completion(_)
+            | Self::Man(_)
+            | Self::Version(_) => true,
+            Self::Module(_) | Self::Short(_) | Self::Sandbox(_) => false,
         }
     }
 }
@@ -71,11 +84,12 @@ pub(crate) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exi
         false => settings.check_trust()?,
     }
     match command {
-        Command::Module(command) => module::run(command, settings, ui),
+        Command::Module(command) | Command::Short(command) => module::run(command, settings, ui),
         Command::Config(command) => config::run(command, settings, ui),
         Command::Feature(command) => feature::run(command, settings, ui),
         Command::Sandbox(command) => sandbox::run(command, settings, ui),
         Command::Completion(args) => completion::run(args, ui),
+        Command::Man(args) => man::run(args, ui),
         Command::Version(args) => version::run(args, &settings.features, ui),
     }
 }

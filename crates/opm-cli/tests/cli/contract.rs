@@ -132,7 +132,7 @@ fn every_shell_gets_a_completion_script() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let ran = World::new().opm(&format!("completion {shell}"));
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{shell}");
-        assert!(ran.stdout.contains("feature-enable"), "{shell}");
+        assert!(ran.stdout.contains("OPM_COMPLETE"), "{shell}");
     }
 }
 

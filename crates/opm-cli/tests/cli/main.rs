@@ -9,10 +9,12 @@
 )]
 
 mod checkouts;
+mod completions;
 mod config;
 mod config_errors;
 mod contract;
 mod features;
+mod help;
 mod json_manifests;
 mod modules;
 mod out_dirs;

@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
         Format::Json => ui.json(&BuildDocument::new(&candidate, &settings.features))?,
         Format::Yaml if args.out_dir.is_some() => {}
         Format::Yaml => stream(&candidate, ui)?,
-        Format::Table | Format::Wide => ui.text(&table(&candidate).to_string())?,
+        Format::Table | Format::Wide => ui.table(&table(&candidate), Format::Table)?,
     }
     Ok(Exit::DONE)
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 use opm_core::name::ComponentName;
 use opm_engine::request::DeleteRequest;
 
+use super::deploy_args::DryRunArg;
 use super::guard_args::GuardArgs;
-use super::release_arg::ReleaseArgs;
+use super::release_arg::ReleaseOrHereArgs;
 use crate::answers;
 use crate::cluster::Session;
 use crate::duration;
@@ -24,29 +25,30 @@ use crate::ui::Ui;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    release: ReleaseArgs,
+    release: ReleaseOrHereArgs,
 
     /// Remove only this component, and record that as a change
     #[arg(long, value_name = "NAME")]
     component: Option<ComponentName>,
 
-    /// Only show what would happen
-    #[arg(long)]
-    dry_run: bool,
+    #[command(flatten)]
+    dry_run: DryRunArg,
 
     #[command(flatten)]
     guards: GuardArgs,
 
     /// Wait until everything is gone
-    #[arg(long)]
+    #[arg(long, help_heading = "Waiting", value_name = "BOOL", num_args = 0..=1, require_equals = true,
+          default_value_t = false, default_missing_value = "true", hide_possible_values = true,
+          hide_default_value = true)]
     wait: bool,
 
     /// How long to wait: for custom resources always, for the rest with --wait
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::parse)]
+    #[arg(long, help_heading = "Waiting", value_name = "DURATION", default_value = "5m", value_parser = duration::parse)]
     timeout: Duration,
 
     /// How long to wait for somebody else who is changing the release
-    #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
+    #[arg(long, help_heading = "Waiting", value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
     lock_timeout: Duration,
 
     /// Keep changes and log: `rollback` can bring the release back, `list --deleted` shows it
@@ -73,7 +75,7 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
         let session = Session::open(settings, ui, &interrupt, args.yes).await?;
         let request = DeleteRequest {
             component: args.component.clone(),
-            dry_run: args.dry_run,
+            dry_run: args.dry_run.is_asked_for(),
             guards: args.guards.flags(),
             wait: args.wait,
             timeout: args.timeout,

@@ -9,11 +9,35 @@ use super::plan_args::{PlanArgs, at_least_one};
 use crate::duration;
 use crate::settings::Settings;
 
+/// `--dry-run`, also as other tools spell it.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct DryRunArg {
+    /// Only show what would happen; the server is asked either way
+    #[arg(long, value_name = "client|server", num_args = 0..=1, require_equals = true,
+          default_missing_value = "server", hide_possible_values = true)]
+    dry_run: Option<DryRun>,
+}
+
+/// Where other tools pretend. Here the server does, which knows best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum DryRun {
+    #[value(alias = "true")]
+    Server,
+    Client,
+    #[value(alias = "false")]
+    None,
+}
+
+impl DryRunArg {
+    pub(crate) fn is_asked_for(self) -> bool {
+        self.dry_run.is_some_and(|where_| where_ != DryRun::None)
+    }
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct DeployArgs {
-    /// Only show what would happen
-    #[arg(long)]
-    dry_run: bool,
+    #[command(flatten)]
+    dry_run: DryRunArg,
 
     #[command(flatten)]
     plan: PlanArgs,
@@ -23,19 +47,21 @@ pub(crate) struct DeployArgs {
     max_history: usize,
 
     /// Wait until everything that was applied is ready
-    #[arg(long)]
+    #[arg(long, help_heading = "Waiting", value_name = "BOOL", num_args = 0..=1, require_equals = true,
+          default_value_t = false, default_missing_value = "true", hide_possible_values = true,
+          hide_default_value = true)]
     wait: bool,
 
     /// Remove what became stale only when everything that was applied is ready
-    #[arg(long)]
+    #[arg(long, help_heading = "Waiting")]
     prune_after_ready: bool,
 
     /// How long to wait
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::parse)]
+    #[arg(long, help_heading = "Waiting", value_name = "DURATION", default_value = "5m", value_parser = duration::parse)]
     timeout: Duration,
 
     /// How long to wait for somebody else who is changing the release
-    #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
+    #[arg(long, help_heading = "Waiting", value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
     lock_timeout: Duration,
 
     /// What the log says about this deployment
@@ -52,7 +78,7 @@ impl DeployArgs {
     pub(crate) fn options(&self, settings: &Settings) -> ApplyOptions {
         ApplyOptions {
             preflight: settings.preflight,
-            dry_run: self.dry_run,
+            dry_run: self.dry_run.is_asked_for(),
             max_history: self.max_history,
             wait: self.wait,
             prune_after_ready: self.prune_after_ready,

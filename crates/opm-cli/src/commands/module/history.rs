@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use opm_engine::request::{CompareRequest, ComparedChanges, HistoryRequest};
 
-use super::release_arg::ReleaseArgs;
+use super::release_arg::ReleaseOrHereArgs;
 use crate::answers;
 use crate::cluster::Session;
 use crate::error::{CliError, Exit};
@@ -21,12 +21,12 @@ use crate::ui::Ui;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    release: ReleaseArgs,
+    release: ReleaseOrHereArgs,
 
     /// Show what this change changed, or with A..B how two changes differ
     ///
-    /// A change is named by its id, or by the beginning of its digits. Values of Secrets are
-    /// masked; which keys changed is told.
+    /// A change is named by the beginning of its digits, by ~1, previous or last-good, or by its
+    /// deployment (#7). Values of Secrets are masked; which keys changed is told.
     #[arg(long, value_name = "CHANGE", conflicts_with = "log")]
     diff: Option<DiffArg>,
 

@@ -36,8 +36,10 @@ pub(crate) enum Command {
     Build(build::Args),
     Apply(Box<apply::Args>),
     Diff(Box<diff::Args>),
+    #[command(visible_alias = "rm")]
     Delete(delete::Args),
     Status(status::Args),
+    #[command(visible_alias = "ls")]
     List(list::Args),
     History(history::Args),
     Show(show::Args),

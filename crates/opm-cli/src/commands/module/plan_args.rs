@@ -14,38 +14,38 @@ pub(crate) struct PlanArgs {
 
     /// Take over existing objects that no release tracks: all of them, these, or those of a Helm
     /// release (helm/RELEASE)
-    #[arg(long, value_name = "KIND/NAME", value_delimiter = ',', num_args = 0..=1, require_equals = true)]
+    #[arg(long, help_heading = "What is in the way", value_name = "KIND/NAME", value_delimiter = ',', num_args = 0..=1, require_equals = true)]
     adopt: Option<Vec<AdoptSelector>>,
 
     /// Take over objects that belong to other releases, which then let go of them
-    #[arg(long)]
+    #[arg(long, help_heading = "What is in the way")]
     take_ownership: bool,
 
     /// Delete and recreate objects whose immutable fields changed
-    #[arg(long)]
+    #[arg(long, help_heading = "What is in the way")]
     recreate: bool,
 
     /// Let a module that renders nothing remove everything
-    #[arg(long)]
+    #[arg(long, help_heading = "What is in the way")]
     allow_empty: bool,
 
     /// Let what looks like another module of the same name remove everything that the release has
-    #[arg(long)]
+    #[arg(long, help_heading = "What is in the way")]
     replace_all: bool,
 
     /// The same as --recreate and --allow-empty together
-    #[arg(long)]
+    #[arg(long, help_heading = "What is in the way")]
     force: bool,
 
     /// Take over fields that somebody else manages
-    #[arg(long)]
+    #[arg(long, help_heading = "What is in the way")]
     force_conflicts: bool,
 
     #[command(flatten)]
     guards: GuardArgs,
 
     /// Wait for objects that are being deleted, instead of refusing
-    #[arg(long)]
+    #[arg(long, help_heading = "Waiting")]
     wait_for_deletion: bool,
 
     /// How many requests to send at a time

@@ -26,6 +26,42 @@ pub(crate) struct ReleaseArgs {
     name: Option<ReleaseName>,
 }
 
+/// The same for commands that take the module in the working directory if nothing is named.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ReleaseOrHereArgs {
+    /// The release: its name, its id, or the directory of its module
+    #[arg(value_name = "RELEASE", default_value = ".")]
+    given: ReleaseArg,
+
+    /// With a module's directory: the name of the release; by default the module's name
+    #[arg(long, value_name = "RELEASE")]
+    name: Option<ReleaseName>,
+}
+
+impl ReleaseOrHereArgs {
+    /// The directory that was given, if one was.
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
+        self.args().directory()
+    }
+
+    /// The release that is meant.
+    pub(crate) async fn resolve(
+        &self,
+        settings: &Settings,
+        ui: &Ui,
+        interrupt: &Interrupt,
+    ) -> Result<ReleaseRef, CliError> {
+        self.args().resolve(settings, ui, interrupt).await
+    }
+
+    fn args(&self) -> ReleaseArgs {
+        ReleaseArgs {
+            given: self.given.clone(),
+            name: self.name.clone(),
+        }
+    }
+}
+
 /// What was typed for `RELEASE`.
 #[derive(Debug, Clone)]
 enum ReleaseArg {

@@ -3,7 +3,7 @@
 use opm_engine::request::RollbackRequest;
 
 use super::deploy_args::DeployArgs;
-use super::release_arg::ReleaseArgs;
+use super::release_arg::ReleaseOrHereArgs;
 use super::rendering;
 use crate::answers;
 use crate::cluster::Session;
@@ -23,9 +23,9 @@ use crate::ui::Ui;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    release: ReleaseArgs,
+    release: ReleaseOrHereArgs,
 
-    /// Which change: its id or the beginning of its digits
+    /// Which change: the beginning of its digits, ~1, previous, last-good, or a deployment (#7)
     #[arg(long, value_name = "CHANGE")]
     revision: Option<String>,
 

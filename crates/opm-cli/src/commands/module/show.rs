@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// What to show
     what: ShowTarget,
 
-    /// Which change: its id or the beginning of its digits; by default the current one
+    /// Which change: the beginning of its digits, ~1, previous, last-good, or a deployment (#7); by default the current one
     #[arg(long, value_name = "CHANGE")]
     revision: Option<String>,
 

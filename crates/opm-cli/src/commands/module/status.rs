@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use opm_engine::request::StatusRequest;
 
-use super::release_arg::ReleaseArgs;
+use super::release_arg::ReleaseOrHereArgs;
 use crate::answers;
 use crate::cluster::Session;
 use crate::duration;
@@ -24,7 +24,7 @@ use crate::ui::Ui;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    release: ReleaseArgs,
+    release: ReleaseOrHereArgs,
 
     /// Look for objects with the release's labels in all kinds and namespaces, not only where
     /// its recorded changes have put any
