@@ -12,7 +12,7 @@ use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::commands::Command;
 use crate::pre_settings;
-use crate::ui::{Color, Format};
+use crate::ui::{Color, Format, Review};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -152,6 +152,10 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, value_name = "BOOL", num_args = 0..=1, require_equals = true,
           default_missing_value = "true", hide_possible_values = true)]
     pub(crate) preflight: Option<bool>,
+
+    /// When a person is shown the plan of an apply or rollback and asked [env: OPM_REVIEW]
+    #[arg(long, global = true, value_name = "WHEN")]
+    pub(crate) review: Option<Review>,
 
     /// Enable these features; `opm feature list` shows them [env: OPM_FEATURE_ENABLE]
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',')]

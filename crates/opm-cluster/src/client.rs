@@ -57,9 +57,27 @@ pub struct ClusterClient {
     pub(crate) plugin: Option<Arc<TokenPlugin>>,
     /// What ends the reads of this run.
     pub(crate) cancel: Option<CancellationToken>,
+    /// Who hears of every request that is sent.
+    request_log: Option<RequestLog>,
     server: Arc<ServerState>,
     run: Arc<RunState>,
 }
+
+/// A request that was sent once, and what came of it. Bodies are no part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentRequest {
+    /// The method.
+    pub method: String,
+    /// Path and query.
+    pub target: String,
+    /// The status of the answer; none where there was none.
+    pub status: Option<u16>,
+    /// How long the answer took to begin.
+    pub took: Duration,
+}
+
+/// Hears of requests. Must not block.
+type RequestLog = Arc<dyn Fn(&SentRequest) + Send + Sync>;
 
 /// What is known of the server, whoever asks.
 struct ServerState {
@@ -100,6 +118,7 @@ impl ClusterClient {
             identity: ActingIdentity::default(),
             plugin: None,
             cancel: None,
+            request_log: None,
             server: Arc::default(),
             run: Arc::default(),
         }
@@ -117,6 +136,20 @@ impl ClusterClient {
     pub fn with_clock(mut self, clock: SystemClock) -> Self {
         self.clock = clock;
         self
+    }
+
+    /// The same client, of whose requests somebody hears.
+    #[must_use]
+    pub fn with_request_log(mut self, log: impl Fn(&SentRequest) + Send + Sync + 'static) -> Self {
+        self.request_log = Some(Arc::new(log));
+        self
+    }
+
+    /// Tells of a request.
+    pub(crate) fn log_request(&self, request: impl FnOnce() -> SentRequest) {
+        if let Some(log) = &self.request_log {
+            log(&request());
+        }
     }
 
     /// The same client, which acts as somebody else.

@@ -39,7 +39,7 @@ mod watch;
 mod watch_stream;
 mod workload;
 
-pub use client::{ClientSettings, ClusterClient};
+pub use client::{ClientSettings, ClusterClient, SentRequest};
 pub use clock::{SimulatedMachine, SystemClock};
 pub use connect::{ConnectError, ConnectOptions, Connection, connect};
 pub use kubeconfig::{Environment, KubeconfigError, context_namespace, contexts};

@@ -19,7 +19,8 @@ use tracing::Instrument as _;
 use crate::bounds::{
     BodyError, LARGEST_ANSWER, SILENCE, TimeBounds, later, read_error, read_whole, too_large,
 };
-use crate::client::ClusterClient;
+use crate::client::{ClusterClient, SentRequest};
+use crate::errors::words::dated;
 use crate::errors::{StatusBody, classify};
 use crate::json;
 use crate::request::Call;
@@ -295,7 +296,15 @@ impl ClusterClient {
             })?;
             request.headers_mut().insert(AUTHORIZATION, header);
         }
+        let (method, target) = (request.method().to_string(), request.uri().to_string());
+        let (begin, _) = self.clock.now();
         let sent = self.kube.send(request).await;
+        self.log_request(|| SentRequest {
+            method,
+            target,
+            status: sent.as_ref().ok().map(|answer| answer.status().as_u16()),
+            took: self.clock.now().0.0.saturating_sub(begin.0),
+        });
         sent.map_err(|error| no_answer(&error))
     }
 
@@ -370,7 +379,7 @@ pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
         }
         next = error.source();
     }
-    parts.join(": ")
+    dated(&parts.join(": "))
 }
 
 fn is_connect(error: &kube::Error) -> bool {

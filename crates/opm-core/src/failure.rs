@@ -189,6 +189,8 @@ pub enum Remedy {
     Repair,
     /// Roll back, or apply again.
     RollbackOrApply,
+    /// Save a new plan, and have it reviewed.
+    ReviewAgain,
     /// Watch how it goes on, or give it more time.
     WaitLonger,
     /// Fix the cause and apply again, or roll back.
@@ -269,6 +271,7 @@ impl fmt::Display for Remedy {
             Self::CompareTwo => "compare any two changes that are",
             Self::Repair => "a repair shows what is left of the record and rebuilds it",
             Self::RollbackOrApply => "what was applied is tracked: roll back, or apply again",
+            Self::ReviewAgain => "save a new plan, and have it reviewed",
             Self::WaitLonger => "watch its status, give it more time, or roll back",
             Self::FixOrGoBack => "fix the cause and apply again, or roll back",
             Self::Text(words) => words,

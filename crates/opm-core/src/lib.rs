@@ -35,6 +35,7 @@ pub mod reach;
 pub mod record;
 pub mod rendered;
 pub mod repair;
+pub mod review;
 pub mod rights;
 pub mod scope;
 mod short_names;

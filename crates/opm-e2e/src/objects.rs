@@ -99,6 +99,13 @@ pub fn failing(mut job: Value) -> Value {
     annotated(job, "sandbox.opmodel.dev/simulate", "fail")
 }
 
+/// The same workload, whose pods crash again and again.
+pub fn crashing(mut workload: Value) -> Value {
+    workload["spec"]["template"]["metadata"]["annotations"]["testkit.opmodel.dev/fate"] =
+        json!("crash");
+    workload
+}
+
 /// The same workload, whose pods mount a claim.
 pub fn mounting(mut workload: Value, claim: &str) -> Value {
     workload["spec"]["template"]["spec"]["volumes"] =

@@ -8,6 +8,7 @@ use opm_core::diff::FieldChange;
 use opm_core::entry::Entry;
 use opm_core::ids::ChangeId;
 use opm_core::record::ReleaseState;
+use opm_core::review::ReviewedPlan;
 use opm_core::takeover::LeftoverField;
 
 use serde::Serialize;
@@ -58,6 +59,8 @@ pub struct DiffReport {
     /// Objects that carry the release's labels and that neither its record nor the render knows.
     /// An apply leaves them as they are.
     pub orphans: Vec<Entry>,
+    /// The plan itself, to be held against later.
+    pub plan: Option<ReviewedPlan>,
     /// What the user should know.
     pub warnings: Vec<String>,
     /// What to do about it.

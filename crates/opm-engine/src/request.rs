@@ -15,6 +15,7 @@ use opm_core::name::{ComponentName, ModulePath, NamespaceName, ReleaseName};
 pub use opm_core::plan::GuardFlags;
 pub use opm_core::record::history::DEFAULT_MAX_HISTORY;
 use opm_core::rendered::Rendered;
+use opm_core::review::{ReviewMode, ReviewedPlan};
 
 /// A release, as a command names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +99,10 @@ pub struct ApplyOptions {
     pub concurrency: usize,
     /// What the log says about this deployment.
     pub message: Option<String>,
+    /// When somebody has to agree to the plan, if somebody can be asked.
+    pub review: ReviewMode,
+    /// The plan that was reviewed: anything else is refused.
+    pub reviewed: Option<ReviewedPlan>,
 }
 
 impl Default for ApplyOptions {
@@ -121,6 +126,8 @@ impl Default for ApplyOptions {
             lock_timeout: Duration::ZERO,
             concurrency: DEFAULT_CONCURRENCY,
             message: None,
+            review: ReviewMode::default(),
+            reviewed: None,
         }
     }
 }

@@ -26,7 +26,19 @@ pub(crate) fn failed(failure: &Failure, session: &Session) -> CliError {
     if report.release.is_some() {
         error.document = document(report);
     }
+    let unauthenticated = |text: &str| text.contains("401 Unauthorized");
+    let mut reasons = failure.objects.iter().map(|object| object.reason.as_str());
+    if unauthenticated(&failure.message) || reasons.any(unauthenticated) {
+        return error.hint(format!(
+            "log in to {} again, or name another context with --context",
+            session.account()
+        ));
+    }
     match failure.kind {
+        FailureKind::Unreachable if failure.message.contains("certificate") => error.hint(format!(
+            "the cluster is at {}; its certificate, or this machine's clock, is wrong",
+            session.server
+        )),
         FailureKind::Unreachable => error.hint(format!("the cluster is at {}", session.server)),
         _ => error,
     }

@@ -121,6 +121,9 @@ pub(super) fn words(remedy: &Remedy) -> String {
             "what was applied is tracked: `opm mod rollback`, or another apply, ends clean"
                 .to_owned()
         }
+        Remedy::ReviewAgain => {
+            "`opm mod diff --save FILE` saves a new plan, to be reviewed again".to_owned()
+        }
         Remedy::WaitLonger => "`opm mod status --watch` shows how it goes on; --timeout gives it \
              more time, and `opm mod rollback` goes back"
             .to_owned(),

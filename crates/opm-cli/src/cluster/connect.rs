@@ -16,6 +16,8 @@ pub(crate) struct Connection {
     pub(crate) client: ClusterClient,
     /// Where the cluster is, for messages.
     pub(crate) server: String,
+    /// The context of the kubeconfig; none for the sandbox and in a pod.
+    pub(crate) context: Option<String>,
     /// The namespace that the context sets.
     pub(crate) namespace: Option<NamespaceName>,
 }
@@ -34,6 +36,7 @@ fn open_sandbox(settings: &Settings) -> Result<Connection, CliError> {
     Ok(Connection {
         client: ClusterClient::from_client(KubeClient::new(sandbox, "default")),
         server: format!("the sandbox in {}", dir.display()),
+        context: None,
         namespace: None,
     })
 }
@@ -59,6 +62,7 @@ async fn reach_cluster(settings: &Settings) -> Result<Connection, CliError> {
     Ok(Connection {
         client: connected.client,
         server: connected.server,
+        context: connected.context,
         namespace,
     })
 }

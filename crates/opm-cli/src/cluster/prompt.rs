@@ -1,14 +1,19 @@
 //! Questions to the person at the terminal, if there is one.
 
+use std::future::Future;
 use std::io::{IsTerminal as _, stdin};
 
 use futures::future::BoxFuture;
+use opm_core::event::{AnnouncedObject, PlannedAction};
 use opm_core::identity::Identity;
 use opm_engine::ports::{Answer, Prompt, Question};
 
 use super::progress::Progress;
 use crate::answers::repair::findings;
 use crate::ui::Ui;
+
+/// How many objects of a plan are named.
+const NAMED: usize = 10;
 
 /// Asks on the terminal. `--yes` answers what it may answer; without a terminal nothing can be
 /// asked.
@@ -17,34 +22,63 @@ pub(crate) struct TerminalPrompt {
     ui: Ui,
     yes: bool,
     progress: Progress,
+    /// Where the cluster is.
+    server: String,
 }
 
 impl TerminalPrompt {
     /// Asks through `ui`; `yes` is `--yes`.
-    pub(super) fn new(ui: Ui, yes: bool, progress: Progress) -> Self {
-        Self { ui, yes, progress }
+    pub(super) fn new(ui: Ui, yes: bool, progress: Progress, server: &str) -> Self {
+        Self {
+            ui,
+            yes,
+            progress,
+            server: server.to_owned(),
+        }
+    }
+
+    /// Asks until the answer is a plain one; none if nobody is there. `details` is what is shown
+    /// to whoever asks for more.
+    pub(crate) async fn ask_with<F>(&self, question: &Question, details: impl Fn() -> F) -> Answer
+    where
+        F: Future<Output = String>,
+    {
+        if self.yes && answered_by_yes(question) {
+            return Answer::Yes;
+        }
+        if !stdin().is_terminal() {
+            return Answer::CannotAsk;
+        }
+        self.progress.asks();
+        let reviews = matches!(question, Question::Review { .. });
+        let keys = if reviews {
+            "[y/N/d for details]"
+        } else {
+            "[y/N]"
+        };
+        let mut words = wording(question, &self.server);
+        let answer = loop {
+            self.ui.ask(&format!("{words} {keys} "));
+            match tokio::task::spawn_blocking(read_line).await {
+                Ok(Some(line)) if says_yes(&line) => break Answer::Yes,
+                Ok(Some(line)) if reviews && line.trim().eq_ignore_ascii_case("d") => {
+                    self.ui.ask_styled(&details().await);
+                    words = "Do this?".to_owned();
+                }
+                Ok(Some(_)) => break Answer::No,
+                Ok(None) | Err(_) => break Answer::CannotAsk,
+            }
+        };
+        self.progress.answered();
+        answer
     }
 }
 
 impl Prompt for TerminalPrompt {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
-        Box::pin(async move {
-            if self.yes && answered_by_yes(question) {
-                return Answer::Yes;
-            }
-            if !stdin().is_terminal() {
-                return Answer::CannotAsk;
-            }
-            self.progress.asks();
-            self.ui.ask(&format!("{} [y/N] ", wording(question)));
-            let typed = tokio::task::spawn_blocking(read_line).await;
-            self.progress.answered();
-            match typed {
-                Ok(Some(line)) if says_yes(&line) => Answer::Yes,
-                Ok(Some(_)) => Answer::No,
-                Ok(None) | Err(_) => Answer::CannotAsk,
-            }
-        })
+        Box::pin(self.ask_with(question, || async {
+            "there are no more details\n".to_owned()
+        }))
     }
 }
 
@@ -59,6 +93,7 @@ fn answered_by_yes(question: &Question) -> bool {
         | Question::ForgetAll { .. }
         | Question::VolumeData { .. }
         | Question::Repair(_)
+        | Question::Review { .. }
         | Question::Unlock { .. } => true,
     }
 }
@@ -73,7 +108,7 @@ fn read_line() -> Option<String> {
     (read > 0).then_some(line)
 }
 
-fn wording(question: &Question) -> String {
+fn wording(question: &Question, server: &str) -> String {
     match question {
         Question::Recreate { identity, fields } => format!(
             "{identity}: {} cannot be changed in place. Delete it and create it anew?",
@@ -88,11 +123,25 @@ fn wording(question: &Question) -> String {
              that the release {release} has?",
             list(objects)
         ),
-        Question::Delete { release, objects } => {
-            format!(
-                "{}\nDelete these objects, and the release {release}?",
-                list(objects)
-            )
+        Question::Review {
+            release,
+            objects,
+            recreated,
+        } => review_words(release, objects, recreated, server),
+        Question::Delete {
+            release,
+            objects,
+            kept,
+        } => {
+            let stays = match kept.is_empty() {
+                true => String::new(),
+                false => format!("These stay:\n{}\n", list(kept)),
+            };
+            let goes = match objects.is_empty() {
+                true => "No object goes.".to_owned(),
+                false => format!("{}\n{stays}Delete {}", list(objects), these(objects.len())),
+            };
+            format!("{goes}, and the release {release}, from {server}?")
         }
         Question::PruneKept { objects } => format!("{}\nDelete these kept objects?", list(objects)),
         Question::ForgetAll { release, objects } => format!(
@@ -120,6 +169,58 @@ fn wording(question: &Question) -> String {
         }
         Question::Unlock { holder } => format!("The lock is held by {holder}.\nRemove it?"),
     }
+}
+
+fn these(count: usize) -> String {
+    match count {
+        1 => "this object".to_owned(),
+        count => format!("these {count} objects"),
+    }
+}
+
+/// A plan in a few lines: what goes, is recreated or taken over by name, the rest counted.
+fn review_words(
+    release: &str,
+    objects: &[AnnouncedObject],
+    recreated: &[Identity],
+    server: &str,
+) -> String {
+    let of = |planned: PlannedAction| -> Vec<&AnnouncedObject> {
+        let objects = objects.iter();
+        objects.filter(|one| one.planned == planned).collect()
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for (planned, sign, words) in [
+        (PlannedAction::Prune, "-", "is removed"),
+        (PlannedAction::Adopt, "~", "is taken over"),
+    ] {
+        let named = of(planned);
+        lines.extend(
+            named
+                .iter()
+                .take(NAMED)
+                .map(|one| format!("  {sign} {} {words}", one.identity)),
+        );
+        if named.len() > NAMED {
+            lines.push(format!("  {sign} and {} more", named.len() - NAMED));
+        }
+    }
+    let recreated = recreated.iter();
+    lines.extend(recreated.map(|one| format!("  ± {one} is deleted and created again")));
+    let counts = [
+        (PlannedAction::Create, "to create"),
+        (PlannedAction::Update, "to bring to what is rendered"),
+        (PlannedAction::Adopt, "to take over"),
+        (PlannedAction::Prune, "to remove"),
+        (PlannedAction::Keep, "to keep"),
+    ];
+    let counts = counts.map(|(planned, words)| (of(planned).len(), words));
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts
+        .map(|(count, words)| format!("{count} {words}"))
+        .collect();
+    lines.insert(0, format!("{release} on {server}: {}", counts.join(", ")));
+    format!("{}\nDo this?", lines.join("\n"))
 }
 
 fn list(objects: &[Identity]) -> String {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use opm_cluster::{ClusterClient, SystemClock};
+use opm_cluster::{ClusterClient, SentRequest, SystemClock};
 use opm_core::name::NamespaceName;
 use opm_core::record::size::MAX_RECORD_BYTES;
 use opm_core::takeover::RetiredManagers;
@@ -17,7 +17,7 @@ use super::prompt::TerminalPrompt;
 use crate::error::{CliError, ErrorKind};
 use crate::interrupt::Interrupt;
 use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::ui::{Ui, Verbosity};
 
 /// A connected engine, and what belongs to it.
 pub(crate) struct Session {
@@ -27,9 +27,10 @@ pub(crate) struct Session {
     pub(crate) namespace: Option<NamespaceName>,
     /// Where the cluster is, for messages.
     pub(crate) server: String,
+    context: Option<String>,
     pub(crate) ui: Ui,
     progress: Progress,
-    prompt: TerminalPrompt,
+    pub(crate) prompt: TerminalPrompt,
     cancel: CancellationToken,
 }
 
@@ -62,15 +63,21 @@ impl Session {
             },
             features: settings.features.states(),
         };
-        let client = connection.client.with_clock(clock);
+        let mut client = connection.client.with_clock(clock);
+        if settings.verbosity == Verbosity::Debug {
+            let ui = *ui;
+            client = client.with_request_log(move |request| ui.detail(&request_words(request)));
+        }
         let progress = Progress::new(*ui, settings.events);
         interrupt.told_by(progress.clone());
+        let prompt = TerminalPrompt::new(*ui, yes, progress.clone(), &connection.server);
         Ok(Self {
             engine: Engine::new(client, engine_settings),
             namespace: settings.namespace.clone().or(connection.namespace),
             server: connection.server,
+            context: connection.context,
             ui: *ui,
-            prompt: TerminalPrompt::new(*ui, yes, progress.clone()),
+            prompt,
             progress,
             cancel,
         })
@@ -82,6 +89,14 @@ impl Session {
             Some(namespace) => Ok(namespace.clone()),
             None => NamespaceName::new("default")
                 .map_err(|error| CliError::new(ErrorKind::Invalid, error.to_string())),
+        }
+    }
+
+    /// The cluster and the context by which it is reached, for messages.
+    pub(crate) fn account(&self) -> String {
+        match &self.context {
+            Some(context) => format!("{} (context {context})", self.server),
+            None => self.server.clone(),
         }
     }
 
@@ -102,6 +117,18 @@ impl Session {
             act_as: None,
         }
     }
+}
+
+/// A request in a line: what was asked, what was answered, and how long that took.
+fn request_words(request: &SentRequest) -> String {
+    let status = request.status.map(|status| status.to_string());
+    format!(
+        "{} {} {} {}ms",
+        request.method,
+        request.target,
+        status.as_deref().unwrap_or("no answer"),
+        request.took.as_millis()
+    )
 }
 
 /// A lock that is good for `ttl`: renewed three times in that time, held for two thirds of it.

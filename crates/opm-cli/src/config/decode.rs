@@ -87,6 +87,7 @@ impl Reader<'_> {
             Key::RetiredManagers => {
                 self.layer.retired_managers = Some(named(self.list(key, value)?));
             }
+            Key::Review => self.layer.review = Some(self.word(key, value)?),
             Key::Preflight => self.layer.preflight = Some(self.switch(key, value)?),
             Key::FeatureEnable => self.layer.feature_enable = self.list(key, value)?,
             Key::FeatureDisable => self.layer.feature_disable = self.list(key, value)?,

@@ -94,6 +94,10 @@ fn explained(key: Key) -> (&'static str, &'static str) {
             "Let the server pretend to take everything before anything is sent.",
             "true",
         ),
+        Key::Review => (
+            "When a plan is shown and asked about: always, destructive or never.",
+            "\"always\"",
+        ),
         Key::FeatureEnable => (
             "Features to enable; `opm feature list` shows them all.",
             "[\"some-feature\"]",

@@ -19,13 +19,14 @@ pub(crate) enum Key {
     LogEntries,
     RetiredManagers,
     Preflight,
+    Review,
     FeatureEnable,
     FeatureDisable,
 }
 
 impl Key {
     /// All settings, in the order in which they are shown.
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::Kubeconfig,
         Self::Context,
         Self::Namespace,
@@ -41,6 +42,7 @@ impl Key {
         Self::LogEntries,
         Self::RetiredManagers,
         Self::Preflight,
+        Self::Review,
         Self::FeatureEnable,
         Self::FeatureDisable,
     ];
@@ -63,6 +65,7 @@ impl Key {
             Self::LogEntries => "log-entries",
             Self::RetiredManagers => "retired-managers",
             Self::Preflight => "preflight",
+            Self::Review => "review",
             Self::FeatureEnable => "feature-enable",
             Self::FeatureDisable => "feature-disable",
         }
@@ -86,6 +89,7 @@ impl Key {
             Self::LogEntries => "OPM_LOG_ENTRIES",
             Self::RetiredManagers => "OPM_RETIRED_MANAGERS",
             Self::Preflight => "OPM_PREFLIGHT",
+            Self::Review => "OPM_REVIEW",
             Self::FeatureEnable => "OPM_FEATURE_ENABLE",
             Self::FeatureDisable => "OPM_FEATURE_DISABLE",
         }

@@ -10,7 +10,7 @@ use super::Key;
 use crate::args::GlobalArgs;
 use crate::env::Environment;
 use crate::error::{CliError, ErrorKind};
-use crate::ui::{Color, Format, Verbosity};
+use crate::ui::{Color, Format, Review, Verbosity};
 
 /// Where a setting comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +69,7 @@ pub(crate) struct Layer {
     pub(crate) log_entries: Option<usize>,
     pub(crate) retired_managers: Option<Vec<String>>,
     pub(crate) preflight: Option<bool>,
+    pub(crate) review: Option<Review>,
     pub(crate) feature_enable: Vec<String>,
     pub(crate) feature_disable: Vec<String>,
 }
@@ -98,6 +99,7 @@ impl Layer {
             log_entries: args.log_entries,
             retired_managers: args.retired_managers.clone().map(named),
             preflight: args.preflight,
+            review: args.review,
             feature_enable: args.feature_enable.clone(),
             feature_disable: args.feature_disable.clone(),
         })
@@ -129,6 +131,7 @@ impl Layer {
                 .transpose()?,
             retired_managers: text(env, Key::RetiredManagers)?.map(|given| named(split(given))),
             preflight: switch(env, Key::Preflight)?,
+            review: word(env, Key::Review)?,
             feature_enable: list(env, Key::FeatureEnable)?,
             feature_disable: list(env, Key::FeatureDisable)?,
         })
@@ -159,6 +162,7 @@ impl Layer {
             Key::LogEntries => self.log_entries.is_some(),
             Key::RetiredManagers => self.retired_managers.is_some(),
             Key::Preflight => self.preflight.is_some(),
+            Key::Review => self.review.is_some(),
             Key::FeatureEnable => !self.feature_enable.is_empty(),
             Key::FeatureDisable => !self.feature_disable.is_empty(),
         }
@@ -292,6 +296,7 @@ mod tests {
             log_entries: Some(1),
             retired_managers: Some(vec!["m".to_owned()]),
             preflight: Some(true),
+            review: Some(Review::Always),
             feature_enable: vec!["a".to_owned()],
             feature_disable: vec!["b".to_owned()],
         }

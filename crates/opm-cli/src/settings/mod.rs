@@ -23,7 +23,7 @@ use crate::config::{self, TrustStore};
 use crate::directories;
 use crate::env::Environment;
 use crate::error::{CliError, ErrorKind};
-use crate::ui::{Color, Format, Verbosity};
+use crate::ui::{Color, Format, Review, Verbosity};
 use opm_engine::FailureKind;
 
 pub(crate) use for_tests::ForTests;
@@ -79,6 +79,8 @@ pub(crate) struct Settings {
     pub(crate) retired_managers: Option<Vec<String>>,
     /// Whether the server pretends to take everything before anything is sent.
     pub(crate) preflight: bool,
+    /// When somebody has to agree to a plan.
+    pub(crate) review: Review,
     /// Which features are on.
     pub(crate) features: FeatureSet,
     /// Who chose the features that somebody chose.
@@ -237,6 +239,7 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
     let retired_managers = from.first(Key::RetiredManagers, |layer| layer.retired_managers.clone());
     let log_entries = from.first(Key::LogEntries, |layer| layer.log_entries);
     let preflight = from.first(Key::Preflight, |layer| layer.preflight);
+    let review = from.first(Key::Review, |layer| layer.review);
     Ok(Settings {
         kubeconfig: from.first(Key::Kubeconfig, |layer| layer.kubeconfig.clone()),
         context: from.first(Key::Context, |layer| layer.context.clone()),
@@ -255,6 +258,7 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
         log_entries: log_entries.unwrap_or(DEFAULT_LOG_ENTRIES),
         retired_managers,
         preflight: preflight.unwrap_or_default(),
+        review: review.unwrap_or_default(),
         features: chosen.features,
         feature_origins: chosen.origins,
         config_named: None,

@@ -4,6 +4,7 @@
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
+use opm_core::review::ReviewMode;
 use serde::Serialize;
 
 /// The format of data on standard output.
@@ -40,6 +41,29 @@ impl Color {
             Self::Auto => AutoStream::choice(stream),
             Self::Always => ColorChoice::AlwaysAnsi,
             Self::Never => ColorChoice::Never,
+        }
+    }
+}
+
+/// When a person is shown the plan of an apply or rollback, and asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Review {
+    /// Always
+    Always,
+    /// When it removes, recreates or takes over something
+    #[default]
+    Destructive,
+    /// Never
+    Never,
+}
+
+impl From<Review> for ReviewMode {
+    fn from(review: Review) -> Self {
+        match review {
+            Review::Always => Self::Always,
+            Review::Destructive => Self::Destructive,
+            Review::Never => Self::Never,
         }
     }
 }

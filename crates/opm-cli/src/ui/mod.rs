@@ -25,7 +25,7 @@ use serde::Serialize;
 use crate::error::{CliError, ErrorKind, Exit};
 use opm_engine::FailureKind;
 
-pub(crate) use choice::{Color, Format, Verbosity};
+pub(crate) use choice::{Color, Format, Review, Verbosity};
 pub(crate) use table::Table;
 
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -226,6 +226,13 @@ impl Ui {
         screen::clear();
         let mut stderr = AutoStream::new(io::stderr(), self.color.of(&io::stderr())).lock();
         let _ = write!(stderr, "{}", printable::lines(question)).and_then(|()| stderr.flush());
+    }
+
+    /// Shows something coloured that belongs to a question.
+    pub(crate) fn ask_styled(&self, text: &str) {
+        screen::clear();
+        let mut stderr = AutoStream::new(io::stderr(), self.color.of(&io::stderr())).lock();
+        let _ = write!(stderr, "{text}").and_then(|()| stderr.flush());
     }
 
     /// Writes one event as a line of JSON.

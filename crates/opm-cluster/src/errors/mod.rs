@@ -1,6 +1,8 @@
 //! From an HTTP answer to an [`ApiError`]: what went wrong, told apart as far as a decision
 //! depends on it, in words that quote no Secret.
 
+pub(crate) mod words;
+
 use opm_core::api_error::is_not_up_yet;
 use opm_engine::ports::{ApiError, ApiErrorKind, Cause};
 use serde::Deserialize;
@@ -113,8 +115,10 @@ pub(crate) fn classify(
         withheld(status, &answer, &causes)
     } else if answer.message.is_empty() {
         format!("the server answered {status} {}", answer.reason)
+    } else if status == 401 {
+        format!("the cluster does not accept the credentials ({UNAUTHENTICATED})")
     } else {
-        shorten(&answer.message)
+        shorten(&words::plain(&answer.message))
     };
     ApiError {
         kind,
@@ -124,6 +128,9 @@ pub(crate) fn classify(
         causes,
     }
 }
+
+/// The credentials are not accepted, in short.
+const UNAUTHENTICATED: &str = "401 Unauthorized";
 
 fn kind_of(status: u16, answer: Option<&StatusBody>, asked: RequestedResource<'_>) -> ApiErrorKind {
     let message = answer.map_or("", |answer| answer.message.as_str());

@@ -41,6 +41,25 @@ impl Adopt {
             .any(|one| matches!(one, AdoptSelector::Object(object) if object.matches(identity)))
     }
 
+    /// Objects that are named and are none of these: perhaps they are called otherwise.
+    pub fn unmatched<'a>(
+        &self,
+        rendered: impl Iterator<Item = &'a Identity> + Clone,
+    ) -> Vec<&ObjectSelector> {
+        let Self::Named(selectors) = self else {
+            return Vec::new();
+        };
+        let named = selectors.iter().filter_map(|one| match one {
+            AdoptSelector::Object(object) => Some(object),
+            AdoptSelector::Helm(_) => None,
+        });
+        let matched = |object: &&ObjectSelector| {
+            let mut rendered = rendered.clone();
+            rendered.any(|identity| object.matches(identity))
+        };
+        named.filter(|object| !matched(object)).collect()
+    }
+
     /// The same, where Helm's releases that are named without a namespace are of this one.
     pub fn in_namespace(&self, namespace: &str) -> Self {
         let Self::Named(selectors) = self else {

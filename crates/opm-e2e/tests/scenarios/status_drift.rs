@@ -77,7 +77,8 @@ async fn a_hand_edit_is_told_with_field_manager_and_time(w: World) {
     assert_eq!(a["health"], "Ready", "drift is not ill health");
     let table = w.opm(&["mod", "status", "web"]).await.ok();
     table
-        .says("drifted: data.k by kubectl-edit at ")
+        .says("drifted: data.k by kubectl-edit ")
+        .says(" ago")
         .says("1 drifted");
 
     edit(

@@ -6,6 +6,50 @@ use opm_e2e::{Fault, Module, Moment, RequestFilter, World, scenarios};
 scenarios! {
     a_delete_is_asked_about_and_ctrl_c_ends_it_at_once,
     ctrl_c_while_applying_says_what_happens_next,
+    a_plan_that_removes_something_is_reviewed,
+}
+
+async fn a_plan_that_removes_something_is_reviewed(w: World) {
+    let module = |objects: &[serde_json::Value]| Module::new("web").component("app", objects);
+    w.apply(&module(&[config_map("a", "1"), config_map("b", "1")]), &[])
+        .await
+        .ok();
+    let dir = w.write(&module(&[config_map("a", "2")]));
+    let apply = ["mod", "apply", &dir, "-n", &w.ns];
+    let mut run = w.on_terminal(80, &apply);
+    run.until_it_shows("[y/N/d for details]").await;
+    let screen = run.screen();
+    assert!(screen.contains("ConfigMap/b"), "{screen}");
+    assert!(screen.contains("1 to remove"), "{screen}");
+    assert!(!screen.contains("data.k"), "{screen}");
+    run.types("d\n");
+    run.until_it_shows("data.k: \"1\" → \"2\"").await;
+    run.until_it_shows("Do this? [y/N").await;
+    run.types("n\n");
+    let end = run.end().await;
+    assert_eq!(end.code, Some(2), "{}", end.text);
+    assert!(w.exists("ConfigMap/b").await, "nothing was touched");
+    // Ctrl-C ends it, too.
+    let mut run = w.on_terminal(80, &apply);
+    run.until_it_shows("[y/N/d for details]").await;
+    run.interrupts();
+    assert_eq!(run.end().await.code, Some(130));
+    for flag in ["--yes", "--review=never"] {
+        let end = w
+            .on_terminal(80, &[&apply[..], &[flag]].concat())
+            .end()
+            .await;
+        assert_eq!(end.code, Some(0), "{}", end.text);
+        assert!(!end.text.contains("[y/N"), "{}", end.text);
+    }
+    // What destroys nothing is asked about only where everything is.
+    let end = w.on_terminal(80, &apply).end().await;
+    assert_eq!(end.code, Some(0), "{}", end.text);
+    let mut run = w.on_terminal_with(&[("OPM_REVIEW", "always")], 80, &apply);
+    run.until_it_shows("[y/N/d for details]").await;
+    run.types("y\n");
+    assert_eq!(run.end().await.code, Some(0));
+    w.opm(&apply).await.ok();
 }
 
 async fn a_delete_is_asked_about_and_ctrl_c_ends_it_at_once(w: World) {
@@ -15,7 +59,9 @@ async fn a_delete_is_asked_about_and_ctrl_c_ends_it_at_once(w: World) {
     for columns in [60, 80, 140] {
         let mut run = w.on_terminal(columns, &arguments);
         run.until_it_shows("[y/N]").await;
-        assert!(run.screen().contains("ConfigMap/a"), "{}", run.screen());
+        let screen = run.screen();
+        assert!(screen.contains("ConfigMap/a"), "{screen}");
+        assert!(screen.contains("and the release web"), "{screen}");
         run.interrupts();
         let end = run.end().await;
         assert_eq!(end.code, Some(130), "{}", end.text);

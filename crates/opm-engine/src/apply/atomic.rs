@@ -13,6 +13,7 @@ use futures::future::BoxFuture;
 use opm_core::event::Event;
 use opm_core::failure::Remedy;
 use opm_core::record::{LogResult, Record};
+use opm_core::review::ReviewMode;
 
 use super::source::{ApplyMode, ApplySource, ApplyTask, Reapply};
 use super::{ApplyEnd, release_of};
@@ -184,6 +185,8 @@ impl FallbackRun<'_> {
             wait: true,
             prune_after_ready: false,
             wait_for_deletion: true,
+            review: ReviewMode::Never,
+            reviewed: None,
             message: Some("an atomic apply went back".to_owned()),
             ..self.request.options.clone()
         };

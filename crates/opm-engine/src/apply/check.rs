@@ -115,6 +115,7 @@ impl<B: Backend> Apply<'_, B> {
         self.announce(checked.applies(), &checked.stale);
         let stale = self.mode.check_stale(&checked.stale);
         stale.map_err(|failure| self.refusal(failure))?;
+        self.as_reviewed(&checked, &context, &record)?;
         Ok(Some(CheckedApply {
             checked,
             context,

@@ -58,6 +58,7 @@ impl<B: Backend> Apply<'_, B> {
             transferred: preview.stale.transferred,
             objects: results.objects,
             orphans: Vec::new(),
+            plan: None,
             warnings,
             remedies: context.remedies,
         }

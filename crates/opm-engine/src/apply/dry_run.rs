@@ -112,6 +112,7 @@ impl<B: Backend> Apply<'_, B> {
         let own_namespace = observed.reached.clone().unwrap_or(OwnNamespace::Exists);
         let entries = named(&observed.planned.plan);
         let current = observed.planned.current();
+        let record = observed.planned.record.clone();
         let going = &preview.stale.prune;
         let context = self.context(observed, own_namespace, going).await;
         let contested = self.without_contested_claims(preview.applies(), going, &context);
@@ -136,7 +137,9 @@ impl<B: Backend> Apply<'_, B> {
         if let Some(stopped) = results.stopped {
             return Err(self.refusal(Failure::stopped("the dry run was cut short", stopped)));
         }
+        let plan = self.reviewable(preview.applies(), &preview.stale, &context, &record);
         let mut report = self.diff_report(preview, results, blocked, context, current);
+        report.plan = Some(plan);
         report.warnings.extend(lock.map(|lock| {
             format!(
                 "the release is locked by {}: what is shown may change",

@@ -21,6 +21,7 @@ mod prune;
 mod readiness;
 mod record;
 mod recreate;
+mod review;
 mod rights;
 mod send;
 mod source;
@@ -31,6 +32,7 @@ pub(crate) mod tell;
 use std::time::Duration;
 
 use opm_core::candidate::Candidate;
+use opm_core::event::AnnouncedObject;
 use opm_core::ids::ReleaseId;
 use tracing::{Instrument as _, info_span};
 
@@ -88,6 +90,7 @@ impl<B: Backend> Run<'_, B> {
             release,
             source,
             served: self.discover().await?,
+            agreed: None,
         };
         self.write_release(release, lock_timeout, &mut writer).await
     }
@@ -99,6 +102,8 @@ struct ApplyWriter<'a, B> {
     release: &'a Release,
     source: &'a ApplySource<'a>,
     served: ServedKinds,
+    /// The plan that somebody has agreed to.
+    agreed: Option<Vec<AnnouncedObject>>,
 }
 
 impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
@@ -130,6 +135,8 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
             Err(failure) => return Err(apply.log_refused(failure, free).await),
         };
         apply.ask_about_data(&checked.checked).await?;
+        let (plan, context) = (&checked.checked, &checked.context);
+        apply.review(plan, context, &mut self.agreed).await?;
         let Some((begun, context)) = apply.begin(checked, loaded.acquisition).await? else {
             return Ok(Attempt::Again);
         };

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use opm_core::check::{Adopt, CheckContext, HelmRelease, Observed, values_matter};
 use opm_core::event::RunPhase;
 use opm_core::identity::Identity;
+use opm_core::nearest::{did_you_mean, nearest};
 use opm_core::plan::Occupants;
 use opm_core::reach::{self, MissingRequirement, OwnNamespace};
 use serde_json::{Map, Value};
@@ -122,7 +123,23 @@ impl<B: Backend> Apply<'_, B> {
         let missing = missing.map(|release| {
             format!("no object that the module renders belongs to the Helm release {release}")
         });
-        missing.collect()
+        let rendered = self.candidate.objects.iter();
+        let rendered = rendered.map(|object| object.manifest.identity());
+        let unmatched = adopt.unmatched(rendered.clone());
+        let unmatched = unmatched.into_iter().map(|named| {
+            let spelled = rendered
+                .clone()
+                .map(|one| format!("{}/{}", one.kind(), one.name));
+            let spelled: Vec<String> = spelled.collect();
+            let near = nearest(&named.to_string(), spelled.iter().map(String::as_str));
+            let near = did_you_mean(&near).map(|words| format!("; {words}"));
+            format!(
+                "{named} names no object that the module renders, so nothing is adopted by that \
+                 name{}",
+                near.unwrap_or_default()
+            )
+        });
+        missing.chain(unmatched).collect()
     }
 
     async fn reach(&self) -> Result<OwnNamespace, Failure> {

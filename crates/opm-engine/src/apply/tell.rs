@@ -16,15 +16,10 @@ impl<B: Backend> Apply<'_, B> {
         applies: impl Iterator<Item = &'s ApplyStep>,
         stale: &StaleDecisions,
     ) {
-        let applies = applies.map(|step| announced(&step.entry, planned(step)));
-        let prunes = stale.prune.iter();
-        let prunes = prunes.map(|step| announced(&step.entry, PlannedAction::Prune));
-        let keeps = stale.keep.iter();
-        let keeps = keeps.map(|keep| announced(&keep.entry, PlannedAction::Keep));
         self.run.emit(Event::Planned {
             release: self.candidate.owner.release.to_string(),
             change: Some(self.candidate.change.to_string()),
-            objects: applies.chain(prunes).chain(keeps).collect(),
+            objects: announcement(applies, stale),
         });
     }
 
@@ -52,6 +47,19 @@ impl<B: Backend> Apply<'_, B> {
             change: Some(self.candidate.change.to_string()),
         });
     }
+}
+
+/// What a plan means to do with which object.
+pub(super) fn announcement<'s>(
+    applies: impl Iterator<Item = &'s ApplyStep>,
+    stale: &StaleDecisions,
+) -> Vec<AnnouncedObject> {
+    let applies = applies.map(|step| announced(&step.entry, planned(step)));
+    let prunes = stale.prune.iter();
+    let prunes = prunes.map(|step| announced(&step.entry, PlannedAction::Prune));
+    let keeps = stale.keep.iter();
+    let keeps = keeps.map(|keep| announced(&keep.entry, PlannedAction::Keep));
+    applies.chain(prunes).chain(keeps).collect()
 }
 
 fn announced(entry: &Entry, planned: PlannedAction) -> AnnouncedObject {

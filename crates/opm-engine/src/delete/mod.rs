@@ -57,7 +57,8 @@ impl<B: Backend> Run<'_, B> {
             None => match self.find_by_labels(reference, namespace, &served).await? {
                 LabelLookup::Found(release) => release,
                 LabelLookup::Unknown { sharing, unseen } => {
-                    return not_found(request, &sharing, unseen);
+                    let missing = self.no_such_release(reference, namespace).await;
+                    return not_found(request, &sharing, missing.unseen(unseen));
                 }
             },
         };
@@ -84,7 +85,9 @@ impl<B: Backend> RecordWriter for Delete<'_, B> {
         } = loaded;
         let free = FreeRecord::of(loaded.as_ref(), &acquisition);
         let Some(source) = self.source(loaded, warnings).await? else {
-            return not_found(self.request, &[], 0).map(Attempt::Done);
+            let given = &self.request.release;
+            let missing = Failure::no_release(given, given.namespace_or(&self.request.namespace));
+            return not_found(self.request, &[], missing).map(Attempt::Done);
         };
         let checking = self.check(&source.record);
         let checked = match self.run.unless_cancelled(checking).await {
@@ -238,6 +241,12 @@ impl<B: Backend> Delete<'_, B> {
         let question = Question::Delete {
             release: self.release.name.to_string(),
             objects,
+            kept: checked
+                .stale
+                .keep
+                .iter()
+                .map(|keep| keep.entry.identity.clone())
+                .collect(),
         };
         let failure = match self.run.confirm(&question).await {
             Ok(Answer::Yes) => return Ok(()),
@@ -304,7 +313,7 @@ fn changes_nothing(checked: &CheckedPlan) -> bool {
 fn not_found(
     request: &DeleteRequest,
     sharing: &[ReleaseId],
-    unseen: usize,
+    missing: Failure,
 ) -> Result<Report, Failure> {
     let report = Report {
         dry_run: request.dry_run,
@@ -313,9 +322,7 @@ fn not_found(
     if request.ignore_not_found {
         return Ok(report);
     }
-    let given = &request.release;
-    let namespace = given.namespace_or(&request.namespace);
-    let mut failure = Failure::no_release(given, namespace).unseen(unseen);
+    let mut failure = missing;
     if !sharing.is_empty() {
         let ids: Vec<String> = sharing.iter().map(ToString::to_string).collect();
         failure = failure.remedy(format!(

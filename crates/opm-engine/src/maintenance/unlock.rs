@@ -44,8 +44,12 @@ impl<B: Backend> Run<'_, B> {
             release: release.clone(),
             report,
         };
-        self.write_release(&release, Duration::ZERO, &mut unlock)
-            .await
+        let unlocked = self.write_release(&release, Duration::ZERO, &mut unlock);
+        unlocked.await.map_err(|mut failure| {
+            // A lock that somebody may still hold is waited for by trying again.
+            failure.remedies.retain(|one| *one != Remedy::WaitForLock);
+            failure
+        })
     }
 
     async fn confirm_unlock(&self, holder: &str) -> Result<(), Failure> {

@@ -2,7 +2,7 @@
 //! it acts.
 
 use futures::future::BoxFuture;
-use opm_core::event::Event;
+use opm_core::event::{AnnouncedObject, Event};
 use opm_core::identity::Identity;
 
 use tokio_util::sync::CancellationToken;
@@ -42,12 +42,23 @@ pub enum Question {
         /// What will be removed.
         objects: Vec<Identity>,
     },
+    /// This will be done. Only a person is asked: where nobody can be, it is done.
+    Review {
+        /// The release's name.
+        release: String,
+        /// What is meant to happen to which object.
+        objects: Vec<AnnouncedObject>,
+        /// Those that are deleted and created again.
+        recreated: Vec<Identity>,
+    },
     /// These objects will be deleted, and the release with them.
     Delete {
         /// The release's name.
         release: String,
         /// What will be deleted.
         objects: Vec<Identity>,
+        /// What will be left standing.
+        kept: Vec<Identity>,
     },
     /// These kept objects will be deleted.
     PruneKept {

@@ -4,15 +4,19 @@
 //! being allowed to list is a warning. Everything else that fails is a failure, never absence.
 
 use opm_core::failure::Remedy;
+use opm_core::identity::GroupKind;
 use opm_core::ids::ReleaseId;
 use opm_core::labels;
 use opm_core::name::{NamespaceName, ReleaseName};
+use opm_core::nearest::{did_you_mean, nearest};
 use opm_core::record::Record;
+use serde_json::{Map, Value};
 
 use super::secret;
 use super::spill::unreadable;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiErrorKind, Backend, StoredSecret};
+use crate::observe::metadata;
+use crate::ports::{ApiErrorKind, Backend, Detail, StoredSecret};
 use crate::report::Release;
 use crate::request::ReleaseRef;
 use crate::run::Run;
@@ -183,8 +187,61 @@ impl<B: Backend> Run<'_, B> {
         reference: &ReleaseRef,
         namespace: &NamespaceName,
     ) -> Result<Release, Failure> {
-        let found = self.find(reference, namespace).await?;
-        found.ok_or_else(|| Failure::no_release(reference, namespace))
+        match self.find(reference, namespace).await? {
+            Some(found) => Ok(found),
+            None => Err(self.no_such_release(reference, namespace).await),
+        }
+    }
+
+    /// There is none: which may have been meant instead, as far as that can be seen.
+    pub(crate) async fn no_such_release(
+        &self,
+        reference: &ReleaseRef,
+        namespace: &NamespaceName,
+    ) -> Failure {
+        let failure = Failure::no_release(reference, namespace);
+        let ReleaseRef::Name(given) = reference else {
+            return failure;
+        };
+        let here = self.release_names(Some(namespace.as_str())).await;
+        let near = nearest(given.as_str(), here.iter().map(|(_, name)| name.as_str()));
+        let elsewhere = self.release_names(None).await;
+        let elsewhere = elsewhere.iter().filter(|(_, name)| name == given.as_str());
+        let elsewhere: Vec<&str> = elsewhere.map(|(there, _)| there.as_str()).collect();
+        let failure = match did_you_mean(&near) {
+            Some(words) => failure.remedy(words),
+            None => failure,
+        };
+        match elsewhere.is_empty() {
+            true => failure,
+            false => failure.remedy(format!(
+                "there is a release {given} in namespace {}",
+                elsewhere.join(", ")
+            )),
+        }
+    }
+
+    /// Namespaces and names of the releases there, or everywhere; none where that may not be seen.
+    async fn release_names(&self, namespace: Option<&str>) -> Vec<(String, String)> {
+        let secret = GroupKind::new("", "Secret");
+        let label = Some(INVENTORY);
+        let listed = self
+            .backend
+            .list(&secret, namespace, label, Detail::Metadata);
+        let named = |object: &Map<String, Value>| {
+            let there = metadata(object, "namespace")?;
+            let name = metadata(object, "name")?.strip_prefix("opm.")?;
+            Some((there.to_owned(), name.split_once('.')?.0.to_owned()))
+        };
+        let mut names: Vec<_> = listed
+            .await
+            .unwrap_or_default()
+            .iter()
+            .filter_map(named)
+            .collect();
+        names.sort();
+        names.dedup();
+        names
     }
 
     async fn listed(

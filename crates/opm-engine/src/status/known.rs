@@ -77,12 +77,14 @@ impl<B: Backend> Run<'_, B> {
         served: &ServedKinds,
     ) -> Result<KnownRelease, Failure> {
         let (reference, namespace) = (&request.release, &request.namespace);
-        let missing = || Failure::no_release(reference, namespace);
         let release = match self.find(reference, namespace).await? {
             Some(release) => release,
             None => match self.find_by_labels(reference, namespace, served).await? {
                 LabelLookup::Found(release) => release,
-                LabelLookup::Unknown { unseen, .. } => return Err(missing().unseen(unseen)),
+                LabelLookup::Unknown { unseen, .. } => {
+                    let missing = self.no_such_release(reference, namespace).await;
+                    return Err(missing.unseen(unseen));
+                }
             },
         };
         let (found, mut warnings) = self.look_up_record(&release).await?;

@@ -140,6 +140,7 @@ fn value(settings: &Settings, key: Key) -> Value {
         Key::LogEntries => json!(settings.log_entries),
         Key::RetiredManagers => json!(settings.retired_managers),
         Key::Preflight => json!(settings.preflight),
+        Key::Review => json!(settings.review),
         Key::FeatureEnable | Key::FeatureDisable => Value::Null,
     }
 }

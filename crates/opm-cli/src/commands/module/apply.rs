@@ -1,5 +1,10 @@
 //! `opm mod apply`.
 
+use std::path::{Path, PathBuf};
+
+use futures::future::BoxFuture;
+use opm_core::review::ReviewedPlan;
+use opm_engine::ports::{Answer, Prompt, Question};
 use opm_engine::request::ApplyRequest;
 use opm_render::Loaded;
 
@@ -7,11 +12,11 @@ use super::deploy_args::DeployArgs;
 use super::rendering::{RenderArgs, Rendering};
 use crate::answers;
 use crate::cluster::Session;
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, ErrorKind, Exit};
 use crate::interrupt::Interrupt;
 use crate::runtime;
 use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::ui::{Format, Ui, difference};
 
 /// Render a module and apply it to the cluster
 ///
@@ -41,15 +46,29 @@ pub(crate) struct Args {
     /// Do not keep the rendered manifests of this change
     #[arg(long)]
     no_record: bool,
+
+    /// Carry out the plan that `opm mod diff --save` wrote to this file, and nothing else
+    ///
+    /// If the module, the release or its live objects have moved since, it is refused, and says
+    /// what differs.
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
+    args.deploy.plan.check_adopt(&args.render.module)?;
     let interrupt = Interrupt::listen(*ui);
     let rendering = Rendering::prepare(&args.render, settings, ui, &interrupt)?;
     runtime::run(async {
         let request = request(args, rendering.load().await?, settings)?;
         let session = Session::open(settings, ui, &interrupt, args.deploy.yes).await?;
-        let applied = session.engine.apply(&request, &session.caller()).await;
+        let prompt = ReviewPrompt {
+            session: &session,
+            request: &request,
+        };
+        let mut caller = session.caller();
+        caller.frontend.prompt = &prompt;
+        let applied = session.engine.apply(&request, &caller).await;
         answers::report::answer(applied, &session)
     })
 }
@@ -57,6 +76,7 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
 fn request(args: &Args, loaded: Loaded, settings: &Settings) -> Result<ApplyRequest, CliError> {
     let mut options = args.deploy.options(settings);
     options.wait |= args.atomic;
+    options.reviewed = args.plan.as_deref().map(saved_plan).transpose()?;
     Ok(ApplyRequest {
         selection: args.render.selected()?,
         create_namespace: args.create_namespace,
@@ -65,4 +85,34 @@ fn request(args: &Args, loaded: Loaded, settings: &Settings) -> Result<ApplyRequ
         options,
         ..ApplyRequest::new(loaded.rendered, loaded.name, loaded.namespace)
     })
+}
+
+/// The plan in a file.
+fn saved_plan(path: &Path) -> Result<ReviewedPlan, CliError> {
+    let unusable = |why: String| {
+        let message = format!("the plan {} cannot be used: {why}", path.display());
+        CliError::new(ErrorKind::Invalid, message)
+    };
+    let bytes = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
+    ReviewedPlan::decode(&bytes).map_err(|error| unusable(error.to_string()))
+}
+
+/// Asks as always; whoever reviews the plan can see its details, as `diff` shows them.
+struct ReviewPrompt<'a> {
+    session: &'a Session,
+    request: &'a ApplyRequest,
+}
+
+impl Prompt for ReviewPrompt<'_> {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
+        let details = move || async move {
+            let session = self.session;
+            let report = session.engine.diff(self.request, &session.observer()).await;
+            match report {
+                Ok(report) => difference::text(&report, Format::Table),
+                Err(failure) => format!("the details could not be found out: {failure}\n"),
+            }
+        };
+        Box::pin(self.session.prompt.ask_with(question, details))
+    }
 }

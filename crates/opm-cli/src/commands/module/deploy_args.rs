@@ -40,7 +40,7 @@ pub(crate) struct DeployArgs {
     dry_run: DryRunArg,
 
     #[command(flatten)]
-    plan: PlanArgs,
+    pub(crate) plan: PlanArgs,
 
     /// How many changes to keep in the history
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_HISTORY, value_parser = at_least_one)]
@@ -78,6 +78,7 @@ impl DeployArgs {
     pub(crate) fn options(&self, settings: &Settings) -> ApplyOptions {
         ApplyOptions {
             preflight: settings.preflight,
+            review: settings.review.into(),
             dry_run: self.dry_run.is_asked_for(),
             max_history: self.max_history,
             wait: self.wait,

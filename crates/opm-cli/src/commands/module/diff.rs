@@ -1,12 +1,15 @@
 //! `opm mod diff`.
 
+use std::path::{Path, PathBuf};
+
+use opm_engine::diff::DiffReport;
 use opm_engine::request::ApplyRequest;
 
 use super::plan_args::PlanArgs;
 use super::rendering::{RenderArgs, Rendering};
 use crate::answers;
 use crate::cluster::Session;
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, ErrorKind, Exit};
 use crate::interrupt::Interrupt;
 use crate::runtime;
 use crate::settings::Settings;
@@ -32,9 +35,14 @@ pub(crate) struct Args {
     /// End with code 6 if there are differences, or orphans
     #[arg(long)]
     exit_code: bool,
+
+    /// Save the plan in this file; `opm mod apply --plan` carries out exactly that
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
+    args.plan.check_adopt(&args.render.module)?;
     let interrupt = Interrupt::listen(*ui);
     let rendering = Rendering::prepare(&args.render, settings, ui, &interrupt)?;
     runtime::run(async {
@@ -47,6 +55,20 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
         };
         let session = Session::open(settings, ui, &interrupt, false).await?;
         let report = session.engine.diff(&request, &session.caller()).await;
+        if let (Some(path), Ok(report)) = (&args.save, &report) {
+            save(path, report)?;
+        }
         answers::diff::answer(report, args.exit_code, &session)
+    })
+}
+
+/// Writes the plan of something that can be applied; what cannot is not saved.
+fn save(path: &Path, report: &DiffReport) -> Result<(), CliError> {
+    let (Some(plan), None) = (&report.plan, &report.would_fail) else {
+        return Ok(());
+    };
+    std::fs::write(path, plan.encode()).map_err(|error| {
+        let message = format!("failed to save the plan in {}: {error}", path.display());
+        CliError::new(ErrorKind::Io, message)
     })
 }

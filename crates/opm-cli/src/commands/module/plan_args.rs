@@ -5,6 +5,7 @@ use opm_core::check::AdoptSelector;
 use opm_engine::request::{Adopt, ApplyOptions, DEFAULT_CONCURRENCY};
 
 use super::guard_args::GuardArgs;
+use crate::error::{CliError, ErrorKind};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanArgs {
@@ -78,6 +79,18 @@ impl PlanArgs {
             concurrency: self.concurrency,
             ..ApplyOptions::default()
         }
+    }
+
+    /// Refuses `--adopt KIND/NAME` with a blank: then KIND/NAME would be the module.
+    pub(crate) fn check_adopt(&self, module: &str) -> Result<(), CliError> {
+        let bare = self.adopt.as_ref().is_some_and(Vec::is_empty);
+        let is_object = module.parse::<AdoptSelector>().is_ok() && !module.starts_with('.');
+        if !bare || !is_object || std::path::Path::new(module).exists() {
+            return Ok(());
+        }
+        let message = format!("{module} is taken for the module, and there is no such directory");
+        let error = CliError::new(ErrorKind::Usage, message);
+        Err(error.hint(format!("objects are named with `=`: --adopt={module}")))
     }
 
     fn adopted(&self) -> Adopt {

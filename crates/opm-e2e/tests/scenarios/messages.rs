@@ -1,0 +1,95 @@
+//! What people are told when something is not as they think: each message names the thing, and
+//! says what to do.
+
+use opm_e2e::objects::config_map;
+use opm_e2e::{Module, RequestFilter, Rights, World, scenarios};
+use serde_json::json;
+
+scenarios! {
+    a_misspelt_release_is_answered_with_similar_ones,
+    names_that_match_nothing_are_told,
+    type_errors_are_plain,
+    a_lock_that_may_be_held_is_waited_for,
+    #[real_only("does not apply to the sandbox, which knows no credentials")]
+    credentials_that_are_not_accepted,
+}
+
+fn web(name: &str) -> Module {
+    Module::new(name).component("app", &[config_map(name, "1")])
+}
+
+async fn a_misspelt_release_is_answered_with_similar_ones(w: World) {
+    w.apply(&web("blog"), &[]).await.ok();
+    let ran = w.opm(&["mod", "status", "blg"]).await.ends(5);
+    ran.says("did you mean `blog`?");
+    let ran = w.opm(&["mod", "rollback", "blg"]).await.ends(5);
+    ran.says("did you mean `blog`?");
+    w.delete("blg", &[])
+        .await
+        .ends(5)
+        .says("did you mean `blog`?");
+    let other = w.other_namespace("elsewhere").await;
+    let ran = w
+        .opm(&["mod", "status", "blog", "-n", &other])
+        .await
+        .ends(5);
+    ran.says(&format!("there is a release blog in namespace {}", w.ns));
+}
+
+async fn names_that_match_nothing_are_told(w: World) {
+    let object = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "web"}, "data": {"k": "0"}});
+    w.api.create(&w.ns, &object).await;
+    let said = "cm/wbe names no object that the module renders";
+    w.apply(&web("web"), &["--adopt=cm/wbe"])
+        .await
+        .ends(2)
+        .says(said);
+    let dir = w.write(&web("web"));
+    let blank = w.opm(&["mod", "apply", &dir, "--adopt", "cm/web"]).await;
+    blank.ends(2).says("--adopt=cm/web");
+    let alone = w.opm(&["mod", "apply", "--adopt", "cm/web"]).await;
+    alone.ends(2).says("--adopt=cm/web");
+    // In short, and in any case.
+    let ran = w.apply(&web("web"), &["--adopt=CM/web"]).await.ok();
+    assert_eq!(ran.action("ConfigMap/web").as_deref(), Some("adopted"));
+}
+
+async fn type_errors_are_plain(w: World) {
+    let mut wrong = config_map("a", "1");
+    wrong["data"] = json!({"port": 80, "on": true});
+    let module = Module::new("web").component("app", &[wrong]);
+    let ran = w.apply(&module, &[]).await;
+    assert_ne!(ran.code(), 0, "{ran}");
+    let ran = ran.says("expected string, got ");
+    let ran = ran.never_says("valueUnstructured");
+    let table = w.opm(&["mod", "apply", &w.write(&module)]).await;
+    table.never_says("\\n").never_says("valueUnstructured");
+    drop(ran);
+}
+
+async fn a_lock_that_may_be_held_is_waited_for(w: World) {
+    w.apply(&web("web"), &[]).await.ok();
+    let dir = w.write(&Module::new("web").component("app", &[config_map("b", "1")]));
+    let held = RequestFilter::verb("patch").and_path("/configmaps/");
+    let arguments = ["mod", "apply", &dir, "-n", &w.ns];
+    let running = w.start_stalled(&held, &arguments).await;
+    running.until_it_sends(1, &held).await;
+    let ran = w.opm(&["mod", "unlock", "web", "--yes"]).await.ends(7);
+    ran.says("expires in").never_says("--lock-timeout");
+    running.release();
+    running.end().await.ok();
+}
+
+async fn credentials_that_are_not_accepted(w: World) {
+    let user = w.user(&Rights::none()).await;
+    let text = std::fs::read_to_string(user.kubeconfig()).unwrap();
+    let token = text.split("token").nth(1).expect("users have tokens");
+    let token = token.trim_start_matches(['"', ':', ' ']);
+    let token = token.split(['"', '\n', ',', '}']).next().unwrap();
+    let kubeconfig = w.dir().join("wrong-token");
+    std::fs::write(&kubeconfig, text.replace(token, "wrong")).unwrap();
+    let ran = w.opm_as(&kubeconfig, &["mod", "list", "-n", &w.ns]).await;
+    let ran = ran.ends(4).says("does not accept the credentials");
+    ran.says("log in to https://").says("context");
+}
