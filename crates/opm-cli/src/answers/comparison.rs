@@ -23,14 +23,14 @@ pub(crate) fn answer(
         Format::Json => ui.json(&compared)?,
         Format::Yaml => ui.yaml(&compared)?,
         Format::Table | Format::Wide => {
-            ui.styled(&text(&compared))?;
+            ui.styled(&text(&compared, ui.format_or(Format::Table)))?;
             ui.info(&summary(&compared));
         }
     }
     Ok(Exit::DONE)
 }
 
-fn text(compared: &Comparison) -> String {
+fn text(compared: &Comparison, format: Format) -> String {
     let mut text = String::new();
     for change in &compared.objects {
         let kind = match change.happened {
@@ -41,7 +41,7 @@ fn text(compared: &Comparison) -> String {
         difference::heading(&mut text, kind, &change.identity.to_string());
         if let ObjectChangeKind::Changed(fields) = &change.happened {
             for field in fields {
-                difference::field(&mut text, field);
+                difference::field(&mut text, field, format);
             }
         }
     }

@@ -22,7 +22,7 @@ pub(crate) fn answer(result: Result<Report, Failure>, session: &Session) -> Resu
     Ok(Exit::DONE)
 }
 
-pub(super) fn table(report: &Report, format: Format) -> Table {
+pub(crate) fn table(report: &Report, format: Format) -> Table {
     let mut table = Table::new(["OBJECT", "NAMESPACE", "COMPONENT", "ACTION", "REASON"]);
     for outcome in &report.resources {
         if outcome.action == Action::Unchanged

@@ -296,7 +296,7 @@ mod tests {
             log_entries: Some(1),
             retired_managers: Some(vec!["m".to_owned()]),
             preflight: Some(true),
-            review: Some(Review::Always),
+            review: Some(crate::ui::Review::Always),
             feature_enable: vec!["a".to_owned()],
             feature_disable: vec!["b".to_owned()],
         }

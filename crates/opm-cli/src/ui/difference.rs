@@ -10,6 +10,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use opm_core::diff::{ChangeKind, FieldChange, ShownValue};
 use opm_core::takeover::LeftoverField;
+use opm_core::words::count;
 use opm_engine::Action;
 use opm_engine::diff::{DiffReport, Difference};
 use opm_render::yaml;
@@ -31,6 +32,10 @@ const OWN_LABELS: [&str; 3] = [
     "app.kubernetes.io/managed-by",
     "shared.opmodel.dev/",
 ];
+
+/// How many lines and how many characters of a value are shown; wide output shows all.
+const SHOWN_LINES: usize = 40;
+const SHOWN_CHARACTERS: usize = 400;
 
 /// How many fields a note names.
 const SHOWN_LEFTOVERS: usize = 3;
@@ -78,7 +83,7 @@ fn object(text: &mut String, difference: &Difference, format: Format) {
     let new = outcome.action == Action::Created && format != Format::Wide;
     for change in &difference.changes {
         if !(new && is_own_label(&change.path)) {
-            field(text, change);
+            field(text, change, format);
         }
     }
     if let Some(note) = leftover_words(&difference.leftovers) {
@@ -138,14 +143,40 @@ fn push(text: &mut String, style: Style, sign: &str, line: &str) {
     let _ = writeln!(text, "{style}{sign} {line}{style:#}");
 }
 
-/// One changed field, indented below its object.
-pub(crate) fn field(text: &mut String, change: &FieldChange) {
+/// One changed field, indented below its object. Long values are cut unless it is to be wide.
+pub(crate) fn field(text: &mut String, change: &FieldChange, format: Format) {
     let path = printable::line(&change.path);
+    let mut whole = String::new();
     match (change.kind, &change.old, &change.new) {
-        (ChangeKind::Changed, Some(old), Some(new)) => changed(text, &path, old, new),
-        (ChangeKind::Added, _, Some(new)) => one_sided(text, ADDED, "+", &path, new),
-        (ChangeKind::Removed, Some(old), _) => one_sided(text, REMOVED, "-", &path, old),
+        (ChangeKind::Changed, Some(old), Some(new)) => changed(&mut whole, &path, old, new),
+        (ChangeKind::Added, _, Some(new)) => one_sided(&mut whole, ADDED, "+", &path, new),
+        (ChangeKind::Removed, Some(old), _) => one_sided(&mut whole, REMOVED, "-", &path, old),
         _ => {}
+    }
+    match format {
+        Format::Wide => text.push_str(&whole),
+        _ => push_cut(text, &whole),
+    }
+}
+
+/// As much of a long value as fits a screen, and how to see the rest.
+fn push_cut(text: &mut String, whole: &str) {
+    for line in whole.lines().take(SHOWN_LINES) {
+        match line.char_indices().nth(SHOWN_CHARACTERS) {
+            // What is cut off may have been the end of a colour.
+            Some((cut, _)) => {
+                let reset = anstyle::Reset;
+                let _ = writeln!(text, "{}{reset}… (-o wide shows all of it)", &line[..cut]);
+            }
+            None => {
+                let _ = writeln!(text, "{line}");
+            }
+        }
+    }
+    let more = whole.lines().count().saturating_sub(SHOWN_LINES);
+    if more > 0 {
+        let more = format!("… {} (-o wide shows them)", count(more, "more line"));
+        indented(text, QUIET, " ", &more);
     }
 }
 
@@ -243,10 +274,37 @@ fn summary(report: &DiffReport) -> String {
     };
     let orphans = match report.orphans.len() {
         0 => String::new(),
-        count => format!("; {count} orphans"),
+        orphans => format!("; {}", count(orphans, "orphan")),
     };
     format!(
         "{} in namespace {}: {what}{orphans}",
         release.name, release.namespace
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_are_cut_and_say_how_to_see_them() {
+        let lines: String = (0..60).map(|n| format!("    + line {n}\n")).collect();
+        let mut text = String::new();
+        push_cut(&mut text, &lines);
+        assert!(
+            text.contains("line 39") && !text.contains("line 40"),
+            "{text}"
+        );
+        assert!(
+            text.contains("20 more lines (-o wide shows them)"),
+            "{text}"
+        );
+        let mut text = String::new();
+        push_cut(&mut text, &format!("    ~ data.k: {}\n", "é".repeat(1000)));
+        assert!(text.chars().count() < 500, "{text}");
+        assert!(text.contains("-o wide shows all of it"), "{text}");
+        let mut text = String::new();
+        push_cut(&mut text, "    + short\n");
+        assert_eq!(text, "    + short\n");
+    }
 }

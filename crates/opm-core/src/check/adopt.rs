@@ -42,10 +42,7 @@ impl Adopt {
     }
 
     /// Objects that are named and are none of these: perhaps they are called otherwise.
-    pub fn unmatched<'a>(
-        &self,
-        rendered: impl Iterator<Item = &'a Identity> + Clone,
-    ) -> Vec<&ObjectSelector> {
+    pub fn unmatched(&self, rendered: &[&Identity]) -> Vec<&ObjectSelector> {
         let Self::Named(selectors) = self else {
             return Vec::new();
         };
@@ -54,7 +51,7 @@ impl Adopt {
             AdoptSelector::Helm(_) => None,
         });
         let matched = |object: &&ObjectSelector| {
-            let mut rendered = rendered.clone();
+            let mut rendered = rendered.iter();
             rendered.any(|identity| object.matches(identity))
         };
         named.filter(|object| !matched(object)).collect()

@@ -81,12 +81,12 @@ mod tests {
 
     use super::*;
 
-    fn object(value: Value) -> Map<String, Value> {
+    fn object(value: &Value) -> Map<String, Value> {
         value.as_object().unwrap().clone()
     }
 
     fn pod(name: &str, template: &str, created: &str, reason: &str) -> Map<String, Value> {
-        object(json!({
+        object(&json!({
             "metadata": {"name": name, "creationTimestamp": created,
                 "labels": {"pod-template-hash": template}},
             "status": {"containerStatuses": [{"name": "main", "image": "app:1",
@@ -96,7 +96,7 @@ mod tests {
     }
 
     fn deployment(updated: i64, observed: i64) -> Map<String, Value> {
-        object(json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        object(&json!({"apiVersion": "apps/v1", "kind": "Deployment",
             "metadata": {"generation": 2},
             "status": {"observedGeneration": observed, "updatedReplicas": updated}}))
     }
@@ -119,7 +119,7 @@ mod tests {
         assert!(!crashes(&deployment(1, 1), &[old]), "not seen yet");
         assert!(!crashes(&there, &[]));
         assert!(!crashes(&there, &[pod("n", "2", LATE, "ImagePullBackOff")]));
-        let job = object(json!({"apiVersion": "batch/v1", "kind": "Job"}));
+        let job = object(&json!({"apiVersion": "batch/v1", "kind": "Job"}));
         assert!(crashes(&job, &[new]));
     }
 

@@ -125,11 +125,11 @@ impl<B: Backend> Apply<'_, B> {
         });
         let rendered = self.candidate.objects.iter();
         let rendered = rendered.map(|object| object.manifest.identity());
-        let unmatched = adopt.unmatched(rendered.clone());
+        let rendered: Vec<&Identity> = rendered.collect();
+        let unmatched = adopt.unmatched(&rendered);
         let unmatched = unmatched.into_iter().map(|named| {
-            let spelled = rendered
-                .clone()
-                .map(|one| format!("{}/{}", one.kind(), one.name));
+            let spelled = rendered.iter();
+            let spelled = spelled.map(|one| format!("{}/{}", one.kind(), one.name));
             let spelled: Vec<String> = spelled.collect();
             let near = nearest(&named.to_string(), spelled.iter().map(String::as_str));
             let near = did_you_mean(&near).map(|words| format!("; {words}"));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use opm_core::review::ReviewMode;
 use opm_engine::request::{Adopt, ApplyOptions, DeleteRequest, GuardFlags};
 
 use crate::modules::{config, module, namespace, release};
@@ -27,6 +28,8 @@ fn an_apply_is_what_the_command_line_documents() {
         lock_timeout,
         concurrency,
         message,
+        review,
+        reviewed,
     } = ApplyOptions::default();
     let off = [
         dry_run,
@@ -46,6 +49,7 @@ fn an_apply_is_what_the_command_line_documents() {
     assert_eq!((max_history, concurrency), (10, 24));
     assert_eq!(timeout, Duration::from_secs(5 * 60));
     assert_eq!((lock_timeout, message), (Duration::ZERO, None));
+    assert_eq!((review, reviewed), (ReviewMode::Never, None));
 
     let rendered = module("app", &[("main", &config("a", "1"))]);
     let name = opm_core::name::ReleaseName::new("app").unwrap();

@@ -1,6 +1,9 @@
 //! `opm mod rollback`.
 
-use opm_engine::request::RollbackRequest;
+use futures::future::BoxFuture;
+use opm_engine::ports::{Answer, Prompt, Question};
+use opm_engine::request::{ApplyOptions, RollbackRequest};
+use opm_render::ModuleRenderer;
 
 use super::deploy_args::DeployArgs;
 use super::release_arg::ReleaseOrHereArgs;
@@ -11,7 +14,7 @@ use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
 use crate::runtime;
 use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::ui::{Format, Ui};
 
 /// Apply a recorded change again
 ///
@@ -45,8 +48,45 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             revision: args.revision.clone(),
             options: args.deploy.options(settings),
         };
-        let caller = session.caller();
+        let prompt = RollbackPrompt {
+            session: &session,
+            request: &request,
+            renderer: &renderer,
+        };
+        let mut caller = session.caller();
+        caller.frontend.prompt = &prompt;
         let rolled_back = session.engine.rollback(&request, &renderer, &caller).await;
         answers::report::answer(rolled_back, &session)
     })
+}
+
+/// Asks as always; whoever reviews the plan can see every object of it.
+struct RollbackPrompt<'a> {
+    session: &'a Session,
+    request: &'a RollbackRequest,
+    renderer: &'a ModuleRenderer,
+}
+
+impl Prompt for RollbackPrompt<'_> {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
+        let details = move || async move {
+            let session = self.session;
+            let rehearsal = RollbackRequest {
+                options: ApplyOptions {
+                    dry_run: true,
+                    ..self.request.options.clone()
+                },
+                ..self.request.clone()
+            };
+            let observer = session.observer();
+            let rehearsed = session
+                .engine
+                .rollback(&rehearsal, self.renderer, &observer);
+            match rehearsed.await {
+                Ok(report) => answers::report::table(&report, Format::Table).fit(None),
+                Err(failure) => format!("the details could not be found out: {failure}\n"),
+            }
+        };
+        Box::pin(self.session.prompt.ask_with(question, details))
+    }
 }
