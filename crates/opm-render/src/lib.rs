@@ -7,6 +7,7 @@
 
 #![deny(missing_docs)]
 
+mod batch;
 mod cancellation;
 mod components;
 mod context;
@@ -21,6 +22,7 @@ mod manifests;
 mod module_dir;
 mod observer;
 mod origin;
+mod parallel;
 mod program;
 mod renderer;
 mod source;

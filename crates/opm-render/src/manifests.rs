@@ -12,10 +12,11 @@ use opm_core::nearest::{did_you_mean, nearest};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::json::{self, JsonError};
+use crate::batch::Batch;
+use crate::json::JsonError;
 use crate::lint::Lint;
 use crate::module_dir::{DirError, ModuleDir};
-use crate::yaml::{self, Document, MAX_WORDS, MemoryBudget, Position, Word, YamlError};
+use crate::yaml::{MAX_WORDS, MemoryBudget, YamlError};
 use crate::yaml_module;
 
 /// The most bytes of manifests that one module may hold.
@@ -122,15 +123,37 @@ impl<'a> ManifestReader<'a> {
     /// The objects in all files that `paths` mean.
     pub(crate) fn objects(&mut self, paths: &[String]) -> Result<Vec<Manifest>, FilesError> {
         let mut objects = Vec::new();
+        let mut batch = Batch::default();
         for file in self.files(paths)? {
-            let text = self.module.read(&file)?;
-            self.read += text.len();
-            if self.read > MAX_TOTAL {
-                return Err(FilesError::TooMuch);
+            let text = self.module.read(&file).map_err(FilesError::from);
+            let text = text.and_then(|text| {
+                self.read += text.len();
+                match self.read > MAX_TOTAL {
+                    true => Err(FilesError::TooMuch),
+                    false => Ok(text),
+                }
+            });
+            match text {
+                Ok(text) => batch.add(self.module.shown(&file), text),
+                // What is wrong in an earlier file comes first.
+                Err(error) => return Err(self.parse(batch, &mut objects).err().unwrap_or(error)),
             }
-            self.objects_in(&self.module.shown(&file), &text, &mut objects)?;
+            if batch.is_full() {
+                self.parse(std::mem::take(&mut batch), &mut objects)?;
+            }
         }
+        self.parse(batch, &mut objects)?;
         Ok(objects)
+    }
+
+    /// Appends the objects of some files, and remembers their words.
+    fn parse(&mut self, batch: Batch, objects: &mut Vec<Manifest>) -> Result<(), FilesError> {
+        for parsed in batch.parse(&mut self.memory)? {
+            objects.extend(parsed.objects);
+            let left = MAX_WORDS.saturating_sub(self.words.len());
+            self.words.extend(parsed.words.into_iter().take(left));
+        }
+        Ok(())
     }
 
     /// The files that `paths` mean, each once, where it is first named.
@@ -176,46 +199,6 @@ impl<'a> ManifestReader<'a> {
         Ok(files)
     }
 
-    /// Appends the objects of one file's text.
-    fn objects_in(
-        &mut self,
-        file: &str,
-        text: &str,
-        objects: &mut Vec<Manifest>,
-    ) -> Result<(), FilesError> {
-        for Document { line, value, words } in self.documents(file, text)? {
-            flatten(value, objects).map_err(|source| FilesError::Manifest {
-                place: format!("{file}:{line}"),
-                source,
-            })?;
-            let left = MAX_WORDS.saturating_sub(self.words.len());
-            let lint = |word: Word| Lint::OldBoolean {
-                place: at(file, Some(word.position)),
-                word: word.word,
-                value: word.value,
-                is_key: word.is_key,
-            };
-            self.words.extend(words.into_iter().take(left).map(lint));
-        }
-        Ok(())
-    }
-
-    /// The documents of one file: JSON if it says so by its ending, else YAML.
-    fn documents(&mut self, file: &str, text: &str) -> Result<Vec<Document>, FilesError> {
-        if json::is_named(Path::new(file)) {
-            let read = json::documents_within(text, &mut self.memory);
-            return read.map_err(|source| FilesError::Json {
-                place: at(file, Some(source.position)),
-                source,
-            });
-        }
-        let read = yaml::documents_within(text, &mut self.memory);
-        read.map_err(|source| FilesError::Yaml {
-            place: at(file, source.position()),
-            source,
-        })
-    }
-
     fn missing(&self, path: &Path, source: DirError) -> FilesError {
         let siblings = match (&source, path.parent()) {
             (DirError::Missing { .. }, Some(parent)) => {
@@ -232,14 +215,6 @@ impl<'a> ManifestReader<'a> {
             meant: meant.first().map(|&name| name.to_owned()),
             source,
         }
-    }
-}
-
-/// A place in a file.
-fn at(file: &str, position: Option<Position>) -> String {
-    match position {
-        Some(at) => format!("{file}:{}:{}", at.line, at.column),
-        None => file.to_owned(),
     }
 }
 

@@ -9,6 +9,9 @@ mod scalar;
 mod tree;
 mod written;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use serde_saphyr::budget::BudgetBreach;
@@ -69,6 +72,16 @@ pub struct Position {
     pub column: u64,
 }
 
+impl Position {
+    /// The place, so many lines further down.
+    pub(crate) fn below(self, lines: u64) -> Self {
+        Self {
+            line: self.line + lines,
+            ..self
+        }
+    }
+}
+
 /// One document of a stream and the line it begins at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
@@ -95,10 +108,19 @@ pub struct Word {
 
 /// How much memory the values of a rendering's texts may take: some for every text, and more for
 /// longer ones. A mapping takes some hundred bytes however short its text is.
+///
+/// Clones take from the same budget, so that texts can be read side by side.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryBudget {
-    taken: usize,
-    text: usize,
+    /// What was taken from the pool and is not used yet.
+    left: usize,
+    pool: Arc<MemoryPool>,
+}
+
+#[derive(Debug, Default)]
+struct MemoryPool {
+    taken: AtomicUsize,
+    text: AtomicUsize,
 }
 
 /// As much as any text may take.
@@ -109,11 +131,22 @@ const TIMES_TEXT: usize = 20;
 const NODE_BYTES: usize = 64;
 /// About what a mapping takes as soon as it has a key.
 const MAPPING_BYTES: usize = 640;
+/// How much is taken from the pool at once, at least.
+const BLOCK_BYTES: usize = 64 << 10;
+
+impl Clone for MemoryBudget {
+    fn clone(&self) -> Self {
+        Self {
+            left: 0,
+            pool: Arc::clone(&self.pool),
+        }
+    }
+}
 
 impl MemoryBudget {
     /// Takes another text into account.
     pub(crate) fn admit(&mut self, bytes: usize) {
-        self.text = self.text.saturating_add(bytes);
+        self.pool.text.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Counts a key, or a value with so much text.
@@ -126,13 +159,51 @@ impl MemoryBudget {
         self.take(MAPPING_BYTES)
     }
 
+    /// Counts what an alias repeats, or an anchor remembers.
+    pub(crate) fn copy(&mut self, copied: &Size) -> Result<(), &'static str> {
+        let nodes = copied.nodes.saturating_mul(NODE_BYTES);
+        let mappings = copied.mappings.saturating_mul(MAPPING_BYTES);
+        self.take(nodes.saturating_add(mappings).saturating_add(copied.bytes))
+    }
+
+    /// How much is taken, and of how much text, to go back to.
+    pub(crate) fn state(&self) -> (usize, usize) {
+        let MemoryPool { taken, text } = &*self.pool;
+        (taken.load(Ordering::Relaxed), text.load(Ordering::Relaxed))
+    }
+
+    /// Goes back to an earlier state: what was read since is gone.
+    pub(crate) fn restore(&mut self, (taken, text): (usize, usize)) {
+        self.pool.taken.store(taken, Ordering::Relaxed);
+        self.pool.text.store(text, Ordering::Relaxed);
+        self.left = 0;
+    }
+
     fn take(&mut self, bytes: usize) -> Result<(), &'static str> {
-        self.taken = self.taken.saturating_add(bytes);
-        match self.taken <= FREE_BYTES.max(self.text.saturating_mul(TIMES_TEXT)) {
+        if let Some(left) = self.left.checked_sub(bytes) {
+            self.left = left;
+            return Ok(());
+        }
+        let more = (bytes - self.left).max(BLOCK_BYTES);
+        let taken = self.pool.taken.fetch_add(more, Ordering::Relaxed);
+        let text = self.pool.text.load(Ordering::Relaxed);
+        self.left = self.left + more - bytes;
+        match taken.saturating_add(more) <= FREE_BYTES.max(text.saturating_mul(TIMES_TEXT)) {
             true => Ok(()),
             false => Err("it holds too many keys and values for its size"),
         }
     }
+}
+
+/// How large a value is.
+#[derive(Debug, Default)]
+pub(crate) struct Size {
+    /// Its values, itself included.
+    nodes: usize,
+    /// Those that are mappings with a key.
+    mappings: usize,
+    /// The bytes of its texts.
+    bytes: usize,
 }
 
 /// All documents of a stream; empty ones and plain nulls are left out.

@@ -12,8 +12,8 @@ use granit_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 use serde_json::{Map, Value};
 
 use super::{
-    Document, MAX_DEPTH, MAX_WORDS, MemoryBudget, Position, TOO_MANY_ALIASES, Word, YamlError,
-    scalar,
+    Document, MAX_DEPTH, MAX_WORDS, MemoryBudget, Position, Size, TOO_MANY_ALIASES, Word,
+    YamlError, scalar,
 };
 
 /// How many nodes aliases may repeat in one text: plenty for honest files, nothing for a bomb.
@@ -279,13 +279,14 @@ impl<'b> Tree<'b> {
     }
 
     fn count_copy(&mut self, value: &Value, at: Position) -> Result<(), YamlError> {
-        let (nodes, bytes) = size(value);
-        self.copied_nodes = self.copied_nodes.saturating_add(nodes);
-        self.copied_bytes = self.copied_bytes.saturating_add(bytes);
-        match self.copied_nodes > MAX_COPIED_NODES || self.copied_bytes > MAX_COPIED_BYTES {
-            true => Err(invalid(at, TOO_MANY_ALIASES)),
-            false => Ok(()),
+        let size = size(value);
+        self.copied_nodes = self.copied_nodes.saturating_add(size.nodes);
+        self.copied_bytes = self.copied_bytes.saturating_add(size.bytes);
+        if self.copied_nodes > MAX_COPIED_NODES || self.copied_bytes > MAX_COPIED_BYTES {
+            return Err(invalid(at, TOO_MANY_ALIASES));
         }
+        let taken = self.budget.copy(&size);
+        taken.map_err(|message| invalid(at, message))
     }
 }
 
@@ -312,22 +313,22 @@ fn merge(
     }
 }
 
-/// How many nodes a value has, and how many bytes its texts have.
-fn size(value: &Value) -> (usize, usize) {
-    let (mut nodes, mut bytes, mut waiting) = (0_usize, 0_usize, vec![value]);
+fn size(value: &Value) -> Size {
+    let (mut size, mut waiting) = (Size::default(), vec![value]);
     while let Some(value) = waiting.pop() {
-        nodes += 1;
+        size.nodes += 1;
         match value {
-            Value::String(text) => bytes += text.len(),
+            Value::String(text) => size.bytes += text.len(),
             Value::Array(items) => waiting.extend(items),
             Value::Object(fields) => {
-                bytes += fields.keys().map(String::len).sum::<usize>();
+                size.mappings += usize::from(!fields.is_empty());
+                size.bytes += fields.keys().map(String::len).sum::<usize>();
                 waiting.extend(fields.values());
             }
             _ => {}
         }
     }
-    (nodes, bytes)
+    size
 }
 
 fn plain_value(text: &str, at: Position) -> Result<Value, YamlError> {
