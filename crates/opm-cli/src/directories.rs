@@ -44,3 +44,15 @@ pub(crate) fn trust(env: &Environment) -> Option<PathBuf> {
     });
     base.map(|base| base.join("opm").join("trust"))
 }
+
+/// The directory that keeps renderings.
+pub(crate) fn renderings(env: &Environment) -> Option<PathBuf> {
+    let base = env.directory(System::XdgCacheHome).or_else(|| {
+        if cfg!(windows) {
+            env.directory(System::LocalAppData)
+        } else {
+            env.directory(System::Home).map(|home| home.join(".cache"))
+        }
+    });
+    base.map(|base| base.join("opm").join("renderings"))
+}

@@ -18,6 +18,8 @@ pub(crate) enum System {
     XdgDataHome,
     /// Where state lives, by the XDG convention.
     XdgStateHome,
+    /// Where caches live, by the XDG convention.
+    XdgCacheHome,
     /// Who is logged in.
     User,
     /// What the terminal is.
@@ -37,6 +39,7 @@ impl System {
             Self::XdgConfigHome => "XDG_CONFIG_HOME",
             Self::XdgDataHome => "XDG_DATA_HOME",
             Self::XdgStateHome => "XDG_STATE_HOME",
+            Self::XdgCacheHome => "XDG_CACHE_HOME",
             Self::AppData => "APPDATA",
             Self::LocalAppData => "LOCALAPPDATA",
         }

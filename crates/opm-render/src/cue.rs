@@ -6,6 +6,7 @@
 
 mod command;
 mod diagnostics;
+mod kept;
 mod masking;
 mod module_file;
 mod output;
@@ -23,6 +24,7 @@ use opm_core::rendered::Module;
 use thiserror::Error;
 
 use command::{Environment, Invocation, ProgramOutput};
+use kept::KeptRendering;
 use module_file::{CueModule, DeclaredComponents};
 use workspace::Workspace;
 
@@ -156,7 +158,13 @@ fn evaluate(
         });
     }
     dir.check_confined().map_err(CueModuleError::Dir)?;
-    let runtime = context.settings.runtime.as_deref();
+    let settings = context.settings;
+    let keep = || KeptRendering::find(dir, &module, inputs, flags, settings);
+    let kept = keep();
+    if let Some(stdout) = kept.as_ref().and_then(KeptRendering::read) {
+        return Ok((module, stdout));
+    }
+    let runtime = settings.runtime.as_deref();
     let workspace = Workspace::create(dir, &module, inputs, runtime)?;
     let cue = Cue {
         context,
@@ -169,7 +177,13 @@ fn evaluate(
         output = cue.export(flags)?;
     }
     match output.status.success() {
-        true => Ok((module, output.stdout)),
+        true => {
+            // Files that changed meanwhile may or may not have been seen.
+            if let Some(kept) = kept.filter(|kept| keep().as_ref() == Some(kept)) {
+                kept.write(&output.stdout);
+            }
+            Ok((module, output.stdout))
+        }
         false => {
             let diagnostics = Diagnostics::read(&output.stderr, &workspace);
             Err(

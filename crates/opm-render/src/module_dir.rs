@@ -153,6 +153,13 @@ impl ModuleDir {
         read_text(&resolved, &self.shown(relative), MAX_FILE)
     }
 
+    /// What a file of the module holds, text or not.
+    pub(crate) fn read_bytes(&self, relative: &Path, limit: u64) -> Result<Vec<u8>, DirError> {
+        let resolved = self.resolve(relative)?;
+        let shown = self.shown(relative);
+        capped(open_regular(&resolved, &shown)?, &shown, limit)
+    }
+
     /// The entries of a directory of the module, in the order of their names' bytes.
     pub(crate) fn list(&self, relative: &Path) -> Result<Vec<PathBuf>, DirError> {
         let resolved = self.resolve(relative)?;
@@ -263,30 +270,38 @@ pub fn read_regular_file(path: &Path, limit: u64) -> Result<String, DirError> {
 
 /// Reads a regular file up to a limit. `shown` is what errors call it.
 pub(crate) fn read_text(path: &Path, shown: &str, limit: u64) -> Result<String, DirError> {
+    read_capped(open_regular(path, shown)?, shown, limit)
+}
+
+fn open_regular(path: &Path, shown: &str) -> Result<File, DirError> {
     let failed = |e| DirError::io(Path::new(shown), e);
     let file = open_without_waiting(path).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(DirError::Irregular {
+    match file.metadata().map_err(failed)?.is_file() {
+        true => Ok(file),
+        false => Err(DirError::Irregular {
             path: shown.to_owned(),
-        });
+        }),
     }
-    read_capped(file, shown, limit)
 }
 
 /// Reads any stream up to a limit.
 pub(crate) fn read_capped(stream: impl Read, shown: &str, limit: u64) -> Result<String, DirError> {
-    let mut bytes = Vec::new();
-    let taken = stream.take(limit + 1).read_to_end(&mut bytes);
-    let taken = taken.map_err(|e| DirError::io(Path::new(shown), e))?;
-    if taken as u64 > limit {
-        return Err(DirError::TooLarge {
-            path: shown.to_owned(),
-            limit,
-        });
-    }
-    String::from_utf8(bytes).map_err(|_| DirError::NotText {
+    String::from_utf8(capped(stream, shown, limit)?).map_err(|_| DirError::NotText {
         path: shown.to_owned(),
     })
+}
+
+fn capped(stream: impl Read, shown: &str, limit: u64) -> Result<Vec<u8>, DirError> {
+    let mut bytes = Vec::new();
+    let taken = stream.take(limit.saturating_add(1)).read_to_end(&mut bytes);
+    let taken = taken.map_err(|e| DirError::io(Path::new(shown), e))?;
+    match taken as u64 > limit {
+        false => Ok(bytes),
+        true => Err(DirError::TooLarge {
+            path: shown.to_owned(),
+            limit,
+        }),
+    }
 }
 
 /// Opening a pipe would wait for its other end: with this flag it does not, and what is opened

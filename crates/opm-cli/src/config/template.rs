@@ -98,6 +98,10 @@ fn explained(key: Key) -> (&'static str, &'static str) {
             "When a plan is shown and asked about: always, destructive or never.",
             "\"always\"",
         ),
+        Key::RenderCache => (
+            "Keep renderings of CUE modules in the user's cache.",
+            "false",
+        ),
         Key::FeatureEnable => (
             "Features to enable; `opm feature list` shows them all.",
             "[\"some-feature\"]",

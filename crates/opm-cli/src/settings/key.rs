@@ -20,6 +20,7 @@ pub(crate) enum Key {
     RetiredManagers,
     Preflight,
     Review,
+    RenderCache,
     FeatureEnable,
     FeatureDisable,
 }
@@ -43,6 +44,7 @@ impl Key {
         Self::RetiredManagers,
         Self::Preflight,
         Self::Review,
+        Self::RenderCache,
         Self::FeatureEnable,
         Self::FeatureDisable,
     ];
@@ -66,6 +68,7 @@ impl Key {
             Self::RetiredManagers => "retired-managers",
             Self::Preflight => "preflight",
             Self::Review => "review",
+            Self::RenderCache => "render-cache",
             Self::FeatureEnable => "feature-enable",
             Self::FeatureDisable => "feature-disable",
         }
@@ -90,6 +93,7 @@ impl Key {
             Self::RetiredManagers => "OPM_RETIRED_MANAGERS",
             Self::Preflight => "OPM_PREFLIGHT",
             Self::Review => "OPM_REVIEW",
+            Self::RenderCache => "OPM_RENDER_CACHE",
             Self::FeatureEnable => "OPM_FEATURE_ENABLE",
             Self::FeatureDisable => "OPM_FEATURE_DISABLE",
         }

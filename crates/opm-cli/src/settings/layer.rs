@@ -70,6 +70,7 @@ pub(crate) struct Layer {
     pub(crate) retired_managers: Option<Vec<String>>,
     pub(crate) preflight: Option<bool>,
     pub(crate) review: Option<Review>,
+    pub(crate) render_cache: Option<bool>,
     pub(crate) feature_enable: Vec<String>,
     pub(crate) feature_disable: Vec<String>,
 }
@@ -100,6 +101,7 @@ impl Layer {
             retired_managers: args.retired_managers.clone().map(named),
             preflight: args.preflight,
             review: args.review,
+            render_cache: args.render_cache,
             feature_enable: args.feature_enable.clone(),
             feature_disable: args.feature_disable.clone(),
         })
@@ -132,6 +134,7 @@ impl Layer {
             retired_managers: text(env, Key::RetiredManagers)?.map(|given| named(split(given))),
             preflight: switch(env, Key::Preflight)?,
             review: word(env, Key::Review)?,
+            render_cache: switch(env, Key::RenderCache)?,
             feature_enable: list(env, Key::FeatureEnable)?,
             feature_disable: list(env, Key::FeatureDisable)?,
         })
@@ -163,6 +166,7 @@ impl Layer {
             Key::RetiredManagers => self.retired_managers.is_some(),
             Key::Preflight => self.preflight.is_some(),
             Key::Review => self.review.is_some(),
+            Key::RenderCache => self.render_cache.is_some(),
             Key::FeatureEnable => !self.feature_enable.is_empty(),
             Key::FeatureDisable => !self.feature_disable.is_empty(),
         }
@@ -297,6 +301,7 @@ mod tests {
             retired_managers: Some(vec!["m".to_owned()]),
             preflight: Some(true),
             review: Some(crate::ui::Review::Always),
+            render_cache: Some(true),
             feature_enable: vec!["a".to_owned()],
             feature_disable: vec!["b".to_owned()],
         }

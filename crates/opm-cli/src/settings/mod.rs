@@ -81,6 +81,8 @@ pub(crate) struct Settings {
     pub(crate) preflight: bool,
     /// When somebody has to agree to a plan.
     pub(crate) review: Review,
+    /// Whether renderings of CUE modules are kept.
+    pub(crate) render_cache: bool,
     /// Which features are on.
     pub(crate) features: FeatureSet,
     /// Who chose the features that somebody chose.
@@ -240,6 +242,12 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
     let log_entries = from.first(Key::LogEntries, |layer| layer.log_entries);
     let preflight = from.first(Key::Preflight, |layer| layer.preflight);
     let review = from.first(Key::Review, |layer| layer.review);
+    let render_cache = from.first(Key::RenderCache, |layer| layer.render_cache);
+    let render_cache = render_cache.unwrap_or(true);
+    let mut cue = outside::cue(&given.env)?;
+    if render_cache {
+        cue.renderings = directories::renderings(&given.env);
+    }
     Ok(Settings {
         kubeconfig: from.first(Key::Kubeconfig, |layer| layer.kubeconfig.clone()),
         context: from.first(Key::Context, |layer| layer.context.clone()),
@@ -259,6 +267,7 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
         retired_managers,
         preflight: preflight.unwrap_or_default(),
         review: review.unwrap_or_default(),
+        render_cache,
         features: chosen.features,
         feature_origins: chosen.origins,
         config_named: None,
@@ -266,7 +275,7 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
         config_dir: None,
         trust: None,
         untrusted: Vec::new(),
-        cue: outside::cue(&given.env)?,
+        cue,
         cluster: outside::cluster(&given.env),
         origins: from.origins,
         warnings: chosen.warnings,

@@ -111,6 +111,7 @@ fn view_shows_every_setting_with_its_origin() {
     log-entries                    50                default
     retired-managers               -                 default
     preflight                      false             default
+    render-cache                   true              default
     feature change-records         true              default
     feature label-orphan-pruning   false             default
     feature sandbox                true              default
@@ -174,6 +175,9 @@ fn init_writes_a_file_that_changes_nothing() {
 
     # Let the server pretend to take everything before anything is sent.
     # preflight: true
+
+    # Keep renderings of CUE modules in the user's cache.
+    # render-cache: false
 
     features:
       # Features to enable; `opm feature list` shows them all.
@@ -241,6 +245,9 @@ fn init_writes_where_and_what_it_is_told() {
 
     # Let the server pretend to take everything before anything is sent.
     # preflight = true
+
+    # Keep renderings of CUE modules in the user's cache.
+    # render-cache = false
 
     [features]
     # Features to enable; `opm feature list` shows them all.

@@ -21,6 +21,8 @@ pub struct CueSettings {
     pub runtime: Option<PathBuf>,
     /// How much an evaluation may use.
     pub limits: Limits,
+    /// Where renderings are kept; nothing if none are to be.
+    pub renderings: Option<PathBuf>,
 }
 
 impl Default for CueSettings {
@@ -32,6 +34,7 @@ impl Default for CueSettings {
             cache: None,
             runtime: None,
             limits: Limits::default(),
+            renderings: None,
         }
     }
 }
@@ -48,7 +51,8 @@ pub struct SettingsError {
 
 impl CueSettings {
     /// Reads PATH, OPM_CUE, OPM_CUE_TIMEOUT (seconds), OPM_CUE_MEMORY (MiB) and, as `cue` does,
-    /// CUE_CACHE_DIR, and XDG_RUNTIME_DIR, from variables that are looked up by name.
+    /// CUE_CACHE_DIR, and XDG_RUNTIME_DIR, from variables that are looked up by name. No renderings
+    /// are kept.
     pub fn from_variables(
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Self, SettingsError> {
@@ -78,6 +82,7 @@ impl CueSettings {
             cache,
             runtime: variable("XDG_RUNTIME_DIR").map(PathBuf::from),
             limits,
+            renderings: None,
         })
     }
 }

@@ -17,6 +17,7 @@ mod describing;
 mod examples;
 mod fuzz;
 mod hostile;
+mod kept;
 mod kubectl_yaml;
 mod lint_and_init;
 mod registry;

@@ -141,6 +141,7 @@ fn value(settings: &Settings, key: Key) -> Value {
         Key::RetiredManagers => json!(settings.retired_managers),
         Key::Preflight => json!(settings.preflight),
         Key::Review => json!(settings.review),
+        Key::RenderCache => json!(settings.render_cache),
         Key::FeatureEnable | Key::FeatureDisable => Value::Null,
     }
 }
