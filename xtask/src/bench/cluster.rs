@@ -35,7 +35,7 @@ const PLOTS: &str = "docs/benchmarks";
 /// Measures opm beside helm, kapp and a floor, on a real control plane
 ///
 /// The short matrix takes about 15 minutes on two cores that do nothing else. helm and kapp are
-/// built once with Go; kubectl and timoni take part if they are on PATH. Without a filter the page
+/// built once with Go; kubectl takes part if it is on PATH, and `floor-http2` if it is named. Without a filter the page
 /// docs/benchmarks.md and its plots are written, with one the figures are only printed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -89,10 +89,10 @@ impl Args {
     }
 
     fn takes_part(&self, client: Client) -> bool {
-        let chosen = self
-            .peers
-            .as_ref()
-            .is_none_or(|list| list.contains(&client));
+        let chosen = match &self.peers {
+            Some(list) => list.contains(&client),
+            None => !client.is_on_request(),
+        };
         chosen || client.always_takes_part()
     }
 }
@@ -150,7 +150,9 @@ fn find_programs(args: &Args) -> Result<Programs, Box<dyn std::error::Error>> {
         Some(path) => path.canonicalize()?,
         None => release_build("opm-cli", "opm")?,
     };
-    let mut programs = Programs::new(release_build("opm-testkit", "opm-bench")?);
+    let bench = release_build("opm-testkit", "opm-bench")?;
+    let mut programs = Programs::new(bench.clone());
+    programs.add(Client::FloorHttp2, bench);
     programs.add(Client::Opm, opm);
     for (client, program) in [(Client::Helm, Program::Helm), (Client::Kapp, Program::Kapp)] {
         programs.add(
@@ -158,10 +160,8 @@ fn find_programs(args: &Args) -> Result<Programs, Box<dyn std::error::Error>> {
             program.find().ok_or("a peer that was built is not there")?,
         );
     }
-    for client in [Client::Kubectl, Client::Timoni] {
-        if let Some(path) = on_path(client.program()) {
-            programs.add(client, path);
-        }
+    if let Some(path) = on_path(Client::Kubectl.program()) {
+        programs.add(Client::Kubectl, path);
     }
     Ok(programs)
 }

@@ -5,6 +5,7 @@
 //! dependencies from a registry, with a `cue` that may be a script around another one. With values
 //! from outside nothing is kept either, as those may be secrets that are in no file of the module.
 
+use std::cmp::Reverse;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -116,7 +117,7 @@ impl KeptRendering {
                 ));
             }
         }
-        files.sort_by(|a, b| b.0.cmp(&a.0));
+        files.sort_by_key(|file| Reverse(file.0));
         let mut bytes = 0;
         for (number, (_, size, path)) in files.into_iter().enumerate() {
             bytes += size;

@@ -18,32 +18,33 @@ use super::objects::{Files, Version};
 pub(super) enum Client {
     /// Sends what has to be sent, and nothing else.
     Floor,
+    /// The same over HTTP/2, if it is asked for.
+    FloorHttp2,
     Opm,
     Kapp,
     Helm,
     Kubectl,
-    Timoni,
 }
 
 impl Client {
     pub(super) const ALL: [Self; 6] = [
         Self::Floor,
+        Self::FloorHttp2,
         Self::Opm,
         Self::Kapp,
         Self::Helm,
         Self::Kubectl,
-        Self::Timoni,
     ];
 
     /// For people.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Floor => "floor",
+            Self::FloorHttp2 => "floor, HTTP/2",
             Self::Opm => "opm",
             Self::Kapp => "kapp",
             Self::Helm => "Helm",
             Self::Kubectl => "kubectl",
-            Self::Timoni => "Timoni",
         }
     }
 
@@ -51,11 +52,11 @@ impl Client {
     pub(super) fn program(self) -> &'static str {
         match self {
             Self::Floor => "opm-bench",
+            Self::FloorHttp2 => "opm-bench-http2",
             Self::Opm => "opm",
             Self::Kapp => "kapp",
             Self::Helm => "helm",
             Self::Kubectl => "kubectl",
-            Self::Timoni => "timoni",
         }
     }
 
@@ -63,20 +64,29 @@ impl Client {
         matches!(self, Self::Floor | Self::Opm)
     }
 
+    /// Whether it only sends what has to be sent.
+    pub(super) fn is_floor(self) -> bool {
+        matches!(self, Self::Floor | Self::FloorHttp2)
+    }
+
+    /// Whether it is only measured where it is named.
+    pub(super) fn is_on_request(self) -> bool {
+        self == Self::FloorHttp2
+    }
+
     pub(super) fn is_peer(self) -> bool {
-        !self.always_takes_part()
+        !self.is_floor() && self != Self::Opm
     }
 
     /// Whether it limits itself to some requests a second, so that hundreds of objects take minutes.
     pub(super) fn is_slow(self) -> bool {
-        matches!(self, Self::Kubectl | Self::Timoni)
+        self == Self::Kubectl
     }
 
     fn version_args(self) -> &'static [&'static str] {
         match self {
             Self::Helm => &["version", "--template={{.Version}}"],
             Self::Kubectl => &["version", "--client", "-o", "yaml"],
-            Self::Timoni => &["--version"],
             _ => &["version"],
         }
     }
@@ -154,7 +164,7 @@ pub(super) fn arguments(
     let mut args: Vec<OsString> = Vec::new();
     let mut push = |list: &[&str]| args.extend(list.iter().map(OsString::from));
     match client {
-        Client::Floor | Client::Timoni => return None,
+        Client::Floor | Client::FloorHttp2 => return None,
         Client::Opm => {
             let module = at.files.module(version);
             let module = module.to_str()?;

@@ -161,7 +161,7 @@ impl Bench<'_> {
         round: usize,
         results: &mut Results,
     ) -> Result<(), Failed> {
-        if round == 0 && place.client == Client::Floor {
+        if round == 0 && place.client.is_floor() {
             self.step(place, Action::Install, "bench", self.files)
                 .await?;
         } else if round == 0 {
@@ -194,14 +194,15 @@ impl Bench<'_> {
             files,
         };
         let args = match client {
-            Client::Floor => {
+            Client::Floor | Client::FloorHttp2 => {
+                let http = if client == Client::Floor { "1" } else { "2" };
                 let requests = place.home.join("requests");
                 fs::write(
                     &requests,
                     floor::requests(action, self.cell.shape, at.namespace),
                 )?;
                 let send = ["send".into(), at.kubeconfig.into(), requests.into()];
-                [send.to_vec(), vec!["1".into(), floor::AT_ONCE.into()]].concat()
+                [send.to_vec(), vec![http.into(), floor::AT_ONCE.into()]].concat()
             }
             _ => match arguments(client, action, &at) {
                 Some(args) => args,

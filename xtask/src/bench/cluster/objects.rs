@@ -146,8 +146,7 @@ fn hash(n: usize) -> u32 {
     (n as u32).wrapping_mul(2_654_435_761).rotate_left(13) ^ 0x9e37_79b9
 }
 
-/// What a service of an application consists of. With its changed object, one in a tenth of the
-/// parts changes.
+/// What a service of an application consists of. Its first change touches the settings alone.
 fn service(n: usize, revision: usize) -> Vec<Value> {
     let name = format!("service-{n:02}");
     let labels = json!({ "app": name });

@@ -73,7 +73,7 @@ fn introduction(results: &Results) -> String {
          - Requests are counted in the audit log of the API server. Memory is the peak that the kernel \
          reports when the program ends. Times include the start of the program and the reading of its files.\n\
          - A distance of 20 or 100 ms is a relay that holds every byte back, half of the time each way.\n\
-         - Flux takes no part: its command line applies nothing by itself.\n",
+         - Flux takes no part: its command line applies nothing by itself. Neither does Timoni: it takes modules of its own only.\n",
         env!("CARGO_PKG_VERSION"),
         results.minutes,
         versions.join(", "),
