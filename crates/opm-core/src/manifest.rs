@@ -136,6 +136,11 @@ impl Manifest {
     }
 }
 
+/// A field of the metadata of any object.
+pub(crate) fn metadata<'a>(object: &'a Map<String, Value>, field: &str) -> Option<&'a Value> {
+    object.get("metadata")?.get(field)
+}
+
 /// The type of a JSON value, in words.
 pub fn type_name(value: &Value) -> &'static str {
     match value {

@@ -7,7 +7,7 @@ use super::managers::Managers;
 use crate::diff::{FieldChange, diff};
 use crate::identity::GroupKind;
 use crate::ids::ReleaseId;
-use crate::labels;
+use crate::manifest::metadata;
 
 /// The fields that an apply changed, or would change: those in which the two objects differ,
 /// except for fields that belong to others alone. A controller that writes between the look and
@@ -41,21 +41,15 @@ pub(crate) fn wrote_nothing(
     after: &Map<String, Value>,
     release: &ReleaseId,
 ) -> bool {
-    let leaves = |object| Managers::read(object, release).own_leaves();
-    if leaves(before) != leaves(after) {
+    let (was, is) = (
+        Managers::read(before, release),
+        Managers::read(after, release),
+    );
+    if was.own_leaves() != is.own_leaves() {
         return false;
     }
-    let shared = labels::shared_field_manager(release);
-    let entries = |object, own: bool| -> Vec<_> {
-        let all = metadata(object, "managedFields").and_then(Value::as_array);
-        let is_own = |entry: &&Value| {
-            let manager = entry["manager"].as_str().unwrap_or_default();
-            (manager == labels::FIELD_MANAGER || manager == shared) == own
-        };
-        all.into_iter().flatten().filter(is_own).collect()
-    };
+    let same_entries = |ours: bool| was.entries(ours) == is.entries(ours);
     let same = |key: &str| metadata(before, key) == metadata(after, key);
-    let by_others = entries(before, false) != entries(after, false);
     let untouched = match metadata(after, "generation") {
         // It counts what happens to the spec; the rest can be seen.
         Some(_) => same("generation") && same("labels") && same("annotations"),
@@ -63,11 +57,7 @@ pub(crate) fn wrote_nothing(
         None if kind.is("", "PersistentVolumeClaim") => same("labels") && same("annotations"),
         None => same("resourceVersion"),
     };
-    untouched || (by_others && entries(before, true) == entries(after, true))
-}
-
-fn metadata<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
-    object.get("metadata")?.get(key)
+    untouched || (!same_entries(false) && same_entries(true))
 }
 
 /// Whether one path is the other, or leads to it.

@@ -15,7 +15,7 @@ const CONTROLLERS: &[&str] = &[
     "kubelet",
 ];
 
-type FieldTree = Map<String, Value>;
+pub(super) type FieldTree = Map<String, Value>;
 
 /// One entry of `managedFields` that is not `opm`'s apply.
 pub(super) struct OtherManager<'a> {
@@ -31,8 +31,12 @@ pub(super) struct OtherManager<'a> {
 /// All entries: those of `opm`'s apply, and those of others.
 pub(super) struct Managers<'a> {
     own: Vec<&'a FieldTree>,
+    /// The names of the managers that they belong to.
+    own_names: Vec<&'a str>,
     own_time: Option<&'a str>,
     others: Vec<OtherManager<'a>>,
+    /// All of them as they stand, with whether they bear the name of `opm`'s own manager.
+    entries: Vec<(&'a Value, bool)>,
     /// The API version that `opm` applied in.
     pub(super) applied_in: Option<&'a str>,
 }
@@ -45,20 +49,24 @@ impl<'a> Managers<'a> {
         let entries = entries.and_then(Value::as_array).into_iter().flatten();
         let mut managers = Self {
             own: Vec::new(),
+            own_names: Vec::new(),
             own_time: None,
             others: Vec::new(),
+            entries: Vec::new(),
             applied_in: None,
         };
         for entry in entries {
             let text = |field: &str| entry.get(field).and_then(Value::as_str);
+            let manager = text("manager").unwrap_or_default();
+            let ours = manager == FIELD_MANAGER || manager == shared;
+            managers.entries.push((entry, ours));
             let Some(tree) = entry.get("fieldsV1").and_then(Value::as_object) else {
                 continue;
             };
-            let manager = text("manager").unwrap_or_default();
             let subresource = text("subresource").unwrap_or_default();
-            let ours = manager == FIELD_MANAGER || manager == shared;
             if ours && text("operation") == Some("Apply") && subresource.is_empty() {
                 managers.own.push(tree);
+                managers.own_names.push(manager);
                 managers.own_time = managers.own_time.max(text("time"));
                 managers.applied_in = text("apiVersion");
             } else {
@@ -78,6 +86,22 @@ impl<'a> Managers<'a> {
     /// What `opm` owns, one tree for each of its managers.
     pub(super) fn own_trees(&self) -> &[&'a FieldTree] {
         &self.own
+    }
+
+    /// The managers that they belong to.
+    pub(super) fn own_names(&self) -> &[&'a str] {
+        &self.own_names
+    }
+
+    /// The entries as they stand that bear the name of `opm`'s own manager, or those that do not.
+    pub(super) fn entries(&self, ours: bool) -> Vec<&'a Value> {
+        let entries = self.entries.iter().filter(|(_, own)| *own == ours);
+        entries.map(|(entry, _)| *entry).collect()
+    }
+
+    /// Whether anything but `opm`'s apply owns a place, or something above or below it.
+    pub(super) fn is_others(&self, keys: &[String]) -> bool {
+        self.others.iter().any(|other| owns(other.tree, keys))
     }
 
     /// The paths of all fields that `opm` applied.

@@ -8,6 +8,7 @@
 //! applied. What others added beside it is not drift: server-side apply lets them.
 
 mod by_apply;
+mod effect;
 mod managers;
 mod walk;
 
@@ -19,6 +20,7 @@ use managers::Managers;
 
 pub use by_apply::changes_by_apply;
 pub(crate) use by_apply::wrote_nothing;
+pub use effect::{AppliedNote, ApplyEffect, ObjectToApply};
 pub(crate) use managers::step as path_step;
 pub(crate) use walk::is_item;
 
@@ -54,12 +56,16 @@ pub(crate) fn same_version(
     Managers::read(live, release).applied_in == version
 }
 
-/// The fields of a live object that are not as they were applied. Needs the whole object.
+/// The fields of a live object that are not as they were applied. Needs the whole object. What an
+/// apply would not change has not drifted.
 pub fn fields(
     desired: &Map<String, Value>,
     live: &Map<String, Value>,
     release: &ReleaseId,
 ) -> Vec<FieldDrift> {
+    if effect::is_as_applied(desired, live, release) {
+        return Vec::new();
+    }
     let managers = Managers::read(live, release);
     walk::drifted(desired, live, &managers)
 }

@@ -19,6 +19,7 @@ use serde_json::{Map, Value, json};
 use crate::identity::GroupKind;
 use crate::ids::ReleaseId;
 use crate::labels::{FIELD_MANAGER, shared_field_manager};
+use crate::manifest::metadata;
 use field_set::{FieldSet, value_at};
 use withheld::Withheld;
 
@@ -358,10 +359,6 @@ fn collect_changed(
             changed.below.insert(key.clone(), below);
         }
     }
-}
-
-fn metadata<'a>(object: &'a Map<String, Value>, field: &str) -> Option<&'a Value> {
-    object.get("metadata")?.get(field)
 }
 
 fn text<'a>(entry: &'a Value, field: &str) -> &'a str {
