@@ -83,6 +83,8 @@ pub struct ApplyOptions {
     pub force_conflicts: bool,
     /// Let the server pretend to take everything before anything is sent.
     pub preflight: bool,
+    /// Send everything, also what would change nothing as far as can be told.
+    pub send_all: bool,
     /// Which guarded kinds may go.
     pub guards: GuardFlags,
     /// Wait until the release is ready, after it is recorded.
@@ -118,6 +120,7 @@ impl Default for ApplyOptions {
             replace_all: false,
             force_conflicts: false,
             preflight: false,
+            send_all: false,
             guards: GuardFlags::default(),
             wait: false,
             prune_after_ready: false,

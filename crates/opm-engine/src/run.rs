@@ -40,6 +40,8 @@ pub(crate) struct Run<'a, B> {
     pub(crate) unpacked: UnpackBudget,
     /// One question at a time.
     asking: Mutex<()>,
+    /// Who the server takes this run for, once it was asked.
+    who: Mutex<Option<String>>,
 }
 
 impl<'a, B: Backend> Run<'a, B> {
@@ -60,6 +62,7 @@ impl<'a, B: Backend> Run<'a, B> {
             doubt: Doubt::default(),
             unpacked: UnpackBudget::default(),
             asking: Mutex::new(()),
+            who: Mutex::new(None),
         }
     }
 
@@ -203,6 +206,17 @@ impl<'a, B: Backend> Run<'a, B> {
         failure
     }
 
+    /// Who acts, as the server says, or else as this machine does. Asked once.
+    pub(crate) async fn who(&self) -> String {
+        let mut known = self.who.lock().await;
+        if let Some(who) = &*known {
+            return who.clone();
+        }
+        let who = self.backend.user().await;
+        let who = who.unwrap_or_else(|| self.settings.actor.who.clone());
+        known.insert(who).clone()
+    }
+
     /// This run, as the lock and the log name it.
     pub(crate) async fn start(
         &self,
@@ -212,8 +226,7 @@ impl<'a, B: Backend> Run<'a, B> {
         deployed: Option<Deployed>,
     ) -> RunStart {
         let actor = &self.settings.actor;
-        let who = self.backend.user().await;
-        let who = who.unwrap_or_else(|| actor.who.clone());
+        let who = self.who().await;
         let lock = Lock {
             id: self.unique_id(),
             holder: who.clone(),

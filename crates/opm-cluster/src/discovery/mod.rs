@@ -63,7 +63,11 @@ pub(crate) fn not_reachable(kind: &GroupKind, resolved: &ResolvedKind) -> ApiErr
 impl ClusterClient {
     /// Asks anew, and remembers.
     pub(crate) async fn discover(&self) -> Result<Arc<ServedKinds>, ApiError> {
-        let (core, groups) = futures::join!(self.document("/api"), self.document("/apis"));
+        let (core, groups, schemas) = futures::join!(
+            self.document("/api"),
+            self.document("/apis"),
+            self.schemas()
+        );
         let mut found = ServedKinds::default();
         let mut versions = Vec::new();
         for document in [core?, groups?] {
@@ -91,9 +95,21 @@ impl ClusterClient {
             return Err(ApiError::local(ApiErrorKind::Unreachable, message));
         }
         says_what_every_server_serves(&found)?;
+        found.schemas = schemas;
         let found = Arc::new(found);
         *self.served_cache() = Some(Arc::clone(&found));
         Ok(found)
+    }
+
+    /// What the schemas are called. A server that does not say so costs nothing but time later.
+    async fn schemas(&self) -> BTreeMap<String, String> {
+        let options = SendOptions::reading(self).within(PATIENCE);
+        let answer = self
+            .exchange(&Call::discovery("/openapi/v3"), options)
+            .await;
+        answer
+            .result
+            .map_or_else(|_| BTreeMap::new(), |answer| schema_names(&answer.body))
     }
 
     async fn document(&self, path: &str) -> Result<Document, ApiError> {
@@ -276,6 +292,21 @@ fn resource_list(body: &[u8]) -> Result<Vec<Resource>, ApiError> {
             verbs: item.verbs,
         })
         .collect())
+}
+
+/// The names of all schemas in an index of OpenAPI documents, by API version.
+fn schema_names(body: &[u8]) -> BTreeMap<String, String> {
+    let index: Value = serde_json::from_slice(body).unwrap_or_default();
+    let paths = index["paths"].as_object().into_iter().flatten();
+    let names = paths.filter_map(|(path, document)| {
+        let version = path
+            .strip_prefix("apis/")
+            .or_else(|| path.strip_prefix("api/"))?;
+        let url = document["serverRelativeURL"].as_str()?;
+        let (_, name) = url.split_once("hash=")?;
+        Some((version.to_owned(), name.to_owned()))
+    });
+    names.collect()
 }
 
 #[derive(Debug, Default, Deserialize)]

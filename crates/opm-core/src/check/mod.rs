@@ -27,7 +27,7 @@ pub use recreate::{RecreateRefusal, may_recreate, must_end_first};
 pub use refusal::{Refusal, RefusalReason, Refusals, still_holds};
 pub use repeated::repeated_items;
 pub use trial::TrialFinding;
-pub use unchanged::{ObjectBefore, is_unchanged, values_matter};
+pub use unchanged::{ObjectBefore, is_unchanged};
 
 use crate::entry::Entry;
 use crate::identity::Identity;

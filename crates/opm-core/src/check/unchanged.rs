@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::drift::{changes_by_apply, is_untouched, same_version, wrote_nothing};
+use crate::drift::{changes_by_apply, wrote_nothing};
 use crate::identity::GroupKind;
 use crate::ids::ReleaseId;
 
@@ -16,22 +16,8 @@ pub struct ObjectBefore<'a> {
     pub whole: bool,
 }
 
-/// Whether it takes the values of an object, and not only its metadata, to say what an apply did
-/// to it. It does not where what is rendered is what was applied last, the last run ended well,
-/// and nobody has taken a field of it over since: then its fields are as they were applied.
-pub fn values_matter(
-    applied_last: bool,
-    desired: &Map<String, Value>,
-    metadata: &Map<String, Value>,
-    release: &ReleaseId,
-) -> bool {
-    !(applied_last
-        && same_version(desired, metadata, release)
-        && is_untouched(desired, metadata, release))
-}
-
-/// Whether an apply changed nothing, or would change nothing. Metadata is enough where values do
-/// not matter.
+/// Whether an apply changed nothing, or would change nothing. The metadata of before is enough where
+/// the object was as this release applied it.
 pub fn is_unchanged(
     kind: &GroupKind,
     before: ObjectBefore<'_>,
@@ -149,20 +135,9 @@ mod tests {
     }
 
     #[test]
-    fn metadata_tells_where_values_do_not_matter() {
-        let desired = map(&json!({"apiVersion": "apps/v1", "kind": "Deployment",
-            "spec": {"template": {"spec": {"containers": [{"name": "c", "image": "a:1"}]}}}}));
+    fn metadata_tells_where_the_object_was_as_applied() {
         let live = map(&deployment("a:1", 1, Some("1")));
         let release = &release();
-        assert!(!values_matter(true, &desired, &live, release));
-        assert!(values_matter(false, &desired, &live, release), "it changed");
-        let mut more = desired.clone();
-        more["spec"]["replicas"] = json!(1);
-        assert!(values_matter(true, &more, &live, release), "taken over");
-        let mut older = desired;
-        older["apiVersion"] = json!("apps/v1beta1");
-        assert!(values_matter(true, &older, &live, release));
-
         let kind = GroupKind::new("apps", "Deployment");
         let seen = ObjectBefore {
             object: &live,

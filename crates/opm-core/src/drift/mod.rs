@@ -46,16 +46,6 @@ pub fn is_untouched(
     !walk::has_unowned(desired, &managers)
 }
 
-/// Whether it was applied in the API version in which it would be applied now.
-pub(crate) fn same_version(
-    desired: &Map<String, Value>,
-    live: &Map<String, Value>,
-    release: &ReleaseId,
-) -> bool {
-    let version = desired.get("apiVersion").and_then(Value::as_str);
-    Managers::read(live, release).applied_in == version
-}
-
 /// The fields of a live object that are not as they were applied. Needs the whole object. What an
 /// apply would not change has not drifted.
 pub fn fields(

@@ -91,6 +91,15 @@ pub struct ExpiredLock {
     pub loaded: Timestamp,
 }
 
+/// Whether no request of an earlier run can land any more: nobody holds the lock, and the time is
+/// over until which something may come. What is looked at from then on stays as it is seen, as far
+/// as this release's runs are concerned. `loaded` is the server's time when the record was loaded.
+pub fn is_settled(record: &Record, loaded: Timestamp) -> bool {
+    let until = record.pending.until.as_deref();
+    let over = |until: &str| until.parse().is_ok_and(|until: Timestamp| until <= loaded);
+    record.lock.is_none() && until.is_none_or(over)
+}
+
 /// How a record may be opened for writing. It remembers when the record was loaded: everything
 /// that a run looks at, it looks at later than that.
 #[derive(Debug, Clone, PartialEq)]

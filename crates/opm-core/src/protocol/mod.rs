@@ -19,7 +19,7 @@ mod reconcile;
 pub use begin::{BeginError, Deployed, Locked, RunStart, begin, log_not_ready, log_refusal};
 pub use conclude::{Conclusion, NewChange, Recorded, Released, Resume, RunEnd};
 pub use lock::{
-    Deadline, ExpiredLock, LockAcquisition, LockAge, LockObservation, LockState, Timing, renewed,
-    still_held,
+    Deadline, ExpiredLock, LockAcquisition, LockAge, LockObservation, LockState, Timing,
+    is_settled, renewed, still_held,
 };
 pub use reconcile::{Applied, Partial, PruneOutcome, Reconciled, SendOutcome};

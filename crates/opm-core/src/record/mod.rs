@@ -6,6 +6,7 @@
 //! (data keys, JSON fields, labels, annotations) survives a read-modify-write. Nothing here
 //! compresses, base64-encodes or sends anything.
 
+mod applied;
 mod change;
 mod decode;
 mod encode;
@@ -32,6 +33,7 @@ use std::collections::BTreeMap;
 use crate::entry::Entry;
 use crate::identity::Identity;
 
+pub use applied::{AppliedNotes, decode_notes, encode_notes};
 pub use change::{Body, Change, Extra, Inventory, ModuleRef, RecordedEntry, Values};
 pub use decode::{
     DecodedRecord, RecordError, decode, decode_change, decode_inventory, decode_kept, decode_log,

@@ -31,6 +31,17 @@ pub fn named(record: &Record) -> BTreeSet<u8> {
     places.copied().collect()
 }
 
+/// The highest free places, for what is written beside something that takes the lowest.
+pub fn allocate_last(needed: usize, taken: &BTreeSet<u8>) -> Option<Vec<u8>> {
+    let free = (0..RECORD_SLOTS)
+        .rev()
+        .filter(|place| !taken.contains(place));
+    let places: Vec<u8> = free.take(needed).collect();
+    // The other one must not run into it.
+    (places.len() == needed && taken.len() + needed < usize::from(RECORD_SLOTS) / 2)
+        .then_some(places)
+}
+
 /// The lowest free places, as many as asked for, or none when the ring is full.
 ///
 /// `taken` must hold what the stored record names as well as what the next one will: a place

@@ -32,7 +32,16 @@ async fn a_controller_that_writes_meanwhile_changes_nothing(w: World) {
         ("Secret/s", "/secrets/s"),
     ] {
         let stalled = RequestFilter::verb("patch").and_path(path);
-        let arguments = ["mod", "apply", &dir, "-n", &w.ns, "-o", "json"];
+        let arguments = [
+            "mod",
+            "apply",
+            &dir,
+            "-n",
+            &w.ns,
+            "-o",
+            "json",
+            "--send-all",
+        ];
         let run = w.start_stalled(&stalled, &arguments).await;
         run.until_it_sends(1, &stalled).await;
         write_meanwhile(&w, object).await;
@@ -61,7 +70,7 @@ async fn a_difference_is_not_what_others_write_meanwhile(w: World) {
         ),
     ] {
         let dir = w.write(&version(image));
-        let arguments = ["mod", "diff", &dir, "-n", &w.ns, "-o", "json"];
+        let arguments = ["mod", "diff", &dir, "-n", &w.ns, "-o", "json", "--send-all"];
         let run = w.start_stalled(&stalled, &arguments).await;
         run.until_it_sends(1, &stalled).await;
         let revision = json!({"metadata": {"annotations": {"example.com/revision": image}}});

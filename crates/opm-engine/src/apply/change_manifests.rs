@@ -1,17 +1,18 @@
 //! What is kept beside the release's Secret when a change is recorded: its manifests go there
 //! before, and what nothing names any more goes away after.
 
+use std::collections::BTreeSet;
+
 use opm_core::feature::declared::CHANGE_RECORDS;
 use opm_core::protocol::Partial;
 use opm_core::record::ring::named;
-use opm_core::record::{RecordPart, RecordRef};
+use opm_core::record::{AppliedNotes, Record, RecordPart, RecordRef};
 
 use super::Apply;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::Backend;
 use crate::record::{
-    CHANGE_ANNOTATION, FAILED_ANNOTATION, KeptChange, LockGuard, RecordSecret, RecordSecretScope,
-    unswept,
+    CHANGE_ANNOTATION, FAILED_ANNOTATION, KeptChange, LockGuard, RecordSecret, StoredNotes, unswept,
 };
 use crate::report::Report;
 
@@ -19,7 +20,10 @@ use crate::report::Report;
 #[derive(Default)]
 pub(super) struct ChangeManifests {
     pub(super) reference: Option<RecordRef>,
-    existing: Vec<RecordSecret>,
+    /// Those that exist beside what the record names, where the run before may have left some.
+    left: Vec<RecordSecret>,
+    /// The places that the record named before.
+    named: BTreeSet<u8>,
 }
 
 impl<B: Backend> Apply<'_, B> {
@@ -28,35 +32,31 @@ impl<B: Backend> Apply<'_, B> {
     pub(super) async fn keep_manifests(
         &self,
         guard: &LockGuard,
+        noted: &AppliedNotes,
+        notes: &StoredNotes,
         report: &mut Report,
     ) -> ChangeManifests {
         let mut kept = ChangeManifests::default();
-        let wanted = self.request.record && self.run.has(CHANGE_RECORDS.as_str());
         let stored = &guard.record().await;
-        let wanted = wanted || self.mode.keeps_manifests_of(stored);
+        let wanted = self.keeps_manifests(stored);
         if !wanted && named(stored).is_empty() {
             return kept;
         }
         let release = &guard.release;
-        let existing = self
-            .run
-            .record_secrets(release, stored, RecordSecretScope::Named);
-        match existing.await {
-            Ok(existing) => kept.existing = existing,
+        kept.named = named(stored);
+        match self.run.left_by_others(release, stored).await {
+            Ok(left) => kept.left = left,
             Err(error) => report.warnings.push(unswept(&error)),
         }
         if wanted {
             let change = self.kept_change(CHANGE_ANNOTATION);
-            let reference = self
-                .run
-                .keep_manifests(
-                    release,
-                    change,
-                    stored,
-                    &kept.existing,
-                    self.run.permit_under(guard),
-                )
-                .await;
+            let permit = self.run.permit_under(guard);
+            let (mut reference, applied) = futures::join!(
+                Box::pin(self.run.keep_manifests(release, change, stored, permit)),
+                Box::pin(self.run.keep_notes(release, noted, notes, stored, permit))
+            );
+            let applied = applied.map(|applied| (RecordPart::Applied, applied));
+            reference.parts.extend(applied);
             if let Some(why) = reference.dropped.get(&RecordPart::Manifests) {
                 let warning = format!("the manifests of this change could not be kept: {why}");
                 report.warnings.push(warning);
@@ -64,6 +64,12 @@ impl<B: Backend> Apply<'_, B> {
             kept.reference = Some(reference);
         }
         kept
+    }
+
+    /// Whether the manifests of this change are to be kept.
+    pub(super) fn keeps_manifests(&self, stored: &Record) -> bool {
+        let wanted = self.request.record && self.run.has(CHANGE_RECORDS.as_str());
+        wanted || self.mode.keeps_manifests_of(stored)
     }
 
     fn kept_change(&self, annotation: &'static str) -> KeptChange<'_> {
@@ -103,7 +109,6 @@ impl<B: Backend> Apply<'_, B> {
             &guard.release,
             self.kept_change(FAILED_ANNOTATION),
             stored,
-            &[],
             permit,
         );
         let kept = kept.await;
@@ -118,12 +123,10 @@ impl<B: Backend> Apply<'_, B> {
         report: &mut Report,
     ) {
         let stored = guard.record().await;
-        let swept = self.run.sweep(
-            &guard.release,
-            &manifests.existing,
-            &stored,
-            self.run.permit(),
-        );
+        let given_up = &manifests.named - &named(&stored);
+        let swept = self
+            .run
+            .sweep_places(&guard.release, &manifests.left, &given_up, &stored);
         if let Err(error) = swept.await {
             report.warnings.push(unswept(&error));
         }

@@ -18,6 +18,7 @@ use super::observe::ObservedApply;
 use super::send::AppliedObject;
 use crate::failure::{Failure, FailureKind, Remedy};
 use crate::ports::{Answer, Backend, Observation, Question, StoredSecret};
+use crate::record::StoredNotes;
 use crate::rollback::data::VolumeData;
 
 /// A plan that passed all checks, and what carrying it out needs.
@@ -33,6 +34,8 @@ pub(super) struct CheckedApply {
 pub(super) struct ApplyContext {
     pub(super) own_namespace: OwnNamespace,
     pub(super) first_apply: bool,
+    /// Whether nothing of an earlier run can still land.
+    pub(super) settled: bool,
     /// The rendered objects.
     objects: HashMap<Identity, Map<String, Value>>,
     /// What is sent instead of the rendered object, where an autoscaler has a say.
@@ -43,6 +46,10 @@ pub(super) struct ApplyContext {
     whole: HashSet<Identity>,
     /// What cannot be changed in place, and may be deleted and created again.
     pub(super) recreate: BTreeSet<Identity>,
+    /// What need not be sent, as if it had been.
+    pub(super) unchanged: HashMap<Identity, AppliedObject>,
+    /// What is remembered of the last apply.
+    pub(super) notes: StoredNotes,
     /// What was sent before everything else.
     pub(super) already: HashMap<Identity, AppliedObject>,
     pub(super) warnings: Vec<String>,
@@ -54,6 +61,11 @@ impl ApplyContext {
     pub(super) fn object(&self, identity: &Identity) -> Option<&Map<String, Value>> {
         let instead = self.instead.get(identity);
         instead.or_else(|| self.objects.get(identity))
+    }
+
+    /// Whether an object is sent as it is rendered.
+    pub(super) fn is_rendered(&self, identity: &Identity) -> bool {
+        !self.instead.contains_key(identity)
     }
 
     /// The object as it was before this run.
@@ -85,6 +97,11 @@ impl<B: Backend> Apply<'_, B> {
         );
         let own_namespace = *reached.as_ref().unwrap_or(&OwnNamespace::Exists);
         let mut context = self.context(observed, own_namespace, &going).await;
+        self.decide_unchanged(&applies, &mut context);
+        let unchanged = &context.unchanged;
+        let to_send = applies.iter();
+        let to_send = to_send.filter(|step| !unchanged.contains_key(&step.entry.identity));
+        let to_send: Vec<ApplyStep> = to_send.cloned().collect();
         let mut failures: Vec<Failure> = reached.err().into_iter().collect();
         let (checked, mut refusals) = match checked {
             Ok(checked) => (Some(checked), Vec::new()),
@@ -92,11 +109,11 @@ impl<B: Backend> Apply<'_, B> {
         };
         if !cannot_be_asked(&failures, &refusals) {
             let more = self
-                .refused_beforehand(&applies, &mut context, stored.is_some())
+                .refused_beforehand(&to_send, &mut context, stored.is_some())
                 .await
                 .map_err(|failure| self.refusal(failure))?;
             refusals.extend(more);
-            let unremovable = self.without_unremovable(&applies, &context);
+            let unremovable = self.without_unremovable(&to_send, &context);
             failures.extend(unremovable.await.err());
             let contested = self.without_contested_claims(applies.iter(), &going, &context);
             failures.extend(contested.await.err());
@@ -188,6 +205,7 @@ impl<B: Backend> Apply<'_, B> {
             live,
             whole,
             planned,
+            notes,
             ..
         } = observed;
         let first_apply = planned.current().is_none();
@@ -208,11 +226,14 @@ impl<B: Backend> Apply<'_, B> {
         ApplyContext {
             own_namespace,
             first_apply,
+            settled: planned.settled,
             objects: objects.collect(),
             instead,
             live,
             whole,
             recreate: BTreeSet::new(),
+            unchanged: HashMap::new(),
+            notes,
             already: HashMap::new(),
             warnings,
             remedies: planned.remedies,

@@ -69,8 +69,10 @@ impl<B: Backend> Run<'_, B> {
         source: &ApplySource<'_>,
         orphans: Orphans,
     ) -> Result<DiffReport, Failure> {
-        let served = self.discover().await?;
-        let (loaded, mut warnings) = self.load(release).await?;
+        let (served, loaded) =
+            futures::join!(Box::pin(self.discover()), Box::pin(self.load(release)));
+        let served = served?;
+        let (loaded, mut warnings) = loaded?;
         let stored = loaded.as_ref().map(|loaded| &loaded.record);
         let task = source.render(self, release, stored).await?;
         let apply = Apply::candidate(self, &task, &served, stored)?;
@@ -85,8 +87,8 @@ impl<B: Backend> Run<'_, B> {
             Orphans::Shown => apply.find_orphans(&planned.record).await,
             Orphans::LeftOut => (Vec::new(), Vec::new()),
         };
-        let observed = apply.observe(planned).await;
-        let mut report = apply.rehearse(observed, unwritable, lock).await?;
+        let observed = Box::pin(apply.observe(planned)).await;
+        let mut report = Box::pin(apply.rehearse(observed, unwritable, lock)).await?;
         report.orphans = orphans.0;
         report.warnings.extend(orphans.1);
         Ok(report)
@@ -114,7 +116,8 @@ impl<B: Backend> Apply<'_, B> {
         let current = observed.planned.current();
         let record = observed.planned.record.clone();
         let going = &preview.stale.prune;
-        let context = self.context(observed, own_namespace, going).await;
+        let mut context = self.context(observed, own_namespace, going).await;
+        self.decide_unchanged(&applies, &mut context);
         let contested = self.without_contested_claims(preview.applies(), going, &context);
         let contested = contested.await.err();
         let lost = self.mode.check_stale(&preview.stale).err();
@@ -207,7 +210,11 @@ impl<B: Backend> Apply<'_, B> {
                 }
                 _ => self.changes(&outcome, after.as_ref(), context),
             };
-            let leftovers = self.leftovers(step, after.as_ref());
+            // What is not even sent stays as it is.
+            let unsent = context.unchanged.contains_key(&outcome.identity);
+            let after = after.as_ref();
+            let left = after.or_else(|| context.live.get(&outcome.identity).filter(|_| unsent));
+            let leftovers = self.leftovers(step, left);
             all.objects.push(Difference {
                 outcome,
                 changes,

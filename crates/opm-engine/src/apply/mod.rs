@@ -28,6 +28,8 @@ mod source;
 mod stages;
 mod take_over;
 pub(crate) mod tell;
+mod touch;
+mod unchanged;
 
 use std::time::Duration;
 
@@ -45,6 +47,7 @@ use crate::run::Run;
 
 pub(crate) use dry_run::Orphans;
 pub(crate) use source::{ApplyMode, ApplySource, ApplyTask, Reapply};
+use touch::Touched;
 
 /// One apply: what every step of it needs.
 struct Apply<'a, B> {
@@ -89,7 +92,7 @@ impl<B: Backend> Run<'_, B> {
             run: self,
             release,
             source,
-            served: self.discover().await?,
+            served: None,
             agreed: None,
         };
         self.write_release(release, lock_timeout, &mut writer).await
@@ -101,13 +104,20 @@ struct ApplyWriter<'a, B> {
     run: &'a Run<'a, B>,
     release: &'a Release,
     source: &'a ApplySource<'a>,
-    served: ServedKinds,
+    served: Option<ServedKinds>,
     /// The plan that somebody has agreed to.
     agreed: Option<Vec<AnnouncedObject>>,
 }
 
 impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
     type Output = ApplyEnd;
+
+    async fn prepare(&mut self) -> Result<(), Failure> {
+        if self.served.is_none() {
+            self.served = Some(self.run.discover().await?);
+        }
+        Ok(())
+    }
 
     async fn attempt(&mut self, loaded: WritableRecord) -> Result<Attempt<ApplyEnd>, Failure> {
         let run = self.run;
@@ -117,19 +127,21 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
             Ok(task) => task,
             Err(failure) => return Err(self.log_refused(failure, free).await),
         };
-        let apply = match Apply::candidate(run, &task, &self.served, loaded.record()) {
+        let served = self.served.clone().unwrap_or_default();
+        let apply = match Apply::candidate(run, &task, &served, loaded.record()) {
             Ok(apply) => apply,
             Err(failure) => return Err(self.log_refused(failure, free).await),
         };
         let warnings = [loaded.warnings, task.warnings.clone()].concat();
         let checked = async {
-            let planned = apply.plan(loaded.loaded, warnings).await?;
-            apply.check(apply.observe(planned).await).await
+            let planned = Box::pin(apply.plan(loaded.loaded, warnings)).await?;
+            let observed = Box::pin(apply.observe(planned)).await;
+            Box::pin(apply.check(observed)).await
         };
         let checked = match run.unless_cancelled(checked).await {
             Ok(Some(checked)) => checked,
             Ok(None) => {
-                self.served = run.discover().await?;
+                self.served = None;
                 return Ok(Attempt::Again);
             }
             Err(failure) => return Err(apply.log_refused(failure, free).await),
@@ -137,7 +149,19 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
         apply.ask_about_data(&checked.checked).await?;
         let (plan, context) = (&checked.checked, &checked.context);
         apply.review(plan, context, &mut self.agreed).await?;
-        let Some((begun, context)) = apply.begin(checked, loaded.acquisition).await? else {
+        match Box::pin(apply.touch(&checked, &loaded.acquisition)).await? {
+            None => {}
+            Some(Touched::Lost) => return Ok(Attempt::Again),
+            Some(Touched::Recorded { report, run }) => {
+                return Ok(Attempt::Done(ApplyEnd {
+                    result: Ok(report),
+                    lock_id: run,
+                    mode: task.mode,
+                }));
+            }
+        }
+        let Some((begun, context)) = Box::pin(apply.begin(checked, loaded.acquisition)).await?
+        else {
             return Ok(Attempt::Again);
         };
         let LockedRun { locked, guard } = begun;
@@ -148,7 +172,7 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
             let applied = applied.instrument(info_span!("apply")).await?;
             let pruned = Box::pin(apply.prune(applied, &targets, &guard));
             let pruned = pruned.instrument(info_span!("prune")).await?;
-            let recorded = apply.record(pruned, &guard);
+            let recorded = apply.record(pruned, &context.notes, &guard);
             recorded.instrument(info_span!("record")).await
         });
         let result = match result.await {

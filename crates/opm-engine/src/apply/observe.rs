@@ -2,18 +2,20 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use opm_core::check::{Adopt, CheckContext, HelmRelease, Observed, values_matter};
+use opm_core::check::{Adopt, CheckContext, HelmRelease, Observed};
 use opm_core::event::RunPhase;
 use opm_core::identity::Identity;
 use opm_core::nearest::{did_you_mean, nearest};
 use opm_core::plan::Occupants;
 use opm_core::reach::{self, MissingRequirement, OwnNamespace};
+use opm_core::record::AppliedNotes;
 use serde_json::{Map, Value};
 
 use super::Apply;
 use super::plan::PlannedApply;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Backend, Detail, Observation};
+use crate::record::StoredNotes;
 
 /// A plan, and everything that was seen of what it is about.
 pub(super) struct ObservedApply {
@@ -23,6 +25,8 @@ pub(super) struct ObservedApply {
     /// Of which live objects more than the metadata was seen.
     pub(super) whole: HashSet<Identity>,
     occupants: HashMap<Identity, Occupants>,
+    /// What is remembered of the last apply.
+    pub(super) notes: StoredNotes,
     /// Whether what the candidate needs of the cluster is there.
     pub(super) reached: Result<OwnNamespace, Failure>,
 }
@@ -31,18 +35,28 @@ impl<B: Backend> Apply<'_, B> {
     /// Looks at the namespaces and kinds that the candidate needs, at every object of the plan,
     /// and into what the plan would delete with everything in it.
     pub(super) async fn observe(&self, mut planned: PlannedApply) -> ObservedApply {
-        let reached = self.reach().await;
         let detail = match self.request.options.dry_run {
             true => Detail::Whole,
             false => Detail::Metadata,
         };
-        let release = &self.candidate.owner.id;
         self.tell_phase(RunPhase::Look, self.candidate.objects.len());
-        let (observed, mut live) = self.run.observe(&planned.plan, release, detail).await;
+        let (id, release) = (&self.candidate.owner.id, self.release());
+        // Who asks is told in lock and log, which come later.
+        let who = async {
+            if !self.request.options.dry_run {
+                self.run.who().await;
+            }
+        };
+        let (reached, (observed, mut live), notes, ()) = futures::join!(
+            Box::pin(self.reach()),
+            Box::pin(self.run.observe(&planned.plan, id, detail)),
+            Box::pin(self.run.stored_notes(&release, &planned.record)),
+            Box::pin(who)
+        );
         planned.warnings.extend(self.without_objects(&observed));
         let whole = match detail {
             Detail::Whole => live.keys().cloned().collect(),
-            Detail::Metadata => self.look_closer(&planned, &mut live).await,
+            Detail::Metadata => self.look_closer(&notes.notes, &mut live).await,
         };
         let occupants = self.run.look_into(&planned.plan, self.served).await;
         ObservedApply {
@@ -51,35 +65,26 @@ impl<B: Backend> Apply<'_, B> {
             live,
             whole,
             occupants,
+            notes,
             reached,
         }
     }
 
-    /// Reads the whole of the objects whose values matter. What cannot be read is as if it had
-    /// not been seen: what an apply does to it then counts as a change.
+    /// Reads the whole of the objects that are not known to be as they were applied. What cannot be
+    /// read is as if it had not been seen: what an apply does to it then counts as a change.
     async fn look_closer(
         &self,
-        planned: &PlannedApply,
+        notes: &AppliedNotes,
         live: &mut BTreeMap<Identity, Map<String, Value>>,
     ) -> HashSet<Identity> {
-        let release = &self.candidate.owner.id;
-        let ended_well = planned.record.ended_well();
-        let steps = planned.plan.phases.iter().flat_map(|phase| &phase.steps);
-        let same = steps.flat_map(|step| &step.objects);
-        let same: HashSet<&Identity> = same
-            .filter(|object| object.same_hash && ended_well)
-            .map(|object| &object.object.entry.identity)
-            .collect();
-        let matter = |identity: &Identity, desired: &Map<String, Value>| {
-            let metadata = live.get(identity);
-            metadata.is_some_and(|metadata| {
-                values_matter(same.contains(identity), desired, metadata, release)
-            })
-        };
-        let objects = self.candidate.objects.iter().map(|object| &object.manifest);
-        let wanted: Vec<Identity> = objects
-            .filter(|manifest| matter(manifest.identity(), manifest.object()))
-            .map(|manifest| manifest.identity().clone())
+        let unsettled = self.candidate.objects.iter().filter(|object| {
+            let identity = object.manifest.identity();
+            let (desired, note) = (object.manifest.object(), notes.get(identity));
+            let seen = live.get(identity);
+            seen.is_some_and(|seen| !self.is_settled(desired, &object.hash, seen, note))
+        });
+        let wanted: Vec<Identity> = unsettled
+            .map(|object| object.manifest.identity().clone())
             .collect();
         let mut whole = HashSet::new();
         for (identity, found) in self.run.backend.look(&wanted, Detail::Whole).await {

@@ -1,6 +1,7 @@
 //! `plan`: what should happen, from what is rendered and what is recorded.
 
 use opm_core::plan::{Plan, PlanOptions, plan};
+use opm_core::protocol::is_settled;
 use opm_core::record::Record;
 
 use super::Apply;
@@ -15,6 +16,8 @@ pub(super) struct PlannedApply {
     /// The stored record, or a new one.
     pub(super) record: Record,
     pub(super) stored: Option<StoredSecret>,
+    /// Whether nothing of an earlier run can still land: what is seen stays as it is.
+    pub(super) settled: bool,
     pub(super) warnings: Vec<String>,
     /// What to do about them.
     pub(super) remedies: Vec<Remedy>,
@@ -36,6 +39,8 @@ impl<B: Backend> Apply<'_, B> {
         mut warnings: Vec<String>,
     ) -> Result<PlannedApply, Failure> {
         let unrecorded = loaded.is_none();
+        let settled = loaded.as_ref();
+        let settled = settled.is_some_and(|one| is_settled(&one.record, one.stored.server_time));
         let (mut record, stored) = match loaded {
             Some(loaded) => {
                 warnings.extend(loaded.warnings);
@@ -63,6 +68,7 @@ impl<B: Backend> Apply<'_, B> {
             plan,
             record,
             stored,
+            settled,
             warnings,
             remedies: left_behind.then_some(Remedy::Repair).into_iter().collect(),
         })

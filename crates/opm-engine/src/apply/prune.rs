@@ -2,6 +2,7 @@
 
 use opm_core::event::RunPhase;
 use opm_core::protocol::{Applied, Reconciled};
+use opm_core::record::AppliedNotes;
 
 use super::Apply;
 use super::stages::{AppliedRun, stopped_failure};
@@ -17,6 +18,7 @@ use crate::wait::WaitTarget;
 pub(super) struct PrunedRun {
     pub(super) reconciled: Reconciled,
     pub(super) report: Report,
+    pub(super) noted: AppliedNotes,
 }
 
 impl<B: Backend> Apply<'_, B> {
@@ -31,6 +33,7 @@ impl<B: Backend> Apply<'_, B> {
         let AppliedRun {
             applied,
             mut report,
+            noted,
         } = applied;
         let permit = self.run.permit_under(guard);
         let pruned = self.prune_stale(&applied, targets, permit).await;
@@ -50,7 +53,11 @@ impl<B: Backend> Apply<'_, B> {
         }
         report.warnings.extend(transferred(stale));
         let reconciled = applied.reconcile(&pruned.results, self.run.server_now());
-        Ok(PrunedRun { reconciled, report })
+        Ok(PrunedRun {
+            reconciled,
+            report,
+            noted,
+        })
     }
 
     async fn prune_stale(

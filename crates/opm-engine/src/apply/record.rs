@@ -11,7 +11,7 @@ use super::Apply;
 use super::prune::PrunedRun;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{ApiErrorKind, Backend};
-use crate::record::{LockGuard, WriteError};
+use crate::record::{LockGuard, StoredNotes, WriteError};
 use crate::report::Report;
 
 /// A run whose change is recorded.
@@ -27,22 +27,25 @@ impl<B: Backend> Apply<'_, B> {
     pub(super) async fn record(
         &self,
         pruned: PrunedRun,
+        notes: &StoredNotes,
         guard: &LockGuard,
     ) -> Result<RecordedRun, Failure> {
         let PrunedRun {
             reconciled,
             mut report,
+            noted,
         } = pruned;
         self.tell_phase(RunPhase::Record, self.candidate.objects.len());
         let ended = self
             .run
             .ended(LogResult::Succeeded, None, &report.resources);
-        let manifests = self.keep_manifests(guard, &mut report).await;
+        let manifests = self.keep_manifests(guard, &noted, notes, &mut report).await;
         let kept = manifests.reference.clone();
         let change = NewChange::of(&self.candidate, self.features(), kept);
         let mut recorded = reconciled.record(change, self.request.options.max_history, &ended);
         self.mark_rolled_back(&mut recorded.record);
         let unpruned = recorded.unpruned;
+        recorded.record.drop_former_notes();
         make_room(&mut recorded.record);
         report.take_tracked(&recorded.record);
         let written = self.run.write(guard, recorded.record).await;
@@ -62,7 +65,7 @@ impl<B: Backend> Apply<'_, B> {
     }
 
     /// The log of a run that this one rolls back says so.
-    fn mark_rolled_back(&self, record: &mut Record) {
+    pub(super) fn mark_rolled_back(&self, record: &mut Record) {
         let rolled_back = self.mode.rolls_back.as_ref();
         let mut log = record.log.iter_mut();
         if let Some(entry) = log.find(|entry| Some(&entry.id) == rolled_back) {

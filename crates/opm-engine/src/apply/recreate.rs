@@ -48,6 +48,7 @@ impl<B: Backend> Apply<'_, B> {
         }
         if self.request.options.dry_run {
             return Ok(AppliedObject {
+                noted: None,
                 uid: metadata(&live, "uid").map(str::to_owned),
                 action: Action::Recreated,
                 after: None,
@@ -197,6 +198,7 @@ impl<B: Backend> Apply<'_, B> {
         }
         let sent = self.send_once(item, Precondition::Absent, false).await?;
         Ok(AppliedObject {
+            noted: None,
             uid: metadata(&sent.object, "uid").map(str::to_owned),
             action: Action::Recreated,
             after: None,

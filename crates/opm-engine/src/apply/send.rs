@@ -8,6 +8,7 @@ use opm_core::check::{
     ApplyMethod, ApplyStep, LiveObject, ObjectBefore, Ownership, Refusal, RefusalReason,
     former_manager, is_unchanged,
 };
+use opm_core::drift::AppliedNote;
 use opm_core::identity::Identity;
 use serde_json::{Map, Value};
 
@@ -49,6 +50,8 @@ pub(super) struct AppliedObject {
     pub(super) after: Option<Map<String, Value>>,
     /// More about it.
     pub(super) note: Option<String>,
+    /// What to remember of this apply.
+    pub(super) noted: Option<AppliedNote>,
 }
 
 /// Why an object was not taken.
@@ -142,6 +145,7 @@ impl<B: Backend> Apply<'_, B> {
                         action: Action::Created,
                         after: None,
                         note: None,
+                        noted: None,
                     });
                 }
                 Err(error) if moved_on(&error) => {
@@ -273,6 +277,7 @@ impl<B: Backend> Apply<'_, B> {
             action,
             after: dry_run.then(|| live.clone()),
             note: None,
+            noted: self.noted(item, live),
         }
     }
 
@@ -339,6 +344,7 @@ fn completed(item: ObjectToSend<'_>) -> AppliedObject {
         action: Action::Unchanged,
         after: None,
         note: None,
+        noted: None,
     }
 }
 

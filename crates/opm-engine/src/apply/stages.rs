@@ -15,6 +15,7 @@ use opm_core::failure::Remedy;
 use opm_core::identity::Identity;
 use opm_core::protocol::{Applied, Locked, SendOutcome};
 use opm_core::reach;
+use opm_core::record::AppliedNotes;
 
 use super::Apply;
 use super::check::ApplyContext;
@@ -32,6 +33,8 @@ use crate::wait::{UnreadyObject, WaitTarget};
 pub(super) struct ApplyResults {
     pub(super) outcomes: Vec<ObjectOutcome>,
     pub(super) results: HashMap<Identity, SendOutcome>,
+    /// What to remember of each apply.
+    noted: AppliedNotes,
     /// Set when it was not an object that failed.
     pub(super) stopped: Option<Stopped>,
     failed: bool,
@@ -43,6 +46,7 @@ pub(super) struct ApplyResults {
 pub(super) struct AppliedRun {
     pub(super) applied: Applied,
     pub(super) report: Report,
+    pub(super) noted: AppliedNotes,
 }
 
 impl ApplyResults {
@@ -53,8 +57,16 @@ impl ApplyResults {
     ) -> ObjectOutcome {
         let (action, reason, sent) = match result {
             Ok(AppliedObject {
-                uid, action, note, ..
-            }) => (action, note, SendOutcome::Done { uid }),
+                uid,
+                action,
+                note,
+                noted,
+                ..
+            }) => {
+                let identity = step.entry.identity.clone();
+                self.noted.extend(noted.map(|noted| (identity, noted)));
+                (action, note, SendOutcome::Done { uid })
+            }
             Err(SendError::Stopped(stopped)) => {
                 self.stopped = Some(stopped);
                 let reason = ApiError::stopped(stopped).message;
@@ -127,7 +139,11 @@ impl<B: Backend> Apply<'_, B> {
             locked.may_land_until(self.run.server_now() + request);
         }
         match locked.finish(&sent.results) {
-            Ok(applied) => Ok(AppliedRun { applied, report }),
+            Ok(applied) => Ok(AppliedRun {
+                applied,
+                report,
+                noted: sent.noted,
+            }),
             Err(partial) => {
                 // An object whose fate is unknown hides that the run was stopped.
                 let stopped = sent.stopped.or(permit.check(self.run.now()).err());
@@ -223,6 +239,9 @@ impl<B: Backend> Apply<'_, B> {
         let identity = &step.entry.identity;
         if let Some(applied) = context.already.get(identity) {
             return Ok(applied.clone());
+        }
+        if let Some(unchanged) = context.unchanged.get(identity) {
+            return Ok(unchanged.clone());
         }
         let Some(object) = context.object(identity) else {
             return Err(SendError::because("it is not rendered"));

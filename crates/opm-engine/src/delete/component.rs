@@ -18,7 +18,7 @@ use super::{Delete, DeleteSource};
 use crate::failure::{Failure, FailureKind};
 use crate::observe::scopes;
 use crate::ports::Backend;
-use crate::record::{CHANGE_ANNOTATION, KeptChange, LockGuard, RecordSecretScope};
+use crate::record::{CHANGE_ANNOTATION, KeptChange, LockGuard};
 use crate::report::{Release, Report};
 
 impl<B: Backend> Delete<'_, B> {
@@ -98,11 +98,6 @@ impl<B: Backend> Delete<'_, B> {
             return None;
         }
         let stored = guard.record().await;
-        let existing = self
-            .run
-            .record_secrets(&self.release, &stored, RecordSecretScope::Named)
-            .await;
-        let existing = existing.unwrap_or_default();
         let kept = self.run.keep_manifests(
             &self.release,
             KeptChange {
@@ -111,7 +106,6 @@ impl<B: Backend> Delete<'_, B> {
                 annotation: CHANGE_ANNOTATION,
             },
             &stored,
-            &existing,
             self.run.permit_under(guard),
         );
         Some(kept.await)

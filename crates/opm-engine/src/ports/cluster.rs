@@ -41,6 +41,9 @@ pub struct ServedKinds {
     pub kinds: BTreeMap<GroupKind, ServedKind>,
     /// Groups whose server did not answer (an aggregated API that is down), with the cause.
     pub silent_groups: BTreeMap<String, String>,
+    /// What the server calls the schema of each API version, such as `apps/v1`, where it says so:
+    /// another name whenever the schema is another.
+    pub schemas: BTreeMap<String, String>,
 }
 
 /// How much of an object is wanted.

@@ -39,6 +39,11 @@ pub(crate) trait RecordWriter: Send {
     /// How much of the record it has to read.
     const READING: Reading = Reading::Whole;
 
+    /// What it needs beside the record; asked for while that is loaded.
+    fn prepare(&mut self) -> impl Future<Output = Result<(), Failure>> + Send {
+        async { Ok(()) }
+    }
+
     /// Decides from the record as it stands, begins, works, writes and lets go.
     fn attempt(
         &mut self,
@@ -61,7 +66,9 @@ impl<B: Backend> Run<'_, B> {
         loop {
             self.unpacked.give_back_to(unpacked);
             let loading = self.wait_for_lock(release, W::READING, lock_timeout);
-            let record = self.unless_stopped(self.permit(), loading).await;
+            let loading = self.unless_stopped(self.permit(), loading);
+            let (prepared, record) = futures::join!(Box::pin(writer.prepare()), Box::pin(loading));
+            prepared?;
             let record =
                 record.map_err(|stopped| Failure::stopped("reading the record", stopped))??;
             // On the heap: an attempt is the whole of a use case, and a thread's stack is small.

@@ -16,7 +16,7 @@ use super::lock_guard::{LockGuard, WriteError};
 use super::spill::all_in_place;
 use super::{holder, secret};
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiError, ApiErrorKind, Backend, StoredSecret, WriteOutcome};
+use crate::ports::{ApiError, ApiErrorKind, Backend, SecretContent, StoredSecret, WriteOutcome};
 use crate::report::Release;
 use crate::run::Run;
 
@@ -105,6 +105,33 @@ impl<B: Backend> Run<'_, B> {
         }
     }
 
+    /// Writes a record over the one that was read, without a lock: nothing else may be touched on
+    /// the strength of it. None if it does not fit without moving something first; false if
+    /// somebody else wrote it first.
+    pub(crate) async fn write_unlocked(
+        &self,
+        release: &Release,
+        stored: &StoredSecret,
+        record: Record,
+        records: Records,
+    ) -> Result<Option<bool>, Failure> {
+        let fitted = self.fit(record, records);
+        let fitted = fitted.map_err(|error| unwritten(release, &error))?;
+        let record = match fitted.moves.is_empty() {
+            true => fitted.record,
+            false => {
+                let before = secret::read(stored).ok().map(|(record, _)| record);
+                match all_in_place(fitted, before.as_ref()) {
+                    Some(record) => record,
+                    None => return Ok(None),
+                }
+            }
+        };
+        let content = secret::content(release, Some(stored), &record);
+        let taken = self.put(release, Some(stored), &content).await?;
+        Ok(Some(taken.is_some()))
+    }
+
     async fn take(
         &self,
         release: &Release,
@@ -114,16 +141,31 @@ impl<B: Backend> Run<'_, B> {
     ) -> Result<Option<LockGuard>, Failure> {
         let content = secret::content(release, stored, &record);
         let sent = self.now();
+        let Some(stored) = self.put(release, stored, &content).await? else {
+            return Ok(None);
+        };
+        let guard = LockGuard::new(release.clone(), stored, record, records);
+        guard.fence.extend(sent, &self.settings.timing);
+        Ok(Some(guard))
+    }
+
+    /// Writes the Secret, bound to what it was. None if somebody else was faster.
+    async fn put(
+        &self,
+        release: &Release,
+        stored: Option<&StoredSecret>,
+        content: &SecretContent,
+    ) -> Result<Option<StoredSecret>, Failure> {
         let permit = self.permit();
         let written = match stored {
-            None => self.backend.create_secret(&content, permit).await,
+            None => self.backend.create_secret(content, permit).await,
             Some(stored) => {
                 let version = &stored.resource_version;
-                self.backend.replace_secret(&content, version, permit).await
+                self.backend.replace_secret(content, version, permit).await
             }
         };
-        let stored = match written.map_err(|error| unwritten(release, &error))? {
-            WriteOutcome::Written(stored) => *stored,
+        match written.map_err(|error| unwritten(release, &error))? {
+            WriteOutcome::Written(stored) => Ok(Some(*stored)),
             WriteOutcome::Lost => {
                 // A repeated request may have met its own first attempt.
                 let now = self
@@ -131,15 +173,9 @@ impl<B: Backend> Run<'_, B> {
                     .get_secret(&content.namespace, &content.name)
                     .await;
                 let now = now.map_err(|error| unwritten(release, &error))?;
-                match now.filter(|now| now.content.data == content.data) {
-                    Some(stored) => stored,
-                    None => return Ok(None),
-                }
+                Ok(now.filter(|now| now.content.data == content.data))
             }
-        };
-        let guard = LockGuard::new(release.clone(), stored, record, records);
-        guard.fence.extend(sent, &self.settings.timing);
-        Ok(Some(guard))
+        }
     }
 
     /// The lock was claimed, but the intent could not be written down: nothing was touched, and

@@ -4,17 +4,14 @@
 //! That they cannot be kept is no reason to fail an apply: the change then says why they are not
 //! there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use opm_core::candidate::Candidate;
 use opm_core::protocol::NewChange;
 use opm_core::record::ring::named;
-use opm_core::record::{
-    PartLocation, Record, RecordPart, RecordRef, encode_change, encode_log, labels_beside,
-};
+use opm_core::record::{Record, RecordPart, RecordRef, encode_change, encode_log, labels_beside};
 
-use super::RecordSecret;
-use super::payload::{PayloadChange, PayloadTarget, secret_name};
+use super::payload::{PayloadChange, PayloadTarget};
 use crate::ports::{Backend, Permit};
 use crate::report::Release;
 use crate::run::Run;
@@ -41,7 +38,6 @@ impl<B: Backend> Run<'_, B> {
         release: &Release,
         change: KeptChange<'_>,
         stored: &Record,
-        existing: &[RecordSecret],
         permit: Permit<'_>,
     ) -> RecordRef {
         let KeptChange {
@@ -53,7 +49,9 @@ impl<B: Backend> Run<'_, B> {
         let former = stored.change(candidate.change.as_str());
         let former =
             former.and_then(|change| change.record.as_ref()?.parts.get(&RecordPart::Manifests));
-        if let Some(former) = former.filter(|held| is_there(held, release, existing)) {
+        if let Some(former) = former
+            && self.are_there(release, &former.places).await
+        {
             reference
                 .parts
                 .insert(RecordPart::Manifests, former.clone());
@@ -86,11 +84,4 @@ impl<B: Backend> Run<'_, B> {
         }
         reference
     }
-}
-
-/// Whether all Secrets that hold the manifests exist.
-fn is_there(held: &PartLocation, release: &Release, existing: &[RecordSecret]) -> bool {
-    let existing: BTreeSet<&str> = existing.iter().map(RecordSecret::name).collect();
-    let mut places = held.places.iter();
-    places.all(|place| existing.contains(secret_name(release, *place).as_str()))
 }

@@ -3,6 +3,7 @@
 //! What is in it, and what it should say next, is `opm-core`'s; this is only the way there and
 //! back.
 
+mod applied;
 mod attempts;
 mod begin;
 mod lock_guard;
@@ -19,6 +20,7 @@ mod spill;
 mod unpack;
 mod wait_for_lock;
 
+pub(crate) use applied::StoredNotes;
 pub(crate) use attempts::{Attempt, RecordWriter, not_let_go};
 pub(crate) use begin::{Beginning, LockedRun};
 pub(crate) use lock_guard::{LockGuard, WriteError};

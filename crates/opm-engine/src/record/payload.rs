@@ -8,8 +8,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use opm_core::digest::ObjectHash;
-use opm_core::record::ring::{MAX_TOTAL_BYTES, allocate, pieces, places_needed};
-use opm_core::record::{PartLocation, RECORD_TYPE, RecordPart};
+use opm_core::record::ring::{
+    MAX_TOTAL_BYTES, allocate, allocate_last, named, pieces, places_needed,
+};
+use opm_core::record::{PartLocation, RECORD_TYPE, Record, RecordPart};
 use thiserror::Error;
 
 use super::unpack::{PayloadFormat, UnpackError, unpack};
@@ -107,6 +109,18 @@ impl<B: Backend> Run<'_, B> {
         payload: &[u8],
         taken: &BTreeSet<u8>,
     ) -> Result<PartLocation, PayloadError> {
+        let places = PayloadPlaces::Free(taken);
+        self.write_to(target, key, payload, places).await
+    }
+
+    /// The same, wherever it may go.
+    pub(super) async fn write_to(
+        &self,
+        target: &PayloadTarget<'_>,
+        key: &str,
+        payload: &[u8],
+        places: PayloadPlaces<'_>,
+    ) -> Result<PartLocation, PayloadError> {
         // What is written here can be read back.
         if !format_of(key).is_small(payload) {
             return Err(PayloadError::TooLarge(payload.len() as u64));
@@ -117,13 +131,15 @@ impl<B: Backend> Run<'_, B> {
         if bytes > MAX_TOTAL_BYTES {
             return Err(PayloadError::TooLarge(bytes));
         }
-        let places = allocate(places_needed(packed.len()), taken).ok_or(PayloadError::Full)?;
+        let needed = places_needed(packed.len());
+        let (places, versions) = places.choose(needed).ok_or(PayloadError::Full)?;
         let mut beside = target.of.as_ref().map(PayloadChange::packed);
         for (place, piece) in places.iter().zip(pieces(&packed)) {
             let data = [(key.to_owned(), piece.to_vec())];
             let beside = beside.take().into_iter().flatten();
             let data = data.into_iter().chain(beside).collect();
-            self.write_piece(target, *place, data).await?;
+            let version = versions.get(place).map(String::as_str);
+            self.write_piece(target, *place, data, version).await?;
         }
         Ok(PartLocation {
             places,
@@ -140,7 +156,19 @@ impl<B: Backend> Run<'_, B> {
         key: &str,
         held: &PartLocation,
     ) -> Result<Vec<u8>, PayloadError> {
-        let payload = self.read_unverified(release, key, held).await?;
+        let mut versions = BTreeMap::new();
+        self.read_versioned(release, key, held, &mut versions).await
+    }
+
+    /// The same, with the resourceVersions of the Secrets that were read, by place.
+    pub(super) async fn read_versioned(
+        &self,
+        release: &Release,
+        key: &str,
+        held: &PartLocation,
+        versions: &mut BTreeMap<u8, String>,
+    ) -> Result<Vec<u8>, PayloadError> {
+        let payload = self.read_noting(release, key, held, versions).await?;
         let hash = held.hash.as_ref();
         match hash.is_none_or(|hash| *hash == ObjectHash::of_bytes(&payload)) {
             true => Ok(payload),
@@ -160,7 +188,18 @@ impl<B: Backend> Run<'_, B> {
         key: &str,
         held: &PartLocation,
     ) -> Result<Vec<u8>, PayloadError> {
-        let packed = self.read_pieces(release, key, held).await?;
+        let mut versions = BTreeMap::new();
+        self.read_noting(release, key, held, &mut versions).await
+    }
+
+    async fn read_noting(
+        &self,
+        release: &Release,
+        key: &str,
+        held: &PartLocation,
+        versions: &mut BTreeMap<u8, String>,
+    ) -> Result<Vec<u8>, PayloadError> {
+        let packed = self.read_pieces(release, key, held, versions).await?;
         unpack(&packed, format_of(key), &self.unpacked).map_err(|why| PayloadError::NotUnpacked {
             secrets: secret_names(release, held),
             why,
@@ -174,6 +213,7 @@ impl<B: Backend> Run<'_, B> {
         release: &Release,
         key: &str,
         held: &PartLocation,
+        versions: &mut BTreeMap<u8, String>,
     ) -> Result<Vec<u8>, PayloadError> {
         let distinct: BTreeSet<u8> = held.places.iter().copied().collect();
         if distinct.len() < held.places.len() || held.bytes > MAX_TOTAL_BYTES {
@@ -189,6 +229,7 @@ impl<B: Backend> Run<'_, B> {
                 .get_secret(release.namespace.as_str(), &name)
                 .await?;
             let stored = stored.ok_or_else(|| PayloadError::Missing(name.clone()))?;
+            versions.insert(*place, stored.resource_version);
             let Some(piece) = stored.content.data.get(key) else {
                 let why = format!("Secret/{name} has no {key} in it");
                 return Err(PayloadError::Damaged(why));
@@ -213,6 +254,7 @@ impl<B: Backend> Run<'_, B> {
         target: &PayloadTarget<'_>,
         place: u8,
         data: BTreeMap<String, Vec<u8>>,
+        known: Option<&str>,
     ) -> Result<(), ApiError> {
         let change = target.of.iter();
         let annotations = change.map(|of| (of.annotation.to_owned(), of.id.clone()));
@@ -225,6 +267,14 @@ impl<B: Backend> Run<'_, B> {
             data,
             immutable: false,
         };
+        if let Some(version) = known {
+            let replaced = self
+                .backend
+                .replace_secret(&content, version, target.permit);
+            if let WriteOutcome::Written(_) = replaced.await? {
+                return Ok(());
+            }
+        }
         for _ in 0..ATTEMPTS {
             if let WriteOutcome::Written(_) =
                 self.backend.create_secret(&content, target.permit).await?
@@ -250,6 +300,30 @@ impl<B: Backend> Run<'_, B> {
             ApiErrorKind::Stale,
             format!("somebody else keeps writing Secret/{}", content.name),
         ))
+    }
+}
+
+/// Where a payload may go.
+pub(super) enum PayloadPlaces<'a> {
+    /// To the lowest places that are not among these.
+    Free(&'a BTreeSet<u8>),
+    /// Over the notes that are there, at these versions; else to the highest places that the
+    /// record does not name, out of the way of what is written at the same time.
+    OverNotes(&'a Record, &'a BTreeMap<u8, String>),
+}
+
+impl PayloadPlaces<'_> {
+    fn choose(self, needed: usize) -> Option<(Vec<u8>, BTreeMap<u8, String>)> {
+        match self {
+            Self::Free(taken) => Some((allocate(needed, taken)?, BTreeMap::new())),
+            Self::OverNotes(_, versions) if versions.len() >= needed => {
+                let places = versions.keys().copied().take(needed).collect();
+                Some((places, versions.clone()))
+            }
+            Self::OverNotes(stored, _) => {
+                Some((allocate_last(needed, &named(stored))?, BTreeMap::new()))
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use futures::TryStreamExt as _;
-use opm_core::identity::GroupKind;
+use opm_core::identity::{GroupKind, Identity};
 use opm_core::ids::RECORD_SLOTS;
 use opm_core::labels;
 use opm_core::record::ring::named;
@@ -17,7 +17,9 @@ use super::payload::secret_name;
 use super::{LockGuard, WriteError};
 use crate::concurrently::concurrently;
 use crate::observe::metadata;
-use crate::ports::{ApiError, ApiErrorKind, Backend, Detail, Permit, RemoveOutcome, StoredSecret};
+use crate::ports::{
+    ApiError, ApiErrorKind, Backend, Detail, Observation, Permit, RemoveOutcome, StoredSecret,
+};
 use crate::report::Release;
 use crate::run::Run;
 
@@ -166,6 +168,62 @@ impl<B: Backend> Run<'_, B> {
             guard.note(unswept(&error)).await;
         }
         Ok(())
+    }
+
+    /// Those that exist, if the run before may have left some that nothing names; none otherwise.
+    pub(crate) async fn left_by_others(
+        &self,
+        release: &Release,
+        record: &Record,
+    ) -> Result<Vec<RecordSecret>, ApiError> {
+        match may_have_left_some(record) {
+            true => {
+                let scope = RecordSecretScope::Named;
+                self.record_secrets(release, record, scope).await
+            }
+            false => Ok(Vec::new()),
+        }
+    }
+
+    /// Whether there is a Secret at each of these places.
+    pub(super) async fn are_there(&self, release: &Release, places: &[u8]) -> bool {
+        let found = self
+            .record_secrets_at(release, places.iter().copied())
+            .await;
+        found.is_ok_and(|found| found.len() == places.len())
+    }
+
+    async fn record_secrets_at(
+        &self,
+        release: &Release,
+        places: impl Iterator<Item = u8>,
+    ) -> Result<Vec<RecordSecret>, ApiError> {
+        let secrets = GroupKind::new("", "Secret");
+        let namespace = Some(release.namespace.as_str());
+        let identity =
+            |place| Identity::new(secrets.clone(), namespace, &secret_name(release, place));
+        let wanted: Vec<Identity> = places.map(identity).collect();
+        let found = self.backend.look(&wanted, Detail::Metadata).await;
+        let found: Result<Vec<_>, ApiError> = found.into_values().map(Observation::found).collect();
+        Ok(found?.iter().flatten().filter_map(record_secret).collect())
+    }
+
+    /// Removes what was left by others and what this run has given up.
+    pub(crate) async fn sweep_places(
+        &self,
+        release: &Release,
+        left: &[RecordSecret],
+        given_up: &BTreeSet<u8>,
+        stored: &Record,
+    ) -> Result<(), ApiError> {
+        let known = |place: &u8| {
+            let name = secret_name(release, *place);
+            left.iter().any(|secret| secret.name == name)
+        };
+        let places = given_up.iter().filter(|place| !known(place)).copied();
+        let found = self.record_secrets_at(release, places).await?;
+        let all = [left, &found].concat();
+        self.sweep(release, &all, stored, self.permit()).await
     }
 
     /// Removes those that the record, as it is stored now, does not name. One that was written

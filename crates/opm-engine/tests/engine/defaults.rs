@@ -20,6 +20,7 @@ fn an_apply_is_what_the_command_line_documents() {
         replace_all,
         force_conflicts,
         preflight,
+        send_all,
         guards,
         wait,
         prune_after_ready,
@@ -40,11 +41,12 @@ fn an_apply_is_what_the_command_line_documents() {
         replace_all,
         force_conflicts,
         preflight,
+        send_all,
         wait,
         prune_after_ready,
         wait_for_deletion,
     ];
-    assert_eq!(off, [false; 11]);
+    assert_eq!(off, [false; 12]);
     assert_eq!((adopt, guards), (Adopt::None, GuardFlags::default()));
     assert_eq!((max_history, concurrency), (10, 24));
     assert_eq!(timeout, Duration::from_secs(5 * 60));

@@ -42,6 +42,10 @@ pub(crate) struct PlanArgs {
     #[arg(long, help_heading = "What is in the way")]
     force_conflicts: bool,
 
+    /// Send every object, also those that would not change as far as can be told
+    #[arg(long)]
+    send_all: bool,
+
     #[command(flatten)]
     guards: GuardArgs,
 
@@ -74,6 +78,7 @@ impl PlanArgs {
             allow_empty: self.allow_empty || self.force,
             replace_all: self.replace_all,
             force_conflicts: self.force_conflicts,
+            send_all: self.send_all,
             guards: self.guards.flags(),
             wait_for_deletion: self.wait_for_deletion,
             concurrency: self.concurrency,
