@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use thiserror::Error;
 
-use super::{Applied, ExpiredLock, LockAcquisition, Partial, SendOutcome, Timing};
+use super::{Applied, ExpiredLock, LockAcquisition, Partial, SendOutcome, Timing, is_settled};
 use crate::candidate::Candidate;
-use crate::check::{CheckedPlan, Intent};
+use crate::check::{ApplyMethod, CheckedPlan, Intent};
 use crate::digest::values_digest;
 use crate::entry::Entry;
 use crate::identity::Identity;
@@ -137,6 +137,25 @@ pub fn begin(
         took_over,
         loaded,
     })
+}
+
+/// Whether a run has nothing to do but to say so: nothing is sent, pruned or intended, nothing is
+/// pending, and nothing of an earlier run can land. Then one write of the record is enough, bound to
+/// the version that was read, and needs no lock.
+pub fn is_idle(
+    record: &Record,
+    acquisition: &LockAcquisition,
+    checked: &CheckedPlan,
+    unchanged: impl Fn(&Identity) -> bool,
+) -> bool {
+    let mut applies = checked.applies();
+    matches!(acquisition, LockAcquisition::Free { .. })
+        && is_settled(record, acquisition.loaded())
+        && checked.stale.prune.is_empty()
+        && checked.intents.is_empty()
+        && record.pending.objects.here().is_some_and(Vec::is_empty)
+        && applies
+            .all(|step| step.method == ApplyMethod::Completed || unchanged(&step.entry.identity))
 }
 
 impl Locked {

@@ -16,7 +16,9 @@ mod ledger;
 mod lock;
 mod reconcile;
 
-pub use begin::{BeginError, Deployed, Locked, RunStart, begin, log_not_ready, log_refusal};
+pub use begin::{
+    BeginError, Deployed, Locked, RunStart, begin, is_idle, log_not_ready, log_refusal,
+};
 pub use conclude::{Conclusion, NewChange, Recorded, Released, Resume, RunEnd};
 pub use lock::{
     Deadline, ExpiredLock, LockAcquisition, LockAge, LockObservation, LockState, Timing,

@@ -3,10 +3,11 @@
 //! Nothing depends on it but what is sent: notes that are not there, or cannot be read, only mean
 //! that more is looked at and sent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
+use super::ring::named;
 use super::{Record, RecordPart};
 use crate::canonical::value_bytes;
 use crate::drift::AppliedNote;
@@ -71,8 +72,26 @@ impl Record {
         for change in former.filter_map(|slot| slot.change_mut()) {
             if let Some(record) = &mut change.record {
                 record.parts.remove(&RecordPart::Applied);
+                record.given_up.clear();
             }
         }
+    }
+
+    /// Writes down which places nothing names any more, so that what is left there can be found by
+    /// the next run if this one does not get to it.
+    pub fn give_up_places(&mut self, before: &BTreeSet<u8>) {
+        let given_up = before - &named(self);
+        let current = self.current_mut().and_then(|change| change.record.as_mut());
+        if let Some(record) = current {
+            record.given_up = given_up.into_iter().collect();
+        }
+    }
+
+    /// The places that were given up when the current change was recorded.
+    pub fn given_up(&self) -> BTreeSet<u8> {
+        let current = self.current().and_then(|change| change.record.as_ref());
+        let given_up = current.into_iter().flat_map(|record| &record.given_up);
+        given_up.copied().collect()
     }
 }
 

@@ -104,6 +104,8 @@ pub struct RecordRef {
     pub dropped: BTreeMap<RecordPart, String>,
     /// What else was dropped when this change was recorded.
     pub note: Option<String>,
+    /// Places that nothing names since this change was recorded: what is left there goes.
+    pub given_up: Vec<u8>,
     /// Fields that this version does not know.
     pub extra: Extra,
 }
@@ -113,6 +115,7 @@ stored_fields!(RecordRef {
     dropped: or_default("dropped"),
     objects: field("objects"),
     note: field("note"),
+    given_up: or_default("givenUp"),
     extra: rest(),
 });
 

@@ -12,7 +12,7 @@ use opm_core::observation::Observation;
 use opm_core::plan::{Plan, PlanOptions, plan, plan_delete, plan_prune_kept};
 use opm_core::protocol::{
     Applied, Deadline, LockAcquisition, LockState, Locked, PruneOutcome, Resume, RunEnd, RunStart,
-    SendOutcome, begin, renewed,
+    SendOutcome, begin, is_idle, is_settled, renewed,
 };
 use opm_core::record::{LogResult, Record};
 use opm_core::time::Timestamp;
@@ -72,6 +72,8 @@ pub(crate) enum Note {
     Nothing,
     TookOver,
     Recorded,
+    /// Nothing had to be done, and the record says so.
+    Touched,
     /// A prune removed the record of a deleted release.
     Removed,
 }
@@ -237,9 +239,22 @@ impl State {
             timing: timing(),
             now: self.time(),
         };
-        let version = client.version;
+        let (version, task) = (client.version, client.task);
         let record = stored.cloned().unwrap_or_else(new_record);
+        let settled = stored.is_some_and(|record| is_settled(record, acquisition.loaded()));
+        let unchanged = unchanged(checked, settled);
+        let applies = matches!(task, Task::Wide | Task::Narrow);
+        let current = record.current().map(|current| current.id.clone());
+        let idle = applies
+            && current == Some(change(task).id)
+            && self.budget.touches
+            && is_idle(&record, acquisition, checked, |one| {
+                unchanged.contains_key(one)
+            });
         let locked = begin(record, acquisition.clone(), checked.clone(), run).unwrap();
+        if idle {
+            return self.touch(at, version, locked, &unchanged);
+        }
         let first = match self.budget.claims {
             true => locked.claim(stored.cloned()),
             false => locked.record().clone(),
@@ -254,7 +269,7 @@ impl State {
         self.clients[at].took_over = took_over;
         match self.budget.claims {
             true => self.clients[at].phase = Rc::new(Phase::Claimed { locked }),
-            false => self.send(at, locked)?,
+            false => self.send(at, locked, settled)?,
         }
         let note = if took_over {
             Note::TookOver
@@ -272,16 +287,46 @@ impl State {
         }
         self.clients[at].version = self.secret.as_ref().map(|secret| secret.version);
         self.clients[at].renewed = self.now;
-        self.send(at, locked.clone())?;
+        // What was seen before the claim may have changed since: all of it is sent.
+        self.send(at, locked.clone(), false)?;
         Ok((self, Note::Nothing))
+    }
+
+    /// A run that has nothing to do: the whole protocol in memory, and one write without a lock.
+    fn touch(
+        mut self,
+        at: usize,
+        version: Option<u32>,
+        locked: Locked,
+        unchanged: &HashMap<Identity, SendOutcome>,
+    ) -> Result<(Self, Note), String> {
+        let Ok(applied) = locked.finish(unchanged) else {
+            return Err("a run with nothing to do has not done it".to_owned());
+        };
+        let reconciled = applied.reconcile(&HashMap::new(), self.time());
+        let client = self.clients[at].clone();
+        let ended = self.ended(LogResult::Succeeded);
+        let recorded = reconciled.record(change(client.task), 10, &ended);
+        self.clients[at] = Client::idle();
+        if self.write(version, &recorded.record).is_none() {
+            return Ok((self, Note::Nothing));
+        }
+        if client.undisturbed {
+            self.is_clean()?;
+        }
+        Ok((self, Note::Touched))
     }
 
     /// Sends at once: a crash before it is the same as requests that never land. An update is
     /// answered at once too, because landing late it would change nothing that matters here.
-    pub(crate) fn send(&mut self, at: usize, locked: Locked) -> Result<(), String> {
+    /// What would not change is not sent, and counts as done as it was seen.
+    pub(crate) fn send(&mut self, at: usize, locked: Locked, settled: bool) -> Result<(), String> {
         let (run, sent) = (self.clients[at].run, self.now);
-        let mut answers = HashMap::new();
+        let mut answers = unchanged(locked.plan(), settled);
         for step in locked.plan().applies() {
+            if answers.contains_key(&step.entry.identity) {
+                continue;
+            }
             let identity = step.entry.identity.clone();
             match &step.method {
                 ApplyMethod::Create => {
@@ -440,4 +485,16 @@ impl State {
             now: self.time(),
         }
     }
+}
+
+/// What would not change: what is the release's already, where nothing of an earlier run can land.
+fn unchanged(checked: &CheckedPlan, settled: bool) -> HashMap<Identity, SendOutcome> {
+    let there = checked.applies().filter_map(|step| match &step.method {
+        ApplyMethod::Update { uid } if settled => {
+            let uid = Some(uid.clone());
+            Some((step.entry.identity.clone(), SendOutcome::Done { uid }))
+        }
+        _ => None,
+    });
+    there.collect()
 }

@@ -78,7 +78,7 @@ impl State {
             return Err("a delete was refused after resting".to_owned());
         };
         let locked = resume.clone().go_on(checked, self.time());
-        self.send(at, locked)?;
+        self.send(at, locked, false)?;
         Ok((self, Note::Nothing))
     }
 }

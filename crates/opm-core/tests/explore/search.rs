@@ -16,6 +16,8 @@ pub(crate) struct Found {
     pub(crate) transitions: usize,
     pub(crate) depth: usize,
     pub(crate) recorded: usize,
+    /// How often nothing had to be done.
+    pub(crate) touched: usize,
     pub(crate) take_overs: usize,
     /// How often a prune removed the record of a deleted release.
     pub(crate) removed: usize,
@@ -49,6 +51,7 @@ pub(crate) fn search(start: State, limit: usize) -> Found {
                     return found;
                 }
                 Ok((next, note)) => {
+                    found.touched += usize::from(note == Note::Touched);
                     found.recorded += usize::from(note == Note::Recorded);
                     found.removed += usize::from(note == Note::Removed);
                     found.take_overs += usize::from(note == Note::TookOver);
@@ -446,7 +449,7 @@ fn undisturbed(state: State) -> Result<State, String> {
     for _ in 0..20 {
         let (next, note) = state.step(0)?;
         state = next;
-        if note == Note::Recorded {
+        if matches!(note, Note::Recorded | Note::Touched) {
             return Ok(state);
         }
         while !state.flights.is_empty() {

@@ -67,6 +67,8 @@ pub(crate) struct Budget {
     pub(crate) tasks: Vec<Task>,
     /// Whether f has opted out of being pruned.
     pub(crate) keeps: bool,
+    /// Whether a run that has nothing to do only touches the record.
+    pub(crate) touches: bool,
     /// Whether clients renew their locks; those that rest always do.
     pub(crate) renewals: bool,
 }
@@ -83,6 +85,7 @@ impl Default for Budget {
             forgeries: 0,
             tasks,
             keeps: false,
+            touches: true,
             renewals: false,
         }
     }

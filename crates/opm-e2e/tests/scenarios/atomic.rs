@@ -224,8 +224,8 @@ async fn when_the_way_back_fails_too_both_causes_are_told(w: World) {
     let new = [config_map("new", "2"), secret("key", "2")];
     let dir = w.write(&failing_late("web", &new));
     let arguments = ["mod", "apply", &dir, "--atomic"];
-    // The first one is a trial, the second is meant; on the way back ConfigMaps are not taken.
-    let back = RequestFilter::verb("patch").and_path("/configmaps/");
+    // The first one is a trial, the second is meant; on the way back the Secret is not taken.
+    let back = RequestFilter::verb("patch").and_path("/secrets/key");
     let run = w
         .start_struck(&back.from_nth(3).always(), Fault::forbidden(), &arguments)
         .await;

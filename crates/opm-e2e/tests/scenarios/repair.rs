@@ -161,7 +161,10 @@ async fn a_lost_record_comes_back_from_its_records(w: World) {
     let after = w.record("web").await;
     assert_eq!(after.index(), before.index(), "{ran}");
     assert_eq!(after.inventory(), before.inventory());
-    assert_eq!(after.places(), before.places());
+    // What the server answered to each object is not brought back: it is found out anew.
+    let mut places = before.places();
+    places.remove("63");
+    assert_eq!(after.places(), places);
     for id in before.index() {
         for field in [
             "module",

@@ -9,10 +9,11 @@ use opm_core::record::ring::named;
 use opm_core::record::{AppliedNotes, Record, RecordPart, RecordRef};
 
 use super::Apply;
+use super::check::ApplyContext;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::Backend;
 use crate::record::{
-    CHANGE_ANNOTATION, FAILED_ANNOTATION, KeptChange, LockGuard, RecordSecret, StoredNotes, unswept,
+    CHANGE_ANNOTATION, FAILED_ANNOTATION, KeptChange, LockGuard, RecordSecret, unswept,
 };
 use crate::report::Report;
 
@@ -22,8 +23,8 @@ pub(super) struct ChangeManifests {
     pub(super) reference: Option<RecordRef>,
     /// Those that exist beside what the record names, where the run before may have left some.
     left: Vec<RecordSecret>,
-    /// The places that the record named before.
-    named: BTreeSet<u8>,
+    /// The places that the record named before, or had given up.
+    pub(super) places: BTreeSet<u8>,
 }
 
 impl<B: Backend> Apply<'_, B> {
@@ -33,7 +34,7 @@ impl<B: Backend> Apply<'_, B> {
         &self,
         guard: &LockGuard,
         noted: &AppliedNotes,
-        notes: &StoredNotes,
+        context: &ApplyContext,
         report: &mut Report,
     ) -> ChangeManifests {
         let mut kept = ChangeManifests::default();
@@ -43,7 +44,7 @@ impl<B: Backend> Apply<'_, B> {
             return kept;
         }
         let release = &guard.release;
-        kept.named = named(stored);
+        kept.places = &context.places | &named(stored);
         match self.run.left_by_others(release, stored).await {
             Ok(left) => kept.left = left,
             Err(error) => report.warnings.push(unswept(&error)),
@@ -53,7 +54,10 @@ impl<B: Backend> Apply<'_, B> {
             let permit = self.run.permit_under(guard);
             let (mut reference, applied) = futures::join!(
                 Box::pin(self.run.keep_manifests(release, change, stored, permit)),
-                Box::pin(self.run.keep_notes(release, noted, notes, stored, permit))
+                Box::pin(
+                    self.run
+                        .keep_notes(release, noted, &context.notes, stored, permit)
+                )
             );
             let applied = applied.map(|applied| (RecordPart::Applied, applied));
             reference.parts.extend(applied);
@@ -123,7 +127,7 @@ impl<B: Backend> Apply<'_, B> {
         report: &mut Report,
     ) {
         let stored = guard.record().await;
-        let given_up = &manifests.named - &named(&stored);
+        let given_up = &manifests.places - &named(&stored);
         let swept = self
             .run
             .sweep_places(&guard.release, &manifests.left, &given_up, &stored);

@@ -11,6 +11,7 @@ use opm_core::event::Wait;
 use opm_core::identity::Identity;
 use opm_core::reach::OwnNamespace;
 use opm_core::record::Record;
+use opm_core::record::ring::named;
 use serde_json::{Map, Value};
 
 use super::Apply;
@@ -50,6 +51,8 @@ pub(super) struct ApplyContext {
     pub(super) unchanged: HashMap<Identity, AppliedObject>,
     /// What is remembered of the last apply.
     pub(super) notes: StoredNotes,
+    /// The places of the ring that the record named, or had given up.
+    pub(super) places: BTreeSet<u8>,
     /// What was sent before everything else.
     pub(super) already: HashMap<Identity, AppliedObject>,
     pub(super) warnings: Vec<String>,
@@ -234,6 +237,7 @@ impl<B: Backend> Apply<'_, B> {
             recreate: BTreeSet::new(),
             unchanged: HashMap::new(),
             notes,
+            places: &named(&planned.record) | &planned.record.given_up(),
             already: HashMap::new(),
             warnings,
             remedies: planned.remedies,

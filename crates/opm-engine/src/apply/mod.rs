@@ -172,7 +172,7 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
             let applied = applied.instrument(info_span!("apply")).await?;
             let pruned = Box::pin(apply.prune(applied, &targets, &guard));
             let pruned = pruned.instrument(info_span!("prune")).await?;
-            let recorded = apply.record(pruned, &context.notes, &guard);
+            let recorded = apply.record(pruned, &context, &guard);
             recorded.instrument(info_span!("record")).await
         });
         let result = match result.await {

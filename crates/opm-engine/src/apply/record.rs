@@ -8,10 +8,11 @@ use opm_core::record::room::make_room;
 use opm_core::record::{LogResult, Record};
 
 use super::Apply;
+use super::check::ApplyContext;
 use super::prune::PrunedRun;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{ApiErrorKind, Backend};
-use crate::record::{LockGuard, StoredNotes, WriteError};
+use crate::record::{LockGuard, WriteError};
 use crate::report::Report;
 
 /// A run whose change is recorded.
@@ -27,7 +28,7 @@ impl<B: Backend> Apply<'_, B> {
     pub(super) async fn record(
         &self,
         pruned: PrunedRun,
-        notes: &StoredNotes,
+        context: &ApplyContext,
         guard: &LockGuard,
     ) -> Result<RecordedRun, Failure> {
         let PrunedRun {
@@ -39,7 +40,9 @@ impl<B: Backend> Apply<'_, B> {
         let ended = self
             .run
             .ended(LogResult::Succeeded, None, &report.resources);
-        let manifests = self.keep_manifests(guard, &noted, notes, &mut report).await;
+        let manifests = self
+            .keep_manifests(guard, &noted, context, &mut report)
+            .await;
         let kept = manifests.reference.clone();
         let change = NewChange::of(&self.candidate, self.features(), kept);
         let mut recorded = reconciled.record(change, self.request.options.max_history, &ended);
@@ -47,6 +50,7 @@ impl<B: Backend> Apply<'_, B> {
         let unpruned = recorded.unpruned;
         recorded.record.drop_former_notes();
         make_room(&mut recorded.record);
+        recorded.record.give_up_places(&manifests.places);
         report.take_tracked(&recorded.record);
         let written = self.run.write(guard, recorded.record).await;
         if let Err(error) = written {

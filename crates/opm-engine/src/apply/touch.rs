@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use opm_core::identity::Identity;
-use opm_core::protocol::{LockAcquisition, NewChange, SendOutcome, begin};
+use opm_core::protocol::{LockAcquisition, NewChange, SendOutcome, begin, is_idle};
 use opm_core::reach::OwnNamespace;
 use opm_core::record::{LogResult, Record, RecordPart};
 
@@ -33,12 +33,10 @@ impl<B: Backend> Apply<'_, B> {
         checked: &CheckedApply,
         acquisition: &LockAcquisition,
     ) -> Result<Option<Touched>, Failure> {
-        let Some(stored) = checked.stored.as_ref().filter(|_| self.is_idle(checked)) else {
+        let idle = self.is_idle(checked, acquisition);
+        let Some(stored) = checked.stored.as_ref().filter(|_| idle) else {
             return Ok(None);
         };
-        if !matches!(acquisition, LockAcquisition::Free { .. }) {
-            return Ok(None);
-        }
         let start = self.start().await;
         let run = start.lock.id.clone();
         let (plan, record) = (checked.checked.clone(), checked.record.clone());
@@ -95,7 +93,7 @@ impl<B: Backend> Apply<'_, B> {
 
     /// Whether nothing is sent, pruned, kept anew or pending, and the very change is recorded
     /// already, with its manifests.
-    fn is_idle(&self, checked: &CheckedApply) -> bool {
+    fn is_idle(&self, checked: &CheckedApply, acquisition: &LockAcquisition) -> bool {
         let CheckedApply {
             checked: plan,
             context,
@@ -106,18 +104,15 @@ impl<B: Backend> Apply<'_, B> {
         let current = record.current();
         let current = current.filter(|current| current.id == self.candidate.change.as_str());
         let kept = |part| current.is_some_and(|current| current.holds(part));
-        let pending = record.pending.objects.here();
         !options.wait
             && self.mode.fallback.is_none()
-            && context.settled
             && context.own_namespace == OwnNamespace::Exists
             && current.is_some()
             && (!self.keeps_manifests(record)
                 || (kept(RecordPart::Manifests) && context.notes.manifests_there))
-            && self.sends_nothing(plan.applies(), context)
-            && plan.stale.prune.is_empty()
-            && plan.intents.is_empty()
-            && pending.is_some_and(Vec::is_empty)
+            && is_idle(record, acquisition, plan, |identity| {
+                context.unchanged.contains_key(identity)
+            })
     }
 
     fn unchanged_outcomes(&self, checked: &CheckedApply) -> Vec<ObjectOutcome> {

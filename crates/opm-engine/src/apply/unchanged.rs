@@ -44,18 +44,6 @@ impl<B: Backend> Apply<'_, B> {
         context.unchanged = unchanged;
     }
 
-    /// Whether everything that is applied is as it should be already.
-    pub(super) fn sends_nothing<'s>(
-        &self,
-        mut applies: impl Iterator<Item = &'s ApplyStep>,
-        context: &ApplyContext,
-    ) -> bool {
-        applies.all(|step| {
-            step.method == ApplyMethod::Completed
-                || context.unchanged.contains_key(&step.entry.identity)
-        })
-    }
-
     /// The kinds whose definitions are among these.
     fn defined_by(&self, sent: &[&Identity]) -> BTreeSet<GroupKind> {
         let sent: BTreeSet<&&Identity> = sent.iter().collect();
