@@ -11,6 +11,8 @@ mod apply;
 mod connect;
 mod delete;
 mod disown;
+mod effect;
+mod effect_objects;
 mod faults;
 mod look;
 mod messages;

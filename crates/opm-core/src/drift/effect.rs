@@ -150,9 +150,6 @@ impl ObjectToApply<'_> {
         let uid = metadata(live, "uid").and_then(Value::as_str);
         let same = note.filter(|note| uid == Some(note.uid.as_str()) && self.sends_the_same(note));
         for place in &walk.rewritten {
-            if same.is_none() && place.differs {
-                return ApplyEffect::Changed(place.path.clone());
-            }
             if managers.is_others(&place.keys) {
                 return ApplyEffect::Doubt(format!("{} has other owners too", place.path));
             }

@@ -140,6 +140,7 @@ impl RequestPurpose {
     fn of(requests: &[RequestInfo], nth: usize) -> Self {
         let seen = &requests[nth - 1];
         let kind = match seen.resource.as_str() {
+            "" if seen.uri.contains("/openapi/") => return Self::Aside,
             "" => return Self::Discovery,
             "selfsubjectreviews"
             | "selfsubjectrulesreviews"

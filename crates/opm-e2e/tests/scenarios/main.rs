@@ -28,6 +28,7 @@ mod edges;
 mod exit_codes;
 mod faults;
 mod features;
+mod few_requests;
 mod flows;
 mod forged_records;
 mod history;

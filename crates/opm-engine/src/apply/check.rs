@@ -11,7 +11,6 @@ use opm_core::event::Wait;
 use opm_core::identity::Identity;
 use opm_core::reach::OwnNamespace;
 use opm_core::record::Record;
-use opm_core::record::ring::named;
 use serde_json::{Map, Value};
 
 use super::Apply;
@@ -237,7 +236,7 @@ impl<B: Backend> Apply<'_, B> {
             recreate: BTreeSet::new(),
             unchanged: HashMap::new(),
             notes,
-            places: &named(&planned.record) | &planned.record.given_up(),
+            places: planned.places,
             already: HashMap::new(),
             warnings,
             remedies: planned.remedies,

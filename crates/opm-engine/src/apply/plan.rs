@@ -1,5 +1,7 @@
 //! `plan`: what should happen, from what is rendered and what is recorded.
 
+use std::collections::BTreeSet;
+
 use opm_core::plan::{Plan, PlanOptions, plan};
 use opm_core::protocol::is_settled;
 use opm_core::record::Record;
@@ -16,6 +18,8 @@ pub(super) struct PlannedApply {
     /// The stored record, or a new one.
     pub(super) record: Record,
     pub(super) stored: Option<StoredSecret>,
+    /// The places of the ring that the stored record names, or has given up.
+    pub(super) places: BTreeSet<u8>,
     /// Whether nothing of an earlier run can still land: what is seen stays as it is.
     pub(super) settled: bool,
     pub(super) warnings: Vec<String>,
@@ -41,6 +45,7 @@ impl<B: Backend> Apply<'_, B> {
         let unrecorded = loaded.is_none();
         let settled = loaded.as_ref();
         let settled = settled.is_some_and(|one| is_settled(&one.record, one.stored.server_time));
+        let places = loaded.as_ref().map(|one| one.places.clone());
         let (mut record, stored) = match loaded {
             Some(loaded) => {
                 warnings.extend(loaded.warnings);
@@ -68,6 +73,7 @@ impl<B: Backend> Apply<'_, B> {
             plan,
             record,
             stored,
+            places: places.unwrap_or_default(),
             settled,
             warnings,
             remedies: left_behind.then_some(Remedy::Repair).into_iter().collect(),

@@ -3,6 +3,8 @@
 //! A GET that answers 404 is enough for "no release"; the LIST behind it is a fallback, and not
 //! being allowed to list is a warning. Everything else that fails is a failure, never absence.
 
+use std::collections::BTreeSet;
+
 use opm_core::failure::Remedy;
 use opm_core::identity::GroupKind;
 use opm_core::ids::ReleaseId;
@@ -10,6 +12,7 @@ use opm_core::labels;
 use opm_core::name::{NamespaceName, ReleaseName};
 use opm_core::nearest::{did_you_mean, nearest};
 use opm_core::record::Record;
+use opm_core::record::ring::named;
 use serde_json::{Map, Value};
 
 use super::secret;
@@ -34,6 +37,8 @@ const TOLD_SET_ASIDE: usize = 20;
 pub(crate) struct LoadedRecord {
     pub(crate) stored: StoredSecret,
     pub(crate) record: Record,
+    /// The places of the ring that it names, or has given up.
+    pub(crate) places: BTreeSet<u8>,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -75,6 +80,7 @@ impl<B: Backend> Run<'_, B> {
                 ..release.empty_record()
             },
             stored,
+            places: BTreeSet::new(),
             warnings: Vec::new(),
         });
         Ok((loaded, warnings))
@@ -123,12 +129,14 @@ impl<B: Backend> Run<'_, B> {
     ) -> Result<Option<LoadedRecord>, Failure> {
         for _ in 0..ATTEMPTS {
             let (record, warnings) = secret::read(&stored)?;
+            let places = &named(&record) | &record.given_up();
             let error = match self.bodies(release, record).await {
                 Ok(record) => {
                     let warnings = [warnings, set_aside(&stored, &record)].concat();
                     return Ok(Some(LoadedRecord {
                         stored,
                         record,
+                        places,
                         warnings,
                     }));
                 }

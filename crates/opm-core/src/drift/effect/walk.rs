@@ -12,8 +12,6 @@ use crate::diff::{PathStep, path, same_quantity, same_value};
 pub(super) struct RewrittenField {
     pub(super) keys: Vec<String>,
     pub(super) path: String,
-    /// Whether the two cannot be the same value.
-    pub(super) differs: bool,
 }
 
 /// The walk through what `opm` applied, beside what is sent and what is live. An error is what the
@@ -167,13 +165,14 @@ impl<'a> EffectWalk<'a> {
         }
         if value_bytes(desired) == value_bytes(live) {
             if is_empty_composite(desired) {
-                self.rewritten(false);
+                self.rewritten();
             }
             return Ok(());
         }
-        let composite = desired.is_object() || desired.is_array();
-        let alike = composite || same_value(desired, live, false) || same_quantity(desired, live);
-        self.rewritten(!alike);
+        if !is_alike(desired, live) {
+            return Err(self.changed());
+        }
+        self.rewritten();
         Ok(())
     }
 
@@ -191,15 +190,14 @@ impl<'a> EffectWalk<'a> {
             _ if !is_zero(desired) => return Err(self.changed()),
             _ => {}
         }
-        self.rewritten(false);
+        self.rewritten();
         Ok(())
     }
 
-    fn rewritten(&mut self, differs: bool) {
+    fn rewritten(&mut self) {
         self.rewritten.push(RewrittenField {
             keys: self.keys.clone(),
             path: path(&self.trail),
-            differs,
         });
     }
 
@@ -254,6 +252,24 @@ impl Shape {
             shape = here;
         }
         Some(shape)
+    }
+}
+
+/// Whether the server may have made one value of the other: the same number or quantity in other
+/// words, and defaults beside what was sent. What admission made of it is not like it.
+fn is_alike(desired: &Value, live: &Value) -> bool {
+    match (desired, live) {
+        (Value::Object(desired), Value::Object(live)) => {
+            desired.iter().all(|(key, value)| match live.get(key) {
+                Some(live) => is_alike(value, live),
+                None => is_zero(value),
+            })
+        }
+        (Value::Array(desired), Value::Array(live)) => {
+            let mut pairs = desired.iter().zip(live);
+            desired.len() == live.len() && pairs.all(|(desired, live)| is_alike(desired, live))
+        }
+        _ => same_value(desired, live, false) || same_quantity(desired, live),
     }
 }
 
