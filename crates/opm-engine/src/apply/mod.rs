@@ -154,7 +154,7 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
             Some(Touched::Lost) => return Ok(Attempt::Again),
             Some(Touched::Recorded { report, run }) => {
                 return Ok(Attempt::Done(ApplyEnd {
-                    result: Ok(report),
+                    result: Ok(*report),
                     lock_id: run,
                     mode: task.mode,
                 }));

@@ -21,7 +21,7 @@ use crate::report::{Action, ObjectOutcome, Report};
 /// What became of it.
 pub(super) enum Touched {
     /// It is written: the report, and the run as the log names it.
-    Recorded { report: Report, run: String },
+    Recorded { report: Box<Report>, run: String },
     /// Somebody else wrote the record first.
     Lost,
 }
@@ -77,6 +77,7 @@ impl<B: Backend> Apply<'_, B> {
         }
         self.tell_recorded();
         report.warnings.extend(self.run.backend.take_warnings());
+        let report = Box::new(report);
         Ok(Some(Touched::Recorded { report, run }))
     }
 

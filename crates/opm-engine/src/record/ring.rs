@@ -201,7 +201,7 @@ impl<B: Backend> Run<'_, B> {
         let secrets = GroupKind::new("", "Secret");
         let namespace = Some(release.namespace.as_str());
         let identity =
-            |place| Identity::new(secrets.clone(), namespace, &secret_name(release, place));
+            |place| Identity::new(secrets.clone(), namespace, secret_name(release, place));
         let wanted: Vec<Identity> = places.map(identity).collect();
         let found = self.backend.look(&wanted, Detail::Metadata).await;
         let found: Result<Vec<_>, ApiError> = found.into_values().map(Observation::found).collect();
