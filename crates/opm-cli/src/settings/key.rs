@@ -27,7 +27,7 @@ pub(crate) enum Key {
 
 impl Key {
     /// All settings, in the order in which they are shown.
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::Kubeconfig,
         Self::Context,
         Self::Namespace,
