@@ -136,12 +136,6 @@ impl Record {
         last_run(&self.log)
     }
 
-    /// Whether the newest deployment that touched anything was recorded.
-    pub fn ended_well(&self) -> bool {
-        self.last_run()
-            .is_some_and(|entry| entry.result.is_recorded())
-    }
-
     fn current_mut(&mut self) -> Option<&mut Change> {
         self.history.first_mut()?.change_mut()
     }
