@@ -8,7 +8,8 @@ use opm_engine::report::Action as Did;
 use opm_engine::{Failure, Report};
 
 use crate::client::{Client, Outcome};
-use crate::ledger::Actor;
+use crate::ledger::contains;
+use crate::machine::MachineClock;
 use crate::meddler;
 use crate::mistakes::Mistake;
 use crate::plan::{
@@ -32,7 +33,13 @@ pub(crate) async fn bring_to_order(server: &Server, plan: &Plan, mistake: Option
     meddler::let_go(server).await;
     let at = server.time.millis();
     server.ledger().say(at, "everything is calm");
-    let client = Client::new(plan.clients.len(), server, 0, plan.seed ^ 0xf1, mistake);
+    let client = Client::new(
+        plan.clients.len(),
+        server,
+        MachineClock::RIGHT,
+        plan,
+        mistake,
+    );
     let mut finale = Finale {
         client,
         server,
@@ -73,17 +80,20 @@ impl Finale<'_> {
             patient: true,
             ..ApplyFlags::default()
         };
-        let apply = Action::Apply(release, module, flags);
-        let mut result = self.act(apply.clone()).await?;
-        if result.is_err() {
-            // A record that was damaged or lost is rebuilt first, as the refusal says.
+        let meddled = self.server.ledger().meddled_since(release, 0);
+        let apply = Action::Apply(release, module.clone(), flags);
+        if meddled {
+            // A record that was damaged or lost is rebuilt first.
             let _ = self.act(Action::Repair(release)).await?;
-            result = self.act(apply.clone()).await?;
         }
+        let result = self.act(apply.clone()).await?;
         if let Err(failure) = &result {
             let text = format!("apply of {}: {}", release.name(), failure.message);
             self.violate(rules::ORDER, text);
             return None;
+        }
+        if plan.seed % 3 == 0 {
+            self.there_and_back(release, &module, flags).await?;
         }
         let again = self.act(apply).await?;
         self.all_unchanged(release, &again);
@@ -102,6 +112,37 @@ impl Finale<'_> {
         // What finalizers and graces hold is gone soon.
         tokio::time::sleep(CALM).await;
         self.nothing_lost(release, true).await;
+        Some(())
+    }
+
+    /// Another change, and back: the objects are the very ones.
+    async fn there_and_back(
+        &mut self,
+        release: ReleaseIndex,
+        module: &ModulePlan,
+        flags: ApplyFlags,
+    ) -> Option<()> {
+        let mut other = module.clone();
+        for object in &mut other.objects {
+            object.value = 3;
+        }
+        for action in [
+            Action::Apply(release, other, flags),
+            Action::Rollback(release, flags),
+        ] {
+            let word = action.to_string();
+            if let Err(failure) = self.act(action).await? {
+                self.violate(rules::ORDER, format!("{word}: {}", failure.message));
+                return None;
+            }
+        }
+        for object in &module.objects {
+            let live = self.server.get(&object.path()).await;
+            let wanted = object.stored_content();
+            if !live.is_some_and(|live| contains(&live, &wanted)) {
+                self.violate(rules::VERY_OBJECTS, format!("{object} is not back"));
+            }
+        }
         Some(())
     }
 
@@ -126,15 +167,12 @@ impl Finale<'_> {
     /// Whatever belongs to the release is tracked, or at least labelled; nothing at all is left
     /// when it is deleted, but what was to stay.
     async fn nothing_lost(&self, release: ReleaseIndex, deleted: bool) {
-        let (lives, lost): (Vec<String>, bool) = {
+        let lives: Vec<String> = {
             let ledger = self.server.ledger();
-            let moments = ledger.records.get(&release).into_iter().flatten();
-            let lost = moments
-                .into_iter()
-                .any(|moment| moment.by == Actor::Meddler);
             let own = ledger.objects.values();
-            let own = own.filter(|life| life.until.is_none() && life.owners.contains(&release));
-            (own.map(|life| life.path.clone()).collect(), lost)
+            let own = own.filter(|life| life.until.is_none() && !life.remade);
+            let own = own.filter(|life| life.owners.contains(&release));
+            own.map(|life| life.path.clone()).collect()
         };
         let secret = format!(
             "/api/v1/namespaces/default/secrets/{}",
@@ -155,10 +193,9 @@ impl Finale<'_> {
             let tracked = record
                 .iter()
                 .any(|text| text.contains(&format!("\"{name}\"")) && text.contains(kind));
-            let labels = crate::server::labels(&object);
+            let labels = crate::ledger::labels(&object);
             let labelled = labels.keys().any(|key| key.contains("opmodel.dev/"));
-            // Whoever loses a record finds its objects by their labels, and repairs it.
-            if !tracked && ((deleted && !lost) || !labelled) {
+            if !tracked && (deleted || !labelled) {
                 let text = format!(
                     "{path} of {} is {} and in no record{}",
                     release.name(),
@@ -203,6 +240,7 @@ fn wanted(release: ReleaseIndex, seed: u64) -> ModulePlan {
             object(Kind::Secret, name + 20),
         ],
         in_order: false,
+        optional: None,
         bulk: 0,
     }
 }

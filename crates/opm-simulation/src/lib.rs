@@ -11,6 +11,8 @@
 )]
 
 mod client;
+mod commands;
+mod coverage;
 mod finale;
 mod ledger;
 mod machine;
@@ -22,18 +24,20 @@ mod plan;
 pub mod rules;
 mod server;
 mod shrink;
+mod truth;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tokio::task::JoinSet;
 
+pub use coverage::{Coverage, Visit};
 pub use ledger::{Figures, Violation};
 pub use mistakes::Mistake;
 pub use plan::Plan;
 pub use shrink::shrink;
 
 use client::Client;
-use machine::WorldTime;
+use machine::{MachineClock, WorldTime};
 use server::Server;
 
 /// What became of a history.
@@ -45,6 +49,8 @@ pub struct History {
     pub story: String,
     /// Some figures.
     pub figures: Figures,
+    /// Where it has been.
+    pub coverage: Coverage,
 }
 
 /// Lets a plan happen, with clients that make this mistake.
@@ -71,6 +77,7 @@ pub fn run(plan: &Plan, mistake: Option<Mistake>) -> History {
             }],
             story: text,
             figures: Figures::default(),
+            coverage: Coverage::default(),
         }
     })
 }
@@ -80,8 +87,11 @@ async fn happen(plan: &Plan, mistake: Option<Mistake>) -> History {
     let server = Server::start(time, plan.seed, plan.weather.clone());
     let mut work = JoinSet::new();
     for (index, planned) in plan.clients.iter().enumerate() {
-        let seed = plan.seed ^ (index as u64 + 1);
-        let client = Client::new(index, &server, planned.clock_error, seed, mistake);
+        let clock = MachineClock {
+            error: planned.clock_error,
+            rate: planned.clock_rate,
+        };
+        let client = Client::new(index, &server, clock, plan, mistake);
         let steps = planned.steps.clone();
         work.spawn(async move { client.work(&steps).await });
     }
@@ -102,5 +112,6 @@ async fn happen(plan: &Plan, mistake: Option<Mistake>) -> History {
         violations: ledger.violations.clone(),
         story: ledger.story(),
         figures: ledger.figures,
+        coverage: ledger.coverage.clone(),
     }
 }

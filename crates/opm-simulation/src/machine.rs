@@ -39,11 +39,30 @@ impl WorldTime {
     }
 }
 
+/// How wrong a machine's clocks are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MachineClock {
+    /// By how many seconds the wall clock is wrong.
+    pub(crate) error: i64,
+    /// In thousandths of the right speed, both clocks.
+    pub(crate) rate: u32,
+}
+
+impl MachineClock {
+    /// As clocks should be.
+    pub(crate) const RIGHT: Self = Self {
+        error: 0,
+        rate: 1_000,
+    };
+}
+
 /// One machine, with the process of one client on it.
 pub(crate) struct Machine {
     time: WorldTime,
     /// In seconds.
     clock_error: AtomicI64,
+    /// In thousandths of the right speed.
+    clock_rate: u32,
     rng: Mutex<fastrand::Rng>,
     dead: AtomicBool,
     /// Until when the process stands still, in milliseconds of the world.
@@ -52,10 +71,11 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn new(time: WorldTime, clock_error: i64, seed: u64) -> Arc<Self> {
+    pub(crate) fn new(time: WorldTime, clock: MachineClock, seed: u64) -> Arc<Self> {
         Arc::new(Self {
             time,
-            clock_error: AtomicI64::new(clock_error),
+            clock_error: AtomicI64::new(clock.error),
+            clock_rate: clock.rate,
             rng: Mutex::new(fastrand::Rng::with_seed(seed)),
             dead: AtomicBool::new(false),
             paused_until: AtomicU64::new(0),
@@ -109,8 +129,8 @@ impl Machine {
 
 impl SimulatedMachine for Machine {
     fn now(&self) -> (Instant, Timestamp) {
-        let elapsed = self.time.elapsed();
-        let wall = self.time.server_wall();
+        let elapsed = self.time.elapsed() * self.clock_rate / 1_000;
+        let wall = Duration::from_secs(EPOCH) + elapsed;
         let error = self.clock_error.load(Ordering::Relaxed);
         let shift = Duration::from_secs(error.unsigned_abs());
         let wall = match error {

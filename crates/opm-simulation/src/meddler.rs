@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::ledger::{record_name, uid};
+use crate::coverage::Visit;
+use crate::ledger::{part, record_name, uid};
 use crate::modules::HOME;
-use crate::plan::{Meddle, Meddling, ObjectPlan, ReleaseIndex};
+use crate::plan::{Controller, Meddle, Meddling, ObjectPlan, RecordEdit, ReleaseIndex};
 use crate::server::Server;
 
 const MERGE: &str = "application/merge-patch+json";
@@ -20,9 +23,11 @@ pub(crate) async fn meddle(server: Server, all: Vec<Meddling>) {
         let wait = meddling.at.saturating_sub(server.time.millis());
         tokio::time::sleep(Duration::from_millis(wait)).await;
         let at = server.time.millis();
-        server
-            .ledger()
-            .say(at, format!("meddler: {:?}", meddling.what));
+        {
+            let mut ledger = server.ledger();
+            ledger.say(at, format!("meddler: {:?}", meddling.what));
+            ledger.coverage.visit(Visit::of_meddling(meddling.what));
+        }
         deed(&server, meddling.what).await;
     }
 }
@@ -44,7 +49,12 @@ async fn deed(server: &Server, what: Meddle) {
                 .meddle(Method::DELETE, &object.path(), JSON, &json!({}))
                 .await;
         }
-        Meddle::Create(object) => create(server, object).await,
+        Meddle::Create(object) => create(server, object, false).await,
+        Meddle::Helm(object) => create(server, object, true).await,
+        Meddle::Controller(what, object, apart) => {
+            let server = server.clone();
+            tokio::spawn(async move { control(&server, what, object, apart).await });
+        }
         Meddle::StripLabels(object) => {
             let nothing = json!({"metadata": {"labels": null}});
             server
@@ -71,14 +81,107 @@ async fn deed(server: &Server, what: Meddle) {
                 .await;
         }
         Meddle::TruncateRecord(release) => truncate(server, release).await,
+        Meddle::EditRecord(release, how) => edit_record(server, release, how).await,
+        Meddle::DeleteRecordSecret(release) => {
+            let path = format!("{}.00", record_path(release));
+            server.meddle(Method::DELETE, &path, JSON, &json!({})).await;
+        }
         Meddle::RestoreRecord(release, ago) => restore(server, release, ago).await,
     }
 }
 
-async fn create(server: &Server, object: ObjectPlan) {
+/// Works on an object a few times.
+async fn control(server: &Server, what: Controller, object: ObjectPlan, apart: u64) {
+    const TIMES: u64 = 4;
+    for time in 0..TIMES {
+        tokio::time::sleep(Duration::from_millis(apart)).await;
+        match what {
+            Controller::Defaults => {
+                let filled = json!({"metadata": {"annotations": {"example.com/filled": "in"}}});
+                server
+                    .meddle(Method::PATCH, &object.path(), MERGE, &filled)
+                    .await;
+            }
+            Controller::Edits => {
+                let content = object.content(9 + u8::try_from(time).unwrap_or_default());
+                server
+                    .meddle(Method::PATCH, &object.path(), MERGE, &content)
+                    .await;
+            }
+            Controller::Recreates => recreate(server, object).await,
+        }
+    }
+}
+
+/// Deletes an object that is no record, and creates another of its name, which is nobody's.
+pub(crate) async fn replace(server: &Server, path: &str) {
+    let names_one = path.split('/').count() > 6 && !path.contains("/opm.");
+    let (Some((collection, _)), true) = (path.rsplit_once('/'), names_one) else {
+        return;
+    };
+    let Some(mut object) = server.get(path).await else {
+        return;
+    };
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.retain(|key, _| ["name", "namespace"].contains(&&**key));
+    }
+    let at = server.time.millis();
+    server.ledger().say(at, format!("meddler: replaces {path}"));
+    server.meddle(Method::DELETE, path, JSON, &json!({})).await;
+    server.meddle(Method::POST, collection, JSON, &object).await;
+}
+
+/// Deletes an object and creates it again as it was, labels and all.
+async fn recreate(server: &Server, object: ObjectPlan) {
+    let Some(mut old) = server.get(&object.path()).await else {
+        return;
+    };
+    let old_uid = uid(&old).to_owned();
+    server
+        .meddle(Method::DELETE, &object.path(), JSON, &json!({}))
+        .await;
+    if let Some(metadata) = old["metadata"].as_object_mut() {
+        metadata.retain(|key, _| ["name", "namespace", "labels", "annotations"].contains(&&**key));
+    }
+    server
+        .meddle(Method::POST, &object.collection(), JSON, &old)
+        .await;
+    if let Some(new) = server.get(&object.path()).await {
+        server.ledger().inherit(&old_uid, uid(&new));
+    }
+}
+
+/// Somebody's hand in the record.
+async fn edit_record(server: &Server, release: ReleaseIndex, how: RecordEdit) {
+    let path = record_path(release);
+    let Some(secret) = server.get(&path).await else {
+        return;
+    };
+    let encoded = |value: &Value| BASE64_STANDARD.encode(value.to_string());
+    let data = match how {
+        RecordEdit::TimesAhead => {
+            let mut pending = part(&secret, "pending").unwrap_or(json!({"objects": []}));
+            pending["until"] = json!("9999-12-30T22:00:00Z");
+            json!({"pending": encoded(&pending)})
+        }
+        RecordEdit::UnknownKey => json!({"note": encoded(&json!("by hand"))}),
+        RecordEdit::NoLog => json!({"log": encoded(&json!([]))}),
+    };
+    let edited = json!({"data": data});
+    server.meddle(Method::PATCH, &path, MERGE, &edited).await;
+}
+
+async fn create(server: &Server, object: ObjectPlan, helm: bool) {
     let mut manifest = object.manifest();
     if let Some(metadata) = manifest["metadata"].as_object_mut() {
         metadata.remove("annotations");
+    }
+    if helm {
+        manifest["metadata"]["labels"] = json!({"app.kubernetes.io/managed-by": "Helm"});
+        manifest["metadata"]["annotations"] = json!({
+            "meta.helm.sh/release-name": "chart",
+            "meta.helm.sh/release-namespace": HOME,
+        });
     }
     server
         .meddle(Method::POST, &object.collection(), JSON, &manifest)

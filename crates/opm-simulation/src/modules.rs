@@ -97,6 +97,19 @@ impl ObjectPlan {
         }
     }
 
+    /// The part of it that says `value`, as the server stores it.
+    pub(crate) fn stored_content(&self) -> Value {
+        use base64::Engine as _;
+        match self.kind {
+            Kind::Secret => {
+                let text = format!("value-{}", self.value);
+                let text = base64::prelude::BASE64_STANDARD.encode(text);
+                json!({"data": {"text": text}})
+            }
+            _ => self.content(self.value),
+        }
+    }
+
     pub(crate) fn manifest(&self) -> Value {
         let mut object = self.content(self.value);
         let mut metadata = json!({"name": self.object_name()});
@@ -128,10 +141,22 @@ pub(crate) fn module_path(release: ReleaseIndex) -> ModulePath {
     ModulePath::local(&ModuleName::new(release.name()).expect("a valid name"))
 }
 
+/// The component that every second object is in.
+pub(crate) fn second_component() -> ComponentName {
+    ComponentName::new("second").expect("a valid name")
+}
+
 impl ModulePlan {
+    /// Which optional components an apply selects, if it says so.
+    pub(crate) fn selection(&self) -> Option<Vec<ComponentName>> {
+        let selected = self.optional.flatten()?;
+        let second = selected.then(second_component);
+        Some(second.into_iter().collect())
+    }
+
     pub(crate) fn rendered(&self, release: ReleaseIndex) -> Rendered {
-        let component = |name: &str, every: usize| Component {
-            name: ComponentName::new(name).expect("a valid name"),
+        let component = |name: ComponentName, every: usize| Component {
+            name,
             after: Vec::new(),
             optional: false,
             manifests: self
@@ -142,10 +167,12 @@ impl ModulePlan {
                 .map(|object| Manifest::parse(object.manifest()).expect("a valid object"))
                 .collect(),
         };
-        let mut components = vec![component("first", 0), component("second", 1)];
+        let first = ComponentName::new("first").expect("a valid name");
+        let mut components = vec![component(first, 0), component(second_component(), 1)];
         if self.in_order {
             components[1].after = vec![components[0].name.clone()];
         }
+        components[1].optional = self.optional.is_some();
         let values = match self.bulk {
             0 => "{}\n".to_owned(),
             bytes => format!("{{\n\tbulk: \"{}\"\n}}\n", noise(bytes)),

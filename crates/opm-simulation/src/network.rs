@@ -12,6 +12,7 @@ use tower::Service;
 
 use crate::ledger::Actor;
 use crate::machine::Machine;
+use crate::meddler;
 use crate::plan::Fault;
 use crate::server::{Body, BoxError, Sent, Server, status};
 
@@ -80,7 +81,8 @@ impl Network {
         if let Some(Fault::Pause(seconds)) = fault {
             self.machine.pause(Duration::from_secs(seconds));
         }
-        self.server.ledger().send(actor, number, &sent, fault);
+        let at = self.server.time.millis();
+        self.server.ledger().send(actor, at, number, &sent, fault);
         let delays = self.machine.draw(|rng| (rng.u64(1..15), rng.u64(1..15)));
         sleep(delays.0).await;
         let broken: BoxError = "connection reset by peer".into();
@@ -95,6 +97,14 @@ impl Network {
                     let _ = server.land(actor, sent).await;
                 });
                 return Err(broken);
+            }
+            Some(Fault::Replaced) => meddler::replace(&self.server, &sent.path).await,
+            Some(Fault::Twice(delay)) => {
+                let (server, again) = (self.server.clone(), sent.clone());
+                tokio::spawn(async move {
+                    sleep(delay).await;
+                    let _ = server.land(actor, again).await;
+                });
             }
             Some(Fault::Status(code)) => {
                 let (reason, message) = match code {
@@ -112,6 +122,10 @@ impl Network {
         let answer = self.server.land(actor, sent).await;
         sleep(delays.1).await;
         match fault {
+            Some(Fault::LateAnswer(delay)) => {
+                sleep(delay).await;
+                answer
+            }
             Some(Fault::LostAnswer) => Err(broken),
             Some(Fault::HangsAfter) => std::future::pending().await,
             Some(Fault::TimedOut) => Ok(status(504, "Timeout", "request did not complete")),

@@ -1,33 +1,40 @@
 //! What must hold, whatever happens. Each rule is a name here, with its reason, and a function of
 //! the world's full history: of the ledger while it is written, or of what clients were told.
+//! What clients were told is held against it in `truth`; what only shows when everything is calm,
+//! the end of each history asks for (`finale`).
 
 use http::Method;
-use opm_core::identity::Identity;
-use opm_engine::report::{Action as Did, Report};
-use opm_engine::status::{Presence, Status};
-use opm_engine::{Failure, FailureKind};
+use opm_core::labels;
+use serde_json::Value;
 
-use crate::ledger::{Actor, Ledger};
-use crate::plan::ReleaseIndex;
+use crate::ledger::{Actor, Landing, Ledger, RecordMoment, is_shared, uid};
+use crate::plan::{Action, ReleaseIndex};
+use crate::server::Sent;
 
 /// Nothing foreign is changed or deleted. People lose data by tools that are sure of themselves:
 /// what a release did not create, adopt or share is not its to touch.
 pub const FOREIGN: &str = "nothing foreign is touched";
 
-/// Nothing guarded or kept goes without its flag. Data behind a claim does not come back.
-pub const GUARDED: &str = "nothing guarded goes without its flag";
+/// Nothing guarded or kept goes without its flag. Data behind a claim does not come back, and
+/// what somebody decided to keep is not undone by a run that is about something else.
+pub const GUARDED: &str = "nothing guarded or kept goes without its flag";
 
 /// Nothing is deleted whose uid was not looked at. A name may mean another object by now.
 pub const LOOKED_AT: &str = "nothing is deleted unseen";
 
-/// At most one writer acts, under a lock that it holds. Two writers undo each other's work and
-/// neither record is true.
+/// At most one writer acts, under a lock that it holds, and no lock is taken from a holder who
+/// still renews it. Two writers undo each other's work, and neither record is true.
 pub const ONE_WRITER: &str = "one writer at a time";
 
-/// The record's Secret stays below what the server takes.
+/// The record's Secret stays below what the server takes, and its log below what is read.
 pub const BOUNDED: &str = "records stay bounded";
 
-/// Every report, status and exit code was true at some moment between its start and its end.
+/// History and records say what happened: an inventory names objects that were there, by the uids
+/// that they had. Whoever prunes by a wrong record prunes the wrong objects.
+pub const RECORDS: &str = "records say what happened";
+
+/// Every report, status, diff and exit code was true at some moment between its start and its
+/// end. What a tool says is all that people and pipelines have to act on.
 pub const TRUE_WORDS: &str = "what is said is true";
 
 /// No client waits for ever.
@@ -37,125 +44,174 @@ pub const ENDS: &str = "every command ends";
 pub const NO_PANIC: &str = "nothing panics";
 
 /// Whatever state a history ends in, an apply of the wanted module or a delete brings it to
-/// order.
+/// order. A tool that can be brought into a state which it cannot leave is worse than none.
 pub const ORDER: &str = "an apply or a delete brings order";
 
 /// Nothing that a release created is untracked and unlabelled once requests have landed and one
-/// apply has succeeded.
+/// apply or delete has succeeded. What nobody tracks, nobody ever removes.
 pub const NOTHING_LOST: &str = "nothing is lost";
 
-/// A second apply of the same is unchanged.
+/// A second apply of the same is unchanged. Otherwise every run disturbs what works.
 pub const UNCHANGED: &str = "a second apply changes nothing";
 
+/// A rollback gives the very objects. Somebody goes back because those worked.
+pub const VERY_OBJECTS: &str = "a rollback gives the very objects";
+
 /// More than any Secret that the server takes, with its metadata and base64.
-pub(crate) const LARGEST_SECRET: usize = 1_500_000;
+const LARGEST_SECRET: usize = 1_500_000;
 
-/// The URL of an object that a report names.
-pub(crate) fn path_of(identity: &Identity) -> String {
-    let group = identity.group_kind.group.as_str();
-    let kind = identity.group_kind.kind.as_str();
-    let root = match group {
-        "" => "/api/v1".to_owned(),
-        group => format!("/apis/{group}/v1"),
-    };
-    let plural = format!("{}s", kind.to_lowercase());
-    let name = &identity.name;
-    match &identity.namespace {
-        Some(namespace) => format!("{root}/namespaces/{namespace}/{plural}/{name}"),
-        None => format!("{root}/{plural}/{name}"),
-    }
-}
+/// How long a lock holds without being renewed, in milliseconds.
+const LOCK_HOLDS: u64 = 30_000;
 
-/// A span of a step, and whose it was.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Span {
-    pub(crate) actor: Actor,
-    pub(crate) release: Option<ReleaseIndex>,
-    pub(crate) from: u64,
-    pub(crate) until: u64,
-}
-
-/// Holds a report against what happened.
-pub(crate) fn report_is_true(ledger: &mut Ledger, span: Span, report: &Report) {
-    if report.dry_run {
-        return;
-    }
-    let Span {
-        actor, from, until, ..
-    } = span;
-    let mut lies = Vec::new();
-    for outcome in &report.resources {
-        let path = path_of(&outcome.identity);
-        let wrote = |method: &Method| ledger.did(actor, &path, method);
-        let holds = match outcome.action {
-            Did::Created | Did::Configured | Did::Recreated | Did::Adopted => {
-                wrote(&Method::PATCH) && ledger.existed(&path, from, until)
-            }
-            Did::Unchanged | Did::Kept => ledger.existed(&path, from, until),
-            Did::Pruned | Did::Deleted => {
-                wrote(&Method::DELETE) || ledger.was_absent(&path, from, until)
-            }
-            Did::Failed | Did::Skipped | Did::Refused => true,
-        };
-        if !holds {
-            let word = outcome.action.word();
-            lies.push(format!("{actor} says that {path} was {word}"));
-        }
-    }
-    for lie in lies {
-        ledger.violate(TRUE_WORDS, until, lie);
-    }
-}
-
-/// Holds a failure's kind against what happened.
-pub(crate) fn failure_is_true(ledger: &mut Ledger, span: Span, failure: &Failure) {
-    let Some(release) = span.release else {
+/// Whoever writes an object holds the release's lock at that moment.
+pub(crate) fn one_writer(ledger: &mut Ledger, actor: Actor, at: u64, sent: &Sent) {
+    let Some((step, release)) = ledger.release_of(actor) else {
         return;
     };
-    let moments = ledger.record_during(release, span.from, span.until);
-    let holds = match failure.kind {
-        FailureKind::NotFound => moments
-            .iter()
-            .any(|moment| moment.is_none_or(|moment| moment.secret.is_none())),
-        FailureKind::Locked => moments
-            .iter()
-            .any(|moment| moment.is_some_and(|moment| moment.lock.is_some())),
-        _ => true,
-    };
-    // Of objects that are not there, or not named, the record says nothing.
-    let about_record = !failure.message.contains('/');
-    if !holds && about_record {
-        let text = format!(
-            "{} fails as {}: {}",
-            span.actor,
-            failure.kind.word(),
-            failure.message
-        );
-        ledger.violate(TRUE_WORDS, span.until, text);
+    let lock = ledger.last_moment(release).and_then(|m| m.lock.as_deref());
+    let holder = lock.and_then(|id| ledger.holder(id));
+    if ledger.meddled_since(release, step.from) {
+        return;
     }
-    report_is_true(ledger, span, &failure.report);
+    let mut moments = ledger.moments(release).iter();
+    let beat = moments.rfind(|moment| moment.beats);
+    let fresh = beat.is_some_and(|beat| at < beat.at + LOCK_HOLDS);
+    let held = match holder {
+        Some(holder) if holder == actor && fresh => return,
+        Some(holder) if holder == actor => "its own, and has expired".to_owned(),
+        Some(holder) => format!("held by {holder}"),
+        None => "free".to_owned(),
+    };
+    let (method, path, name) = (&sent.method, &sent.path, release.name());
+    let text = format!("{actor} sends {method} {path} while the lock of {name} is {held}");
+    ledger.violate(ONE_WRITER, at, text);
 }
 
-/// Holds a status against what was there.
-pub(crate) fn status_is_true(ledger: &mut Ledger, span: Span, status: &Status) {
-    let mut lies = Vec::new();
-    for object in status.objects() {
-        let path = path_of(&object.entry.identity);
-        let holds = match object.presence {
-            Presence::There | Presence::Transferred(_) => {
-                ledger.existed(&path, span.from, span.until)
-            }
-            Presence::Missing => ledger.was_absent(&path, span.from, span.until),
-            Presence::Completed | Presence::Hidden => true,
+/// A lock is taken over when its holder has not renewed it for as long as it holds.
+pub(crate) fn no_early_take_over(ledger: &mut Ledger, release: ReleaseIndex, landing: &Landing) {
+    let mut moments = ledger.moments(release).iter();
+    let beat = moments.rfind(|moment| moment.beats);
+    let (Some(beat), false) = (beat, ledger.meddled_since(release, 0)) else {
+        return;
+    };
+    if landing.at < beat.at + LOCK_HOLDS {
+        let (actor, since) = (landing.actor, landing.at - beat.at);
+        let text = format!("{actor} takes a lock over that was renewed {since} ms ago");
+        ledger.violate(ONE_WRITER, landing.at, text);
+    }
+}
+
+/// Holds the size of a record's Secret against what may be.
+pub(crate) fn record_is_bounded(ledger: &mut Ledger, landing: &Landing) {
+    let data = landing.after.as_ref().map(|secret| &secret["data"]);
+    let parts = data.and_then(Value::as_object).into_iter().flatten();
+    let bytes: usize = parts
+        .map(|(_, part)| part.as_str().map_or(0, str::len))
+        .sum();
+    if bytes > LARGEST_SECRET {
+        let text = format!("{} has {bytes} bytes", landing.path);
+        ledger.violate(BOUNDED, landing.at, text);
+    }
+}
+
+/// Holds what a client wrote into a record against what is.
+pub(crate) fn record_is_true(ledger: &mut Ledger, moment: &RecordMoment) {
+    let (Some(current), true) = (moment.index().first().cloned(), moment.by != Actor::Meddler)
+    else {
+        return;
+    };
+    let log = moment.part("log").unwrap_or_default();
+    let entries = log.as_array().map_or(0, Vec::len);
+    if entries > opm_core::record::DEFAULT_LOG_ENTRIES {
+        ledger.violate(BOUNDED, moment.at, format!("the log has {entries} entries"));
+    }
+    let change = moment.part(&current).unwrap_or_default();
+    let entries = change["inventory"]["entries"].as_array();
+    for entry in entries.into_iter().flatten() {
+        let Some(uid) = entry["uid"].as_str() else {
+            continue;
         };
-        if !holds {
-            lies.push(format!(
-                "{} says of {path}: {:?}",
-                span.actor, object.presence
-            ));
+        let name = entry["name"].as_str().unwrap_or_default();
+        let life = ledger.objects.get(uid);
+        if !life.is_some_and(|life| life.path.ends_with(&format!("/{name}"))) {
+            let text = format!("the inventory of {} has {name} as {uid}", moment.by);
+            ledger.violate(RECORDS, moment.at, text);
         }
     }
-    for lie in lies {
-        ledger.violate(TRUE_WORDS, span.until, lie);
+}
+
+/// What a client may do to an object.
+pub(crate) fn landed(ledger: &mut Ledger, landing: &Landing) {
+    let (actor, at, path) = (landing.actor, landing.at, &landing.path);
+    let (Some((step, release)), Some(before)) = (ledger.release_of(actor), &landing.before) else {
+        return;
+    };
+    let life = ledger.objects.get(uid(before));
+    let owners = life.map(|life| life.owners.clone()).unwrap_or_default();
+    let own = owners.contains(&release);
+    let mut broken = Vec::new();
+    if landing.method != Method::DELETE {
+        let shares = landing.after.as_ref().is_some_and(is_shared);
+        if !own && !shares && !step.action.takes_over() {
+            let text = format!("{actor} changes {path}, which belongs to {owners:?}");
+            broken.push((FOREIGN, text));
+        }
+    } else {
+        if !own || owners.len() > 1 {
+            let text = format!("{actor} deletes {path}, which belongs to {owners:?}");
+            broken.push((FOREIGN, text));
+        }
+        let guarded = path.contains("/persistentvolumeclaims/");
+        if guarded && !step.action.lifts_guards() {
+            let text = format!("{actor} deletes {path} without being told to");
+            broken.push((GUARDED, text));
+        }
+        let stays = before["metadata"]["annotations"][labels::PRUNE] == "false";
+        if stays && !matches!(step.action, Action::Prune(..)) {
+            let text = format!("{actor} deletes {path}, which says that it stays");
+            broken.push((GUARDED, text));
+        }
+        if was_kept(ledger, actor, release, before) {
+            let text = format!("{actor} deletes {path}, which was kept before");
+            broken.push((GUARDED, text));
+        }
+        let meant = landing.body["preconditions"]["uid"].as_str();
+        if !meant.is_some_and(|uid| step.was_shown(uid)) {
+            let text = format!("{actor} deletes {path} as {meant:?}, which it never saw");
+            broken.push((LOOKED_AT, text));
+        }
     }
+    for (rule, text) in broken {
+        ledger.violate(rule, at, text);
+    }
+}
+
+/// Whether the record said that an object is kept when an apply took the lock that does not render
+/// it.
+fn was_kept(ledger: &Ledger, actor: Actor, release: ReleaseIndex, object: &Value) -> bool {
+    let Some(Action::Apply(_, module, _)) = ledger.step(actor).map(|step| &step.action) else {
+        return false;
+    };
+    let field = |value: &Value, key: &str| value["metadata"][key].clone();
+    let place = |value: &Value| {
+        let kind = value["kind"].clone();
+        (kind, field(value, "name"), field(value, "namespace"))
+    };
+    let place_of_object = place(object);
+    let mut rendered = module.objects.iter().map(|one| one.manifest());
+    if rendered.any(|one| place(&one) == place_of_object) {
+        return false;
+    }
+    let moments = ledger.moments(release);
+    let begun = moments.iter().position(|moment| moment.by == actor);
+    let before = begun.and_then(|at| moments.get(at.checked_sub(1)?));
+    let kept = before.and_then(|moment| moment.part("kept"));
+    let kept = kept.unwrap_or_default();
+    let mut kept = kept["objects"].as_array().into_iter().flatten();
+    kept.any(|one| {
+        let place = (one["kind"].clone(), one["name"].clone());
+        let namespace = one["namespace"].as_str().filter(|name| !name.is_empty());
+        place == (place_of_object.0.clone(), place_of_object.1.clone())
+            && namespace == place_of_object.2.as_str()
+    })
 }

@@ -3,11 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
+use futures::StreamExt as _;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, BodyStream, Full, StreamBody};
+use hyper::body::Frame;
 use opm_sandbox::Sandbox;
 use serde_json::{Value, json};
 use tower::Service as _;
@@ -30,6 +33,16 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
+    fn get(path: &str) -> Self {
+        Self {
+            method: Method::GET,
+            path: path.to_owned(),
+            query: String::new(),
+            headers: http::HeaderMap::new(),
+            body: Bytes::new(),
+        }
+    }
+
     pub(crate) fn is_dry_run(&self) -> bool {
         let in_options = || String::from_utf8_lossy(&self.body).contains(r#""dryRun":["All"]"#);
         self.query.contains("dryRun=All") || (self.method == Method::DELETE && in_options())
@@ -49,6 +62,17 @@ impl Sent {
         let (_, name) = self.path.rsplit_once("/secrets/")?;
         name.starts_with("opm.").then_some(name)
     }
+}
+
+/// An answer that is the same in all histories, but for its date.
+#[derive(Clone)]
+struct Document {
+    head: http::response::Parts,
+    bytes: Bytes,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The server. Cheap to clone.
@@ -72,20 +96,17 @@ impl Server {
     }
 
     pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.ledger)
     }
 
     /// From now on the server does everything it is asked.
     pub(crate) fn clear_weather(&self) {
-        self.weather
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        lock(&self.weather).clear();
     }
 
     fn outages(&self) -> Vec<Outage> {
         let now = self.time.millis();
-        let weather = self.weather.lock().unwrap_or_else(PoisonError::into_inner);
+        let weather = lock(&self.weather);
         let now = weather.iter().filter(|w| (w.from..w.until).contains(&now));
         now.map(|weather| weather.what).collect()
     }
@@ -97,24 +118,40 @@ impl Server {
                 break;
             }
             if let Some(refusal) = refused(outage, &sent) {
+                let status = refusal
+                    .as_ref()
+                    .map_or(0, |answer| answer.status().as_u16());
+                self.ledger().refuse(actor, status);
                 return refusal;
             }
         }
+        if let Some(document) = self.document(&sent).await {
+            return document;
+        }
         let target = sent.writes().then(|| target(&sent)).flatten();
+        // What a record was, the ledger knows.
         let before = match &target {
-            Some(path) => self.get(path).await,
-            None => None,
+            Some(path) if sent.record_secret().is_none() => self.get(path).await,
+            _ => None,
         };
         let response = self.ask(&sent).await?;
         let status = response.status().as_u16();
         if sent.is_watch() {
-            return Ok(response);
+            return Ok(self.watched(response));
         }
         let (head, body) = response.into_parts();
         let bytes = body.collect().await?.to_bytes();
         match target {
             Some(path) => {
-                let after = self.get(&path).await;
+                let done = (200..300).contains(&status);
+                // What a write that succeeds answers is what is there, unless that goes by it.
+                let goes = |old: &Value| !old["metadata"]["deletionTimestamp"].is_null();
+                let goes = sent.method == Method::DELETE || before.as_ref().is_some_and(goes);
+                let after = match (done, goes) {
+                    (true, false) => serde_json::from_slice(&bytes).ok(),
+                    (true, true) => self.get(&path).await,
+                    (false, _) => None,
+                };
                 let landing = Landing {
                     at: self.time.millis(),
                     actor,
@@ -127,21 +164,64 @@ impl Server {
                 };
                 self.ledger().land(&landing);
             }
-            None => self.ledger().show(actor, &bytes),
+            None => self.ledger().show(actor, status, &bytes),
         }
         Ok(Response::from_parts(head, full(bytes)))
     }
 
+    /// What the server says about itself: the same in all histories, so it is made once.
+    async fn document(&self, sent: &Sent) -> Option<Result<Response<Body>, BoxError>> {
+        static DOCUMENTS: Mutex<BTreeMap<String, Document>> = Mutex::new(BTreeMap::new());
+        if sent.path != "/api" && sent.path != "/apis" {
+            return None;
+        }
+        let accept = sent.headers.get(http::header::ACCEPT);
+        let key = format!("{} {accept:?}", sent.path);
+        let known = lock(&DOCUMENTS).get(&key).cloned();
+        let document = match known {
+            Some(document) => document,
+            None => {
+                let response = match self.ask(sent).await {
+                    Ok(response) => response,
+                    Err(error) => return Some(Err(error)),
+                };
+                let (head, body) = response.into_parts();
+                let bytes = body.collect().await.ok()?.to_bytes();
+                let document = Document { head, bytes };
+                lock(&DOCUMENTS).insert(key, document.clone());
+                document
+            }
+        };
+        let mut response = Response::from_parts(document.head, full(document.bytes));
+        let now = self.ask(&Sent::get("/version")).await.ok()?;
+        let date = now.headers().get(http::header::DATE)?;
+        response
+            .headers_mut()
+            .insert(http::header::DATE, date.clone());
+        Some(Ok(response))
+    }
+
+    /// A watch lasts until the server goes down.
+    fn watched(&self, response: Response<Body>) -> Response<Body> {
+        let now = self.time.millis();
+        let weather = lock(&self.weather);
+        let downs = weather.iter().filter(|w| w.what == Outage::Down);
+        let Some(down) = downs.map(|w| w.from).filter(|from| *from > now).min() else {
+            return response;
+        };
+        let ends = tokio::time::sleep(Duration::from_millis(down - now));
+        response.map(|body| {
+            let frames = BodyStream::new(body).take_until(ends);
+            let broken = futures::stream::once(async {
+                Err::<Frame<Bytes>, BoxError>("connection reset by peer".into())
+            });
+            Body::new(StreamBody::new(frames.chain(broken)))
+        })
+    }
+
     /// The object at this place, for the world's own eyes.
     pub(crate) async fn get(&self, path: &str) -> Option<Value> {
-        let sent = Sent {
-            method: Method::GET,
-            path: path.to_owned(),
-            query: String::new(),
-            headers: http::HeaderMap::new(),
-            body: Bytes::new(),
-        };
-        let response = self.ask(&sent).await.ok()?;
+        let response = self.ask(&Sent::get(path)).await.ok()?;
         if response.status() != StatusCode::OK {
             return None;
         }
@@ -270,13 +350,4 @@ pub(crate) fn uids(bytes: &[u8]) -> BTreeSet<String> {
         }
     }
     found
-}
-
-/// The labels of an object.
-pub(crate) fn labels(object: &Value) -> BTreeMap<&str, &str> {
-    let labels = object["metadata"]["labels"].as_object();
-    let labels = labels.into_iter().flatten();
-    labels
-        .filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
-        .collect()
 }

@@ -73,11 +73,11 @@ fn smaller(plan: &Plan) -> Vec<Plan> {
                 });
             }
             without(&|plan| plan.clients[client].steps[at].fate = None);
-            if let Action::Apply(_, module, _) | Action::Diff(_, module) = &step.action {
+            if let Action::Apply(_, module, _) | Action::Diff(_, module, _) = &step.action {
                 for object in 0..module.objects.len() {
                     without(&|plan| {
                         let action = &mut plan.clients[client].steps[at].action;
-                        if let Action::Apply(_, module, _) | Action::Diff(_, module) = action {
+                        if let Action::Apply(_, module, _) | Action::Diff(_, module, _) = action {
                             module.objects.remove(object);
                         }
                     });

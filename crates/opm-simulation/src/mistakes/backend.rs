@@ -1,6 +1,4 @@
-//! The backend as it is, or with a mistake planted into it: what a simulation is worth shows when
-//! something is wrong. Each mistake is one that such a tool could well make. They are planted
-//! between the engine and the cluster, so that what is shipped knows nothing of them.
+//! The cluster's client with a mistake in it.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -19,67 +17,7 @@ use opm_engine::ports::{
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// A mistake that somebody could make.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mistake {
-    /// Objects are created before the record says that they will be.
-    NoIntent,
-    /// What failed counts as applied, so that pruning and recording go on.
-    PruneBeforeAllIsApplied,
-    /// A delete means whatever has the name now.
-    DeleteWithoutUid,
-    /// Requests are sent although the lock is uncertain.
-    FenceNotChecked,
-    /// The lock is not renewed.
-    RenewalSkipped,
-    /// What a failed run left is forgotten when it ends.
-    PendingDropped,
-    /// Requests that may still land are forgotten.
-    LateForgotten,
-    /// What nobody answered does not count as sent.
-    DoubtForgotten,
-    /// Kept objects count as stale.
-    KeptIsStale,
-    /// What once was absent still is, whatever happened since.
-    StaleListIsAbsence,
-    /// What may not be seen does not exist.
-    ForbiddenIsAbsence,
-    /// The record is written whoever wrote it meanwhile.
-    RecordWithoutVersion,
-    /// The record is removed whoever wrote it meanwhile.
-    RemovalWithoutVersion,
-    /// An adoption that was cut short counts as a creation.
-    AdoptionIsCreation,
-    /// The first to leave a shared object deletes it.
-    SharedIsOwn,
-    /// After a failure, the rest goes on without a lock.
-    NoLockAfterFailure,
-    /// What is believed absent is applied onto whatever is there.
-    CreateMerges,
-}
-
-impl Mistake {
-    /// All of them.
-    pub const ALL: [Self; 17] = [
-        Self::NoIntent,
-        Self::PruneBeforeAllIsApplied,
-        Self::DeleteWithoutUid,
-        Self::FenceNotChecked,
-        Self::RenewalSkipped,
-        Self::PendingDropped,
-        Self::LateForgotten,
-        Self::DoubtForgotten,
-        Self::KeptIsStale,
-        Self::StaleListIsAbsence,
-        Self::ForbiddenIsAbsence,
-        Self::RecordWithoutVersion,
-        Self::RemovalWithoutVersion,
-        Self::AdoptionIsCreation,
-        Self::SharedIsOwn,
-        Self::NoLockAfterFailure,
-        Self::CreateMerges,
-    ];
-}
+use super::Mistake;
 
 /// The cluster's client, perhaps with a mistake.
 #[derive(Debug, Clone)]
@@ -150,6 +88,9 @@ impl Mistaken {
                 }
             });
         }
+        if self.makes(Mistake::RepairTrustsTime) {
+            trust_time(&mut content);
+        }
         if self.makes(Mistake::AdoptionIsCreation) {
             edit(&mut content, "pending", |pending| {
                 let objects = pending["objects"].as_array_mut();
@@ -185,6 +126,21 @@ impl Mistaken {
         }
         stored
     }
+}
+
+/// Where nobody can tell which change is current, the newest is.
+fn trust_time(content: &mut SecretContent) {
+    let past = content.data.get("past");
+    let past = past.and_then(|bytes| serde_json::from_slice::<Vec<String>>(bytes).ok());
+    let (Some([newest, rest @ ..]), Some(b"[]")) = (
+        past.as_deref(),
+        content.data.get("index").map(Vec::as_slice),
+    ) else {
+        return;
+    };
+    let (index, past) = (json!([newest]).to_string(), json!(rest).to_string());
+    content.data.insert("index".to_owned(), index.into_bytes());
+    content.data.insert("past".to_owned(), past.into_bytes());
 }
 
 fn edit(content: &mut SecretContent, key: &str, change: impl FnOnce(&mut Value)) {

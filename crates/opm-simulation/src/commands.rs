@@ -1,0 +1,254 @@
+//! The commands: what a step asks of the engine.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use opm_core::check::AdoptSelector;
+use opm_core::identity::ObjectSelector;
+use opm_engine::Failure;
+use opm_engine::ports::{
+    Answer, Caller, Frontend, Prompt, Question, RenderFailure, RenderRequest, Renderer, Unattended,
+};
+use opm_engine::request::{
+    Adopt, ApplyOptions, ApplyRequest, DeleteRequest, ForgetRequest, GuardFlags, HistoryRequest,
+    ListRequest, ObjectSelection, PruneRequest, ReleaseRef, RepairRequest, RollbackRequest,
+    StatusRequest, UnlockRequest,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::client::{Client, Outcome};
+use crate::modules::{home, module_path, release_name, second_component};
+use crate::plan::{Action, ApplyFlags, DeleteFlags, ModulePlan, ObjectPlan, ReleaseIndex};
+
+/// How long a patient client waits for a lock.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// How long waits take at most.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+impl Client {
+    /// Does what an action says.
+    pub(crate) async fn act(
+        &self,
+        action: &Action,
+        cancel: CancellationToken,
+    ) -> Result<Outcome, Failure> {
+        let caller = Caller {
+            frontend: Frontend {
+                events: &Unattended,
+                prompt: &Agree,
+            },
+            cancel,
+            act_as: None,
+        };
+        let engine = &self.engine;
+        let namespace = home();
+        match action {
+            Action::Apply(release, module, flags) => {
+                let request = apply_request(*release, module, *flags);
+                let report = engine.apply(&request, &caller).await;
+                report.map(|report| Outcome::Report(Box::new(report)))
+            }
+            Action::Diff(release, module, flags) => {
+                let request = apply_request(*release, module, *flags);
+                let diff = engine.diff(&request, &caller).await;
+                diff.map(|diff| Outcome::Diff(Box::new(diff)))
+            }
+            Action::Rollback(release, flags) => {
+                let request = RollbackRequest {
+                    release: reference(*release),
+                    namespace,
+                    revision: None,
+                    options: options(*flags),
+                };
+                let report = engine.rollback(&request, &NoModules, &caller).await;
+                report.map(|report| Outcome::Report(Box::new(report)))
+            }
+            Action::Delete(release, flags) => {
+                let request = delete_request(*release, *flags);
+                let report = engine.delete(&request, &caller).await;
+                report.map(|report| Outcome::Report(Box::new(report)))
+            }
+            Action::Prune(release, object) => {
+                let request = PruneRequest {
+                    release: reference(*release),
+                    namespace,
+                    objects: selection(object.as_ref()),
+                    dry_run: false,
+                    lock_timeout: PATIENCE,
+                    concurrency: 4,
+                };
+                let report = engine.prune(&request, &caller).await;
+                report.map(|report| Outcome::Report(Box::new(report)))
+            }
+            Action::Forget(release, object) => {
+                let request = ForgetRequest {
+                    release: reference(*release),
+                    namespace,
+                    objects: selection(object.as_ref()),
+                    lock_timeout: PATIENCE,
+                };
+                let report = engine.forget(&request, &caller).await;
+                report.map(|report| Outcome::Report(Box::new(report)))
+            }
+            Action::Repair(release) => {
+                let request = RepairRequest {
+                    release: reference(*release),
+                    namespace,
+                    dry_run: false,
+                    lock_timeout: PATIENCE,
+                };
+                let repaired = engine.repair(&request, &caller).await;
+                repaired.map(|repaired| Outcome::Repair(Box::new(repaired)))
+            }
+            Action::Unlock(release) => {
+                let request = UnlockRequest {
+                    release: reference(*release),
+                    namespace,
+                };
+                let report = engine.unlock(&request, &caller).await;
+                report.map(|report| Outcome::Report(Box::new(report)))
+            }
+            Action::Status(release) => {
+                let request = StatusRequest {
+                    release: reference(*release),
+                    namespace,
+                    scan: false,
+                };
+                let status = engine.status(&request, &caller).await;
+                status.map(|status| Outcome::Status(Box::new(status)))
+            }
+            Action::List => {
+                let request = ListRequest {
+                    namespace: Some(namespace.clone()),
+                    home: namespace,
+                    health: true,
+                    deleted: false,
+                };
+                let listing = engine.list(&request, &caller).await;
+                listing.map(|listing| Outcome::List(Box::new(listing)))
+            }
+            Action::History(release) => {
+                let request = HistoryRequest {
+                    release: reference(*release),
+                    namespace,
+                };
+                let history = engine.history(&request, &caller).await;
+                history.map(|history| Outcome::History(Box::new(history)))
+            }
+        }
+    }
+}
+
+fn apply_request(release: ReleaseIndex, module: &ModulePlan, flags: ApplyFlags) -> ApplyRequest {
+    let mut options = options(flags);
+    if let (true, Some(first)) = (flags.adopt_named, module.objects.first()) {
+        let selector = selector(first).map(AdoptSelector::Object);
+        options.adopt = Adopt::Named(selector.into_iter().collect());
+    }
+    ApplyRequest {
+        selection: module.selection(),
+        atomic: flags.atomic,
+        record: !flags.no_record,
+        options,
+        ..ApplyRequest::new(module.rendered(release), release_name(release), home())
+    }
+}
+
+fn delete_request(release: ReleaseIndex, flags: DeleteFlags) -> DeleteRequest {
+    DeleteRequest {
+        component: flags.component.then(second_component),
+        keep_history: flags.keep_history,
+        guards: guards(flags.lift_guards),
+        lock_timeout: patience(flags.patient),
+        wait: flags.wait,
+        timeout: TIMEOUT,
+        ..DeleteRequest::new(reference(release), home())
+    }
+}
+
+fn selector(object: &ObjectPlan) -> Option<ObjectSelector> {
+    let name = format!("{}/{}", object.kind.word(), object.object_name());
+    name.parse().ok()
+}
+
+fn selection(object: Option<&ObjectPlan>) -> ObjectSelection {
+    match object {
+        Some(object) => ObjectSelection::Named(selector(object).into_iter().collect()),
+        None => ObjectSelection::All,
+    }
+}
+
+fn reference(release: ReleaseIndex) -> ReleaseRef {
+    ReleaseRef::Module {
+        path: module_path(release),
+        name: release_name(release),
+        namespace: home(),
+    }
+}
+
+fn patience(patient: bool) -> Duration {
+    match patient {
+        true => PATIENCE,
+        false => Duration::ZERO,
+    }
+}
+
+fn guards(lifted: bool) -> GuardFlags {
+    GuardFlags {
+        namespaces: lifted,
+        volume_claims: lifted,
+        volumes: lifted,
+        crds: lifted,
+    }
+}
+
+fn options(flags: ApplyFlags) -> ApplyOptions {
+    ApplyOptions {
+        no_prune: flags.no_prune,
+        max_history: if flags.short_history { 2 } else { 10 },
+        adopt: if flags.adopt { Adopt::All } else { Adopt::None },
+        take_ownership: flags.take,
+        recreate: flags.recreate,
+        replace_all: true,
+        guards: guards(flags.lift_guards),
+        wait: flags.wait,
+        prune_after_ready: flags.prune_after_ready,
+        preflight: flags.preflight,
+        wait_for_deletion: flags.wait_for_deletion,
+        timeout: TIMEOUT,
+        lock_timeout: patience(flags.patient),
+        concurrency: 4,
+        ..ApplyOptions::default()
+    }
+}
+
+/// Says yes to everything, but not to losing data, which a flag says.
+struct Agree;
+
+impl Prompt for Agree {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
+        let answer = match question {
+            Question::Recreate { .. } => Answer::No,
+            _ => Answer::Yes,
+        };
+        Box::pin(async move { answer })
+    }
+}
+
+/// Modules cannot be found again: only what was kept comes back.
+struct NoModules;
+
+impl Renderer for NoModules {
+    fn render<'a>(
+        &'a self,
+        _: &'a RenderRequest,
+        _: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<opm_core::rendered::Rendered, RenderFailure>> {
+        Box::pin(async {
+            Err(RenderFailure {
+                message: "the module is not here".to_owned(),
+                hints: Vec::new(),
+            })
+        })
+    }
+}

@@ -1,0 +1,231 @@
+//! The lives of objects, and questions about them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use http::Method;
+use opm_core::ids::ReleaseId;
+use opm_core::labels as keys;
+use serde_json::{Map, Value};
+
+use super::{Actor, Landing, Ledger};
+use crate::modules::{home, module_path, release_name};
+use crate::plan::ReleaseIndex;
+
+/// The life of one object.
+#[derive(Debug, Clone)]
+pub(crate) struct Life {
+    pub(crate) path: String,
+    /// The releases that it belongs to.
+    pub(crate) owners: BTreeSet<ReleaseIndex>,
+    pub(crate) from: u64,
+    pub(crate) until: Option<u64>,
+    /// Since when it is being deleted: the server removes it when nothing holds it any more.
+    ending: Option<u64>,
+    /// Whether somebody else made it in the place of the release's own, and the release has not
+    /// applied it since.
+    pub(crate) remade: bool,
+    /// Who created, changed or deleted it, and when.
+    deeds: Vec<(u64, Actor, Method)>,
+    /// What it was, from when on.
+    states: Vec<(u64, Value)>,
+}
+
+pub(crate) fn uid(object: &Value) -> &str {
+    object["metadata"]["uid"].as_str().unwrap_or_default()
+}
+
+/// The labels of an object.
+pub(crate) fn labels(object: &Value) -> BTreeMap<&str, &str> {
+    let labels = object["metadata"]["labels"].as_object();
+    let labels = labels.into_iter().flatten();
+    labels
+        .filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
+        .collect()
+}
+
+/// Whether an object says that it belongs to a release.
+fn carries_label(object: &Value, release: ReleaseIndex) -> bool {
+    let id = ReleaseId::of(&module_path(release), &release_name(release), &home());
+    let all = &object["metadata"]["labels"];
+    all[keys::RELEASE_ID].as_str() == Some(id.to_string().as_str())
+        || all[keys::shared_label(&id)].is_string()
+}
+
+pub(crate) fn is_shared(object: &Value) -> bool {
+    object["metadata"]["annotations"][keys::SHARED] == "true"
+}
+
+/// Whether `opm` has applied something of an object.
+fn is_applied(object: &Value) -> bool {
+    let entries = object["metadata"]["managedFields"].as_array();
+    let mut entries = entries.into_iter().flatten();
+    entries.any(|entry| {
+        let manager = entry["manager"].as_str().unwrap_or_default();
+        entry["operation"] == "Apply" && manager.starts_with(keys::FIELD_MANAGER)
+    })
+}
+
+/// Whether an object has all of this.
+pub(crate) fn contains(object: &Value, wanted: &Value) -> bool {
+    match (object, wanted) {
+        (Value::Object(object), Value::Object(wanted)) => wanted.iter().all(|(key, value)| {
+            let found = object.get(key);
+            found.is_some_and(|found| contains(found, value))
+        }),
+        (Value::Array(object), Value::Array(wanted)) => {
+            object.len() == wanted.len() && object.iter().zip(wanted).all(|(a, b)| contains(a, b))
+        }
+        _ => object == wanted,
+    }
+}
+
+impl Life {
+    /// What it is now.
+    pub(crate) fn state(&self) -> Option<&Map<String, Value>> {
+        self.states.last()?.1.as_object()
+    }
+}
+
+impl Ledger {
+    /// Writes down what became of an object.
+    pub(super) fn keep(&mut self, landing: &Landing) {
+        let deed = (landing.at, landing.actor, landing.method.clone());
+        let release = self.release_of(landing.actor).map(|(_, release)| release);
+        let before = landing.before.as_ref();
+        let after = landing.after.as_ref();
+        if let Some(before) = before
+            && after.is_none_or(|after| uid(after) != uid(before))
+            && let Some(life) = self.objects.get_mut(uid(before))
+        {
+            life.until.get_or_insert(landing.at);
+            life.deeds.push(deed.clone());
+        }
+        let Some(after) = after else {
+            return;
+        };
+        let fresh = before.is_none_or(|before| uid(before) != uid(after));
+        let life = self
+            .objects
+            .entry(uid(after).to_owned())
+            .or_insert_with(|| Life {
+                path: landing.path.clone(),
+                owners: BTreeSet::new(),
+                from: landing.at,
+                until: None,
+                ending: None,
+                remade: false,
+                deeds: Vec::new(),
+                states: Vec::new(),
+            });
+        if !after["metadata"]["deletionTimestamp"].is_null() {
+            life.ending.get_or_insert(landing.at);
+        }
+        life.deeds.push(deed);
+        life.states.push((landing.at, after.clone()));
+        let Some(release) = release else {
+            // Without labels, and with nothing left that `opm` has applied, it is nobody's.
+            if !is_applied(after) {
+                life.owners.retain(|owner| carries_label(after, *owner));
+            }
+            return;
+        };
+        if landing.method == Method::DELETE {
+            return;
+        }
+        let carries = carries_label(after, release);
+        let carried = before.is_some_and(|before| !fresh && carries_label(before, release));
+        match (carries, carried) {
+            (true, _) => {
+                if !is_shared(after) {
+                    life.owners.clear();
+                }
+                // Whose label goes with this write, that release has lost it to this one.
+                let lost = |owner: &ReleaseIndex| {
+                    let had = before.is_some_and(|before| carries_label(before, *owner));
+                    had && !carries_label(after, *owner)
+                };
+                life.owners.retain(|owner| !lost(owner));
+                life.owners.insert(release);
+                life.remade = false;
+            }
+            (false, true) => {
+                life.owners.remove(&release);
+            }
+            (false, false) => {}
+        }
+    }
+
+    /// A release was told to let go of an object, and did, whatever its labels say.
+    pub(crate) fn let_go(&mut self, release: ReleaseIndex, path: &str) {
+        let lives = self.objects.values_mut().filter(|life| life.path == path);
+        for life in lives {
+            life.owners.remove(&release);
+        }
+    }
+
+    /// A controller recreates an object as it was: by its labels it is whose it was, and nobody
+    /// has to know of it.
+    pub(crate) fn inherit(&mut self, old: &str, new: &str) {
+        let owners = self.objects.get(old).map(|life| life.owners.clone());
+        if let (Some(owners), Some(life)) = (owners, self.objects.get_mut(new)) {
+            life.owners = owners;
+            life.remade = true;
+        }
+    }
+
+    /// All lives at a place.
+    fn lives_at<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Life> {
+        self.objects.values().filter(move |life| life.path == path)
+    }
+
+    /// Whether something was there at some moment of a span.
+    pub(crate) fn existed(&self, path: &str, from: u64, until: u64) -> bool {
+        self.lives_at(path)
+            .any(|life| life.from <= until && life.until.is_none_or(|end| end >= from))
+    }
+
+    /// Whether an object of which this holds was there at some moment of a span.
+    pub(crate) fn held(
+        &self,
+        path: &str,
+        (from, until): (u64, u64),
+        holds: impl Fn(&Value) -> bool,
+    ) -> bool {
+        self.lives_at(path).any(|life| {
+            let ended = life.until.unwrap_or(u64::MAX);
+            let next = life.states.iter().skip(1).map(|(at, _)| *at);
+            let ends = next.chain([ended]);
+            let mut states = life.states.iter().zip(ends);
+            states.any(|((begun, state), end)| *begun <= until && end >= from && holds(state))
+        })
+    }
+
+    /// Whether nothing was there at some moment of a span.
+    pub(crate) fn was_absent(&self, path: &str, from: u64, until: u64) -> bool {
+        let mut lives: Vec<_> = self.lives_at(path).collect();
+        lives.sort_by_key(|life| life.from);
+        let mut covered = from;
+        for life in lives {
+            if life.from > covered {
+                return true;
+            }
+            if life.ending.is_some_and(|ending| ending <= until) {
+                return true;
+            }
+            match life.until {
+                None => return false,
+                Some(end) if end >= covered => covered = end,
+                Some(_) => {}
+            }
+        }
+        covered <= until
+    }
+
+    /// Whether an actor did this to the object at a place.
+    pub(crate) fn did(&self, actor: Actor, path: &str, method: &Method) -> bool {
+        self.lives_at(path).any(|life| {
+            let mut deeds = life.deeds.iter();
+            deeds.any(|(_, by, how)| *by == actor && how == method)
+        })
+    }
+}
