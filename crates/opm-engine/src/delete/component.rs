@@ -15,7 +15,7 @@ use opm_core::record::room::make_room;
 use opm_core::record::{Change, LogResult, RecordRef};
 
 use super::{Delete, DeleteSource};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::{Failure, FailureKind, Remedy};
 use crate::observe::scopes;
 use crate::ports::Backend;
 use crate::record::{CHANGE_ANNOTATION, KeptChange, LockGuard};
@@ -31,8 +31,7 @@ impl<B: Backend> Delete<'_, B> {
         source: &DeleteSource,
     ) -> Result<(), Failure> {
         let Some(current) = source.record.current() else {
-            let message = "the release has no recorded change that a component could leave";
-            return Err(Failure::new(FailureKind::Refused, message).after(report.clone()));
+            return Err(nothing_to_leave().after(report.clone()));
         };
         self.warn_if_it_comes_back(current, report);
         let change = match self.left(current).await {
@@ -149,4 +148,10 @@ impl<B: Backend> Delete<'_, B> {
             ));
         }
     }
+}
+
+/// A component leaves a change behind that is recorded without it, so there has to be one.
+pub(super) fn nothing_to_leave() -> Failure {
+    Failure::refused("the release has no recorded change that a component could leave")
+        .remedy(Remedy::Repair)
 }

@@ -99,6 +99,10 @@ impl<B: Backend> RecordWriter for Delete<'_, B> {
                 return Err(logged.await);
             }
         };
+        // What could not be recorded afterwards is not begun.
+        if self.request.component.is_some() && source.record.current().is_none() {
+            return Err(component::nothing_to_leave());
+        }
         self.announce(&checked);
         if self.request.dry_run {
             let rehearsed = self.rehearse(&checked, source.warnings).await;
