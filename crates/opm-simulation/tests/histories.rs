@@ -18,6 +18,11 @@ use opm_simulation::{Coverage, Figures, Mistake, Plan, Visit, run, shrink};
 const KNOWN: &[(u64, &str)] = &[
     (69, "a controller's copy of a shared object, after a repair"),
     (285, "a controller's copy of an object without labels"),
+    (
+        5120,
+        "a delete of a component removed objects of a release without a current change, and \
+         then refused",
+    ),
     (357, "a controller's copy of an object, after a repair"),
 ];
 

@@ -204,9 +204,13 @@ impl Ledger {
     pub(crate) fn was_absent(&self, path: &str, from: u64, until: u64) -> bool {
         let mut lives: Vec<_> = self.lives_at(path).collect();
         lives.sort_by_key(|life| life.from);
-        let mut covered = from;
+        let (mut covered, mut replaced) = (from, false);
         for life in lives {
-            if life.from > covered {
+            if covered > until {
+                return false;
+            }
+            // Between an object and the one that takes its place, nothing is there.
+            if life.from > covered || (replaced && life.from == covered) {
                 return true;
             }
             if life.ending.is_some_and(|ending| ending <= until) {
@@ -214,7 +218,7 @@ impl Ledger {
             }
             match life.until {
                 None => return false,
-                Some(end) if end >= covered => covered = end,
+                Some(end) if end >= covered => (covered, replaced) = (end, true),
                 Some(_) => {}
             }
         }
