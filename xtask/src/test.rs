@@ -132,14 +132,15 @@ const HISTORIES: &[&str] = &["test", "-p", "opm-simulation", "--profile", "simul
 /// Runs all tests of the tier.
 fn cargo_test(args: &Args, skipped: &Path, summary: &mut Summary) -> Outcome {
     let rest = ["test", "--workspace", "--exclude", "opm-simulation"];
+    let mut outcome = Ok(());
     for tests in [&rest[..], HISTORIES] {
-        let mut command = command(tests);
+        let mut command = command(&[tests, &["--no-fail-fast"]].concat());
         if args.full {
             command.env("OPM_TEST_FULL", "1");
         }
-        watched(command, skipped, summary)?;
+        outcome = outcome.and(watched(command, skipped, summary));
     }
-    Ok(())
+    outcome
 }
 
 /// Runs tests. Their output is passed on line by line, and read for the summary.
