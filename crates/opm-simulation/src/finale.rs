@@ -92,7 +92,7 @@ impl Finale<'_> {
             self.violate(rules::ORDER, text);
             return None;
         }
-        if plan.seed % 3 == 0 {
+        if plan.seed.is_multiple_of(3) {
             self.there_and_back(release, &module, flags).await?;
         }
         let again = self.act(apply).await?;
