@@ -2,7 +2,7 @@
 //! says what to do.
 
 use opm_e2e::objects::config_map;
-use opm_e2e::{Module, RequestFilter, Rights, World, scenarios};
+use opm_e2e::{Module, RequestFilter, World, scenarios};
 use serde_json::json;
 
 scenarios! {
@@ -10,8 +10,6 @@ scenarios! {
     names_that_match_nothing_are_told,
     type_errors_are_plain,
     a_lock_that_may_be_held_is_waited_for,
-    #[real_only("does not apply to the sandbox, which knows no credentials")]
-    credentials_that_are_not_accepted,
 }
 
 fn web(name: &str) -> Module {
@@ -79,17 +77,4 @@ async fn a_lock_that_may_be_held_is_waited_for(w: World) {
     ran.says("expires in").never_says("--lock-timeout");
     running.release();
     running.end().await.ok();
-}
-
-async fn credentials_that_are_not_accepted(w: World) {
-    let user = w.user(&Rights::none()).await;
-    let text = std::fs::read_to_string(user.kubeconfig()).unwrap();
-    let token = text.split("token").nth(1).expect("users have tokens");
-    let token = token.trim_start_matches(['"', ':', ' ']);
-    let token = token.split(['"', '\n', ',', '}']).next().unwrap();
-    let kubeconfig = w.dir().join("wrong-token");
-    std::fs::write(&kubeconfig, text.replace(token, "wrong")).unwrap();
-    let ran = w.opm_as(&kubeconfig, &["mod", "list", "-n", &w.ns]).await;
-    let ran = ran.ends(4).says("does not accept the credentials");
-    ran.says("log in to https://").says("context");
 }

@@ -128,6 +128,8 @@ impl<B: Backend> Apply<'_, B> {
             (Some(checked), None) => checked,
             (_, failure) => {
                 let failure = failure.unwrap_or_else(|| Failure::refused("a check refused"));
+                let unmatched = self.unmatched_names().into_iter();
+                let failure = unmatched.fold(failure, Failure::remedy);
                 return Err(self.refusal(failure));
             }
         };

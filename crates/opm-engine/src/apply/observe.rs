@@ -128,10 +128,16 @@ impl<B: Backend> Apply<'_, B> {
         let missing = missing.map(|release| {
             format!("no object that the module renders belongs to the Helm release {release}")
         });
+        missing.chain(self.unmatched_names()).collect()
+    }
+
+    /// Names of objects to adopt that the module does not render: perhaps they are called
+    /// otherwise.
+    pub(super) fn unmatched_names(&self) -> Vec<String> {
         let rendered = self.candidate.objects.iter();
         let rendered = rendered.map(|object| object.manifest.identity());
         let rendered: Vec<&Identity> = rendered.collect();
-        let unmatched = adopt.unmatched(&rendered);
+        let unmatched = self.request.options.adopt.unmatched(&rendered);
         let unmatched = unmatched.into_iter().map(|named| {
             let spelled = rendered.iter();
             let spelled = spelled.map(|one| format!("{}/{}", one.kind(), one.name));
@@ -144,7 +150,7 @@ impl<B: Backend> Apply<'_, B> {
                 near.unwrap_or_default()
             )
         });
-        missing.chain(unmatched).collect()
+        unmatched.collect()
     }
 
     async fn reach(&self) -> Result<OwnNamespace, Failure> {
