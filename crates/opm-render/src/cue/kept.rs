@@ -53,7 +53,7 @@ impl KeptRendering {
         if !inputs.values.is_empty() || has_dependencies(dir)? {
             return None;
         }
-        let mut key = Key(Sha256::new());
+        let mut key = RenderingKey(Sha256::new());
         key.add(FORMAT.as_bytes());
         for flag in flags {
             key.add(flag.as_bytes());
@@ -135,9 +135,9 @@ fn has_dependencies(dir: &ModuleDir) -> Option<bool> {
 }
 
 /// A digest of parts, none of which can be taken for a piece of another.
-struct Key(Sha256);
+struct RenderingKey(Sha256);
 
-impl Key {
+impl RenderingKey {
     fn add(&mut self, part: &[u8]) {
         self.0.update((part.len() as u64).to_be_bytes());
         self.0.update(part);
