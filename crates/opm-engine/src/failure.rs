@@ -12,6 +12,7 @@ use opm_core::name::ReleaseName;
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
+use crate::observe::UnseenKinds;
 use crate::ports::{ApiError, Stopped};
 use crate::record::WriteError;
 use crate::report::{Release, Report};
@@ -99,12 +100,12 @@ impl Failure {
 
     /// The same, where so many kinds could not be listed: objects may be left that have no record.
     #[must_use]
-    pub(crate) fn unseen(mut self, kinds: usize) -> Self {
-        if kinds > 0 {
+    pub(crate) fn unseen(mut self, kinds: UnseenKinds) -> Self {
+        if kinds.count > 0 {
             self.message = format!(
                 "{}: no record names it; whether objects with its labels are left cannot be told, \
-                 because {kinds} kinds could not be listed",
-                self.message
+                 because {} kinds could not be listed",
+                self.message, kinds.count
             );
         }
         self

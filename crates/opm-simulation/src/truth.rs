@@ -203,10 +203,6 @@ fn failure_holds(ledger: &Ledger, span: &Span, failure: &Failure) -> bool {
             let others = |moment: &&RecordMoment| moment.by != span.actor;
             step.troubled || moments.iter().skip(1).flatten().any(others)
         }
-        // A kind that cannot be listed, for whatever reason, counts as not permitted.
-        FailureKind::NotPermitted if failure.message.contains("could not be listed") => {
-            step.troubled
-        }
         FailureKind::NotPermitted => step.forbidden,
         FailureKind::Unreachable => step.troubled,
         FailureKind::Failed => {

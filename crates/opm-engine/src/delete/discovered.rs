@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::Delete;
 use crate::failure::{Failure, Remedy};
+use crate::observe::UnseenKinds;
 use crate::ports::{Backend, ServedKinds};
 use crate::report::Release;
 use crate::request::ReleaseRef;
@@ -103,14 +104,16 @@ pub(crate) enum LabelLookup {
     Unknown {
         /// These share objects under the name that was given.
         sharing: Vec<ReleaseId>,
-        /// How many kinds could not be listed.
-        unseen: usize,
+        unseen: UnseenKinds,
     },
 }
 
 impl LabelLookup {
     fn unknown(sharing: Vec<ReleaseId>) -> Self {
-        Self::Unknown { sharing, unseen: 0 }
+        Self::Unknown {
+            sharing,
+            unseen: UnseenKinds::default(),
+        }
     }
 }
 

@@ -23,8 +23,15 @@ use crate::run::Run;
 pub(crate) struct LabelledObjects {
     pub(crate) objects: Vec<Map<String, Value>>,
     pub(crate) warnings: Vec<String>,
-    /// How many kinds could not be listed.
-    pub(crate) unseen: usize,
+    pub(crate) unseen: UnseenKinds,
+}
+
+/// The kinds that could not be listed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct UnseenKinds {
+    pub(crate) count: usize,
+    /// Whether one of them could not for another reason than missing rights.
+    pub(crate) failed: bool,
 }
 
 /// Kinds that most releases have: who may list none of them need not be asked about the others.
@@ -77,7 +84,7 @@ impl<B: Backend> Run<'_, B> {
         let shared = (shared.as_str(), release.name.as_str());
         let namespace = release.namespace.as_str();
         let mut found = self.labelled_as(own, namespace, served).await?;
-        if found.unseen == listable(served).count() {
+        if found.unseen.count == listable(served).count() {
             return Ok(found);
         }
         let more = self.labelled_as(shared, namespace, served).await?;
@@ -108,7 +115,10 @@ impl<B: Backend> Run<'_, B> {
                     "not permitted to list objects in namespace {namespace}: none was looked for \
                      by its labels"
                 )],
-                unseen: kinds.len(),
+                unseen: UnseenKinds {
+                    count: kinds.len(),
+                    failed: false,
+                },
                 ..LabelledObjects::default()
             });
         }
@@ -126,7 +136,8 @@ impl<B: Backend> Run<'_, B> {
                     return Err(Failure::before_writing(&what, &error));
                 }
                 Err(error) => {
-                    labelled.unseen += 1;
+                    labelled.unseen.count += 1;
+                    labelled.unseen.failed |= error.kind != ApiErrorKind::Forbidden;
                     labelled.warnings.push(format!(
                         "objects of kind {kind} could not be looked for: {error}"
                     ));

@@ -10,7 +10,7 @@ mod occupants;
 mod plan;
 
 pub(crate) use cluster_state::scopes;
-pub(crate) use labelled::{LabelledObjects, entry, was_applied};
+pub(crate) use labelled::{LabelledObjects, UnseenKinds, entry, was_applied};
 
 use opm_core::identity::{GroupKind, Identity};
 use serde_json::{Map, Value};

@@ -5,6 +5,7 @@ use opm_core::name::ReleaseName;
 
 use crate::delete::LabelLookup;
 use crate::failure::{Failure, FailureKind, Remedy};
+use crate::observe::UnseenKinds;
 use crate::ports::{ApiErrorKind, Backend, ServedKinds, StoredSecret};
 use crate::report::Release;
 use crate::request::{ReleaseRef, RepairRequest};
@@ -97,18 +98,47 @@ fn named_by_labels(
 }
 
 /// Neither a record nor an object knows of it.
-pub(super) fn nothing_left(name: &str, namespace: &str, unseen: usize) -> Failure {
-    if unseen > 0 {
+pub(super) fn nothing_left(name: &str, namespace: &str, unseen: UnseenKinds) -> Failure {
+    if unseen.count > 0 {
         let message = format!(
             "cannot tell whether something is left of a release {name} in namespace {namespace}: \
-             no record was found, and {unseen} kinds could not be listed"
+             no record was found, and {} kinds could not be listed",
+            unseen.count
         );
-        let remedy = "ask for the right to list what the release may have there";
-        return Failure::new(FailureKind::NotPermitted, message).remedy(remedy);
+        let (kind, remedy) = match unseen.failed {
+            true => (
+                FailureKind::Unreachable,
+                "try again when the server answers",
+            ),
+            false => (
+                FailureKind::NotPermitted,
+                "ask for the right to list what the release may have there",
+            ),
+        };
+        return Failure::new(kind, message).remedy(remedy);
     }
     let message = format!(
         "nothing is left of a release {name} in namespace {namespace}: no record, and no object \
          with its labels"
     );
     Failure::new(FailureKind::NotFound, message).remedy(Remedy::ListReleasesOrNamespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_left_only_where_everything_was_seen() {
+        let table = [
+            // kinds that could not be listed, one of them for another reason than rights
+            (0, false, FailureKind::NotFound),
+            (2, false, FailureKind::NotPermitted),
+            (2, true, FailureKind::Unreachable),
+        ];
+        for (count, failed, kind) in table {
+            let failure = nothing_left("app", "games", UnseenKinds { count, failed });
+            assert_eq!(failure.kind, kind, "{failure:?}");
+        }
+    }
 }

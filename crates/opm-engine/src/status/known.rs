@@ -13,7 +13,7 @@ use opm_core::record::{
 use super::{InventorySource, LockStatus};
 use crate::delete::LabelLookup;
 use crate::failure::Failure;
-use crate::observe::entry;
+use crate::observe::{UnseenKinds, entry};
 use crate::ports::{Backend, ServedKinds};
 use crate::record::{ReadRecord, RecordLookup};
 use crate::report::{Release, TrackedObject};
@@ -198,7 +198,7 @@ impl<B: Backend> Run<'_, B> {
         release: Release,
         served: &ServedKinds,
         mut warnings: Vec<String>,
-    ) -> Result<(KnownRelease, usize), Failure> {
+    ) -> Result<(KnownRelease, UnseenKinds), Failure> {
         let found = self.labelled(&release, served).await?;
         warnings.extend(found.warnings.iter().cloned());
         let mut entries: Vec<Entry> = found.objects.iter().filter_map(entry).collect();
