@@ -2,6 +2,8 @@
 
 use std::future::Future;
 use std::io::{IsTerminal as _, stdin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::BoxFuture;
 use opm_core::event::{AnnouncedObject, PlannedAction};
@@ -24,6 +26,8 @@ pub(crate) struct TerminalPrompt {
     progress: Progress,
     /// Where the cluster is.
     server: String,
+    /// Whether somebody has agreed to everything that the plan removes.
+    agreed: Arc<AtomicBool>,
 }
 
 impl TerminalPrompt {
@@ -34,6 +38,7 @@ impl TerminalPrompt {
             yes,
             progress,
             server: server.to_owned(),
+            agreed: Arc::default(),
         }
     }
 
@@ -49,8 +54,12 @@ impl TerminalPrompt {
         if !stdin().is_terminal() {
             return Answer::CannotAsk;
         }
-        self.progress.asks();
         let reviews = matches!(question, Question::Review { .. });
+        // Nobody is asked twice about the same.
+        if reviews && self.agreed.load(Ordering::Relaxed) {
+            return Answer::Yes;
+        }
+        self.progress.asks();
         let keys = if reviews {
             "[y/N/d for details]"
         } else {
@@ -70,6 +79,13 @@ impl TerminalPrompt {
             }
         };
         self.progress.answered();
+        let about_all = matches!(
+            question,
+            Question::EmptyRender { .. } | Question::ReplaceAll { .. }
+        );
+        if about_all && answer == Answer::Yes {
+            self.agreed.store(true, Ordering::Relaxed);
+        }
         answer
     }
 }

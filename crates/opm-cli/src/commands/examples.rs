@@ -71,7 +71,10 @@ pub(crate) fn of(command: &str) -> &'static [(&'static str, &'static str)] {
         "config view" => &[("What holds, and why", "opm config view")],
         "config init" => &[("A first file", "opm config init")],
         "config trust" => &[("Which files are trusted?", "opm config trust --list")],
-        "config untrust" => &[("No longer", "opm config trust && opm config untrust")],
+        "config untrust" => &[(
+            "Accept the file of this directory, and take that back",
+            "opm config init && opm config trust && opm config untrust",
+        )],
         "feature list" => &[("With what they are for", "opm feature list -o wide")],
         "feature docs" => &[("As Markdown", "opm feature docs")],
         "sandbox status" => &[("What is in it?", "opm sandbox status")],

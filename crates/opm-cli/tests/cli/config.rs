@@ -111,6 +111,7 @@ fn view_shows_every_setting_with_its_origin() {
     log-entries                    50                default
     retired-managers               -                 default
     preflight                      false             default
+    review                         destructive       default
     render-cache                   true              default
     feature change-records         true              default
     feature label-orphan-pruning   false             default
@@ -175,6 +176,9 @@ fn init_writes_a_file_that_changes_nothing() {
 
     # Let the server pretend to take everything before anything is sent.
     # preflight: true
+
+    # When a plan is shown and asked about: always, destructive or never.
+    # review: "always"
 
     # Keep renderings of CUE modules in the user's cache.
     # render-cache: false
@@ -245,6 +249,9 @@ fn init_writes_where_and_what_it_is_told() {
 
     # Let the server pretend to take everything before anything is sent.
     # preflight = true
+
+    # When a plan is shown and asked about: always, destructive or never.
+    # review = "always"
 
     # Keep renderings of CUE modules in the user's cache.
     # render-cache = false
