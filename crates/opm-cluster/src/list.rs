@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::answered::expect_labels;
-use crate::bounds::{Allowance, MOST_PAGES};
+use crate::bounds::{Allowance, MOST_EMPTY_PAGES, MOST_PAGES};
 use crate::client::ClusterClient;
 use crate::discovery::place;
 use crate::json::{self, Object};
@@ -136,6 +136,8 @@ pub(crate) struct Paging {
     pub(crate) limit: usize,
     pub(crate) token: Option<String>,
     pages: usize,
+    /// How many pages in a row had nothing in them.
+    empty: usize,
     tokens: BTreeSet<u64>,
 }
 
@@ -145,6 +147,7 @@ impl Paging {
             limit: page_size(detail),
             token: None,
             pages: 0,
+            empty: 0,
             tokens: BTreeSet::new(),
         }
     }
@@ -160,6 +163,14 @@ impl Paging {
         token.hash(&mut hasher);
         if !self.tokens.insert(hasher.finish()) {
             return Err(endless(plural, "it names the same next page twice"));
+        }
+        self.empty = match page.items.is_empty() {
+            true => self.empty.saturating_add(1),
+            false => 0,
+        };
+        if self.empty >= MOST_EMPTY_PAGES {
+            let why = format!("{MOST_EMPTY_PAGES} pages in a row have nothing in them");
+            return Err(endless(plural, &why));
         }
         if self.pages >= MOST_PAGES {
             return Err(endless(
@@ -244,13 +255,13 @@ impl ClusterClient {
                 Err(error) if error.kind == ApiErrorKind::TooLarge && paging.shrink() => continue,
                 Err(error) => return Err(error),
             };
+            let more = paging.advance(&page, place.plural)?;
             for object in std::mem::take(&mut page.items) {
                 if keep.is_wanted(&object) {
                     keep.allowance.take(&object)?;
                     all.items.push(object);
                 }
             }
-            let more = paging.advance(&page, place.plural)?;
             all.date = page.date;
             all.metadata = page.metadata;
             if !more {
@@ -318,10 +329,23 @@ mod tests {
         assert!(!paging.advance(&page(""), "pods").unwrap());
         let error = paging.advance(&page("a"), "pods").unwrap_err();
         assert!(error.message.contains("the same next page"), "{error}");
-        let mut paging = Paging::start(Detail::Whole);
-        let ended = (0..).find_map(|n| paging.advance(&page(&n.to_string()), "pods").err());
-        let error = ended.unwrap();
-        assert!(error.message.contains("2000 pages"), "{error}");
+        let ends = |page: &dyn Fn(usize) -> Page| {
+            let mut paging = Paging::start(Detail::Whole);
+            let ended = (0..).find_map(|n| paging.advance(&page(n), "pods").err());
+            ended.unwrap().message
+        };
+        let full = |n: usize| Page {
+            items: vec![Object::default()],
+            ..page(&n.to_string())
+        };
+        assert!(ends(&full).contains("2000 pages"), "{}", ends(&full));
+        let empty = |n: usize| page(&n.to_string());
+        assert!(ends(&empty).contains("nothing in them"), "{}", ends(&empty));
+        let seldom = |n: usize| match n % 9 {
+            0 => full(n),
+            _ => empty(n),
+        };
+        assert!(ends(&seldom).contains("2000 pages"), "{}", ends(&seldom));
     }
 
     #[test]
