@@ -66,7 +66,7 @@ async fn orphans_are_differences(w: World) {
         .await
         .ok()
         .says("ConfigMap/ghost")
-        .says("1 orphans");
+        .says("1 orphan");
 }
 
 async fn a_prune_that_removes_nothing_says_so(w: World) {
