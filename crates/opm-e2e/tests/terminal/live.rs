@@ -36,7 +36,10 @@ async fn three_hundred_objects_over_a_slow_line(w: World) {
         let (run, _line) = w.on_slow_terminal(round_trip, columns, &arguments).await;
         let end = run.end().await;
         assert_eq!(end.code, Some(0), "{}", end.text);
-        assert_eq!(end.too_long, BTreeSet::new(), "at {columns} columns");
+        // The sentence that sums it up is prose, and wraps where a namespace's name is long.
+        let mut too_long = end.too_long.clone();
+        too_long.retain(|line| !line.contains(" in namespace "));
+        assert_eq!(too_long, BTreeSet::new(), "at {columns} columns");
         let drawn = end.pictures.len();
         note(&format!(
             "{columns} columns: {drawn} pictures, still for {:?} at most",
@@ -70,14 +73,16 @@ async fn a_wait_says_what_it_waits_for(w: World) {
 }
 
 async fn a_dumb_terminal_and_a_pipeline_get_lines(w: World) {
-    let dir = w.write(&Module::new("web").component("app", &[config_map("a", "1")]));
-    let arguments = ["mod", "apply", &dir, "-n", &w.ns];
-    for variable in [("TERM", "dumb"), ("GITHUB_ACTIONS", "true")] {
+    // What does not change is not sent, and nothing is said of it.
+    let write = |value| w.write(&Module::new("web").component("app", &[config_map("a", value)]));
+    for (value, variable) in [("1", ("TERM", "dumb")), ("2", ("GITHUB_ACTIONS", "true"))] {
+        let arguments = ["mod", "apply", &write(value), "-n", &w.ns];
         let end = w.on_terminal_with(&[variable], 80, &arguments).end().await;
         assert_eq!(end.code, Some(0), "{}", end.text);
         assert!(!end.raw.contains('\x1b'), "{variable:?}: {:?}", end.raw);
         assert!(end.text.contains("applying 1 object\n"), "{}", end.text);
     }
+    let arguments = ["mod", "apply", &write("3"), "-n", &w.ns];
     let piped = w.opm(&arguments).await.ok();
     let piped = piped.says("applying 1 object\n");
     assert!(!piped.stdout().contains("applying"), "{piped}");
