@@ -232,6 +232,7 @@ async fn a_status_a_listing_and_a_history() {
             "command",
             "time",
             "seconds",
+            "number",
             "who",
             "from",
             "opm",
@@ -314,6 +315,11 @@ async fn events() {
             break;
         }
     }
+    // How it goes on, for who looks at it.
+    let (progress, mut words): (Vec<_>, Vec<_>) = words
+        .into_iter()
+        .partition(|word| ["phase", "sent", "health"].contains(&word.as_str()));
+    assert!(progress.len() > 2, "{progress:?}");
     words.dedup();
     assert_eq!(words, ["planned", "begun", "object", "recorded"]);
 }

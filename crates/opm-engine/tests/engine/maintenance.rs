@@ -37,7 +37,7 @@ async fn a_kept_object_goes_when_it_is_named() {
         concurrency: 4,
     };
     let named = |name: &str| ObjectSelection::Named(vec![name.parse().unwrap()]);
-    let wrong = done(lab.prune(request(named("pvc/data"), false), &nobody)).await;
+    let wrong = done(lab.prune(request(named("pvc/other"), false), &nobody)).await;
     assert_eq!(wrong.unwrap_err().kind, FailureKind::NotFound);
     let unasked = done(lab.prune(request(ObjectSelection::All, false), &nobody)).await;
     assert_eq!(unasked.unwrap_err().kind, FailureKind::Refused);
