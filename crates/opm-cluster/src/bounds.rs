@@ -53,7 +53,7 @@ pub(crate) const MOST_PAGES: usize = 2000;
 
 /// The most pages in a row that may have nothing in them. A server fills its pages; some that
 /// filter afterwards leave a few empty. Commands that list every kind would otherwise take hours.
-pub(crate) const MOST_EMPTY_PAGES: usize = 10;
+pub(crate) const MOST_EMPTY_PAGES: usize = 50;
 
 /// The most group versions that are asked about one by one.
 pub(crate) const MOST_GROUP_VERSIONS: usize = 1000;

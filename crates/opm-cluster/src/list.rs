@@ -341,7 +341,7 @@ mod tests {
         assert!(ends(&full).contains("2000 pages"), "{}", ends(&full));
         let empty = |n: usize| page(&n.to_string());
         assert!(ends(&empty).contains("nothing in them"), "{}", ends(&empty));
-        let seldom = |n: usize| match n % 9 {
+        let seldom = |n: usize| match n % 49 {
             0 => full(n),
             _ => empty(n),
         };
