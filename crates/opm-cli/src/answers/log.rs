@@ -43,7 +43,7 @@ pub(super) fn table(log: &[LogEntry], format: Format) -> Table {
         let message = entry.message.as_deref().unwrap_or_default();
         let module = entry.module.as_ref();
         let version = module.map(|module| module.version.as_deref().unwrap_or("local"));
-        let common = [
+        let mut row = vec![
             &*number,
             &*time,
             &*entry.command,
@@ -54,19 +54,8 @@ pub(super) fn table(log: &[LogEntry], format: Format) -> Table {
             &*entry.who,
             message,
         ];
-        let [
-            number,
-            time,
-            command,
-            result,
-            change,
-            module,
-            version,
-            who,
-            message,
-        ] = common;
         if !wide {
-            table.row(common);
+            table.cells(&row);
             continue;
         }
         let counts = entry
@@ -78,17 +67,8 @@ pub(super) fn table(log: &[LogEntry], format: Format) -> Table {
         let components = entry.components.as_ref();
         let components = components.map(|names| names.join(",")).unwrap_or_default();
         let seconds = entry.seconds.to_string();
-        table.row([
-            number,
-            time,
-            command,
-            result,
-            change,
-            module,
-            version,
-            who,
-            message,
-            &components,
+        row.extend([
+            components.as_str(),
             entry.values.as_deref().unwrap_or_default(),
             &entry.from,
             &entry.opm,
@@ -96,6 +76,7 @@ pub(super) fn table(log: &[LogEntry], format: Format) -> Table {
             &counts,
             reason,
         ]);
+        table.cells(&row);
     }
     table
 }
