@@ -233,9 +233,18 @@ fn look_into(
                 let stays = found
                     .chain(own)
                     .filter(|identity| !going.contains(identity));
-                match stays.cloned().collect::<BTreeSet<_>>() {
-                    stays if stays.is_empty() => continue,
-                    stays => RefusalReason::Occupied {
+                let stays: BTreeSet<Identity> = stays.cloned().collect();
+                let unread = decisions
+                    .undetermined
+                    .iter()
+                    .find(|unread| stays.contains(&unread.entry.identity));
+                match unread {
+                    _ if stays.is_empty() => continue,
+                    Some(unread) => RefusalReason::OccupantsUnknown {
+                        guard,
+                        cause: format!("{}: {}", unread.entry.identity, unread.reason),
+                    },
+                    None => RefusalReason::Occupied {
                         guard,
                         objects: stays.into_iter().collect(),
                     },

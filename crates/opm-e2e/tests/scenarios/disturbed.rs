@@ -3,9 +3,10 @@
 //! the next run everything is as it should be. Every fault at every request in the full run; in
 //! the ordinary one a sample, whose seed is printed.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use futures::StreamExt as _;
+use futures::{FutureExt as _, StreamExt as _};
 use opm_e2e::{Fault, Moment, OpmOutput, RequestInfo, Seed, World, scenarios};
 
 use crate::flows::{Bystanders, Flow, Recovery};
@@ -106,6 +107,8 @@ enum RequestPurpose {
     Namespace,
     /// One object as it is.
     Look(String),
+    /// One of a list again, whole: who cannot tell whether it would change sends it.
+    LookCloser,
     /// All objects of a kind as they are.
     LookAtAll(&'static str),
     /// What would become of one object; whatever is wrong with it comes up when it is sent.
@@ -129,6 +132,8 @@ enum RequestPurpose {
     /// The record Secrets.
     ListParts,
     WritePart,
+    /// What the server answered: without it the next run looks at more.
+    WriteNotes,
     RemovePart,
     /// The record at the end.
     Record,
@@ -175,10 +180,12 @@ impl RequestPurpose {
             ("patch", ..) if is_pretended(seen) => Self::Pretend,
             // What is to be adopted is looked at once more to see what would become of it.
             ("get", ..) if requests[..nth].iter().any(is_pretended) => Self::Pretend,
+            ("get", _, false) if listed(&requests[..nth], &seen.resource) => Self::LookCloser,
             ("get", ..) => Self::Look(spelled),
             ("delete", true, _) => Self::RemovePart,
             ("delete", false, true) => Self::RemoveRecord,
             ("delete", false, false) => Self::Remove(spelled),
+            (_, true, _) if seen.name.ends_with(".63") => Self::WriteNotes,
             (_, true, _) => Self::WritePart,
             (_, false, true) => {
                 let written = |before: &&RequestInfo| {
@@ -220,7 +227,11 @@ fn expected(flow: Flow, wrong: Disturbance, about: &RequestPurpose) -> Expectati
     };
     let conflict = wrong == Disturbance::Conflict;
     match about {
-        RequestPurpose::Aside | RequestPurpose::Trace | RequestPurpose::Pretend => done,
+        RequestPurpose::Aside
+        | RequestPurpose::Trace
+        | RequestPurpose::Pretend
+        | RequestPurpose::LookCloser
+        | RequestPurpose::WriteNotes => done,
         RequestPurpose::Discovery => ends(refused, "which kinds it serves"),
         RequestPurpose::ReadRecord => ends(refused, "cannot read the release's record"),
         RequestPurpose::FindRecord if forbidden && !deletes => {
@@ -232,6 +243,8 @@ fn expected(flow: Flow, wrong: Disturbance, about: &RequestPurpose) -> Expectati
         // What the server answered to the last apply, and where the manifests are: without it more
         // is looked at.
         RequestPurpose::Look(object) if object.starts_with("Secret/opm.") && !deletes => done,
+        // Its kind is to go as well, and takes along what nobody could look at.
+        RequestPurpose::Look(object) if object.starts_with("Widget/") => ends(2, object),
         RequestPurpose::Look(object) if deletes => ends(1, object),
         RequestPurpose::Look(object) if is_stale(flow, object) => ends(8, object),
         RequestPurpose::Look(object) if forbidden => ends(4, object),
@@ -274,6 +287,14 @@ fn is_pretended(seen: &RequestInfo) -> bool {
     seen.uri.contains("dryRun")
 }
 
+/// Whether all objects of a kind were looked at before the last of these requests.
+fn listed(requests: &[RequestInfo], resource: &str) -> bool {
+    let lists = |seen: &RequestInfo| seen.verb == "list" && !seen.uri.contains("Selector");
+    requests
+        .iter()
+        .any(|seen| lists(seen) && seen.resource == resource)
+}
+
 /// Whether lock and intent are among these requests.
 fn begun(requests: &[RequestInfo]) -> bool {
     let writes = |seen: &RequestInfo| matches!(seen.verb.as_str(), "patch" | "update");
@@ -307,11 +328,22 @@ async fn disturb_everywhere(w: World, flow: Flow) {
         false => Seed::of_this_run(flow.word()).some_of(all.collect(), SAMPLE),
     };
     let tried = chosen.len();
-    let runs = chosen.into_iter().enumerate();
-    let runs = futures::stream::iter(runs.map(|(index, case)| disturb(&w, flow, index, case)));
-    let codes: Vec<i32> = runs.buffer_unordered(AT_ONCE).collect().await;
-    let failed = codes.iter().filter(|code| **code != 0).count();
+    let runs = chosen.into_iter().enumerate().map(|(index, case)| {
+        // The one that is wrong is told, and the others run on: one run shows the whole table.
+        AssertUnwindSafe(disturb(&w, flow, index, case))
+            .catch_unwind()
+            .map(move |ended| ended.map_err(|_| case))
+    });
+    let runs = futures::stream::iter(runs).buffer_unordered(AT_ONCE);
+    let ended: Vec<Result<i32, Case>> = runs.collect().await;
+    let failed = ended.iter().flatten().filter(|code| **code != 0).count();
+    let wrong: Vec<Case> = ended.into_iter().filter_map(Result::err).collect();
     bystanders.are_untouched(&w).await;
+    assert!(
+        wrong.is_empty(),
+        "{} of {tried} are not as the table says: {wrong:?}",
+        wrong.len()
+    );
     opm_e2e::note(&format!(
         "{flow:?}: {requests} requests, {tried} faults, {failed} runs failed as they should, \
          nothing lost"
@@ -326,7 +358,7 @@ async fn disturb(w: &World, flow: Flow, index: usize, case: Case) -> i32 {
     let (ran, requests) = w.struck_at(case.nth, case.wrong.fault(), &command).await;
     if requests.len() >= case.nth {
         let about = RequestPurpose::of(&requests, case.nth);
-        check(flow, case.wrong, &about, &ran);
+        check(flow, case.wrong, &about, &ran, &requests[..case.nth]);
     }
     if ran.code() == 0 {
         flow.is_done(w, &release).await;
@@ -336,9 +368,20 @@ async fn disturb(w: &World, flow: Flow, index: usize, case: Case) -> i32 {
     ran.code()
 }
 
-fn check(flow: Flow, wrong: Disturbance, about: &RequestPurpose, ran: &OpmOutput) {
+fn check(
+    flow: Flow,
+    wrong: Disturbance,
+    about: &RequestPurpose,
+    ran: &OpmOutput,
+    until: &[RequestInfo],
+) {
     let Expectation { code, says } = expected(flow, wrong, about);
-    let case = format!("{flow:?}, {wrong:?} at {about:?}");
+    let until: Vec<String> = until
+        .iter()
+        .map(|seen| format!("{} {}", seen.verb, seen.uri))
+        .collect();
+    let until = until.join("\n");
+    let case = format!("{flow:?}, {wrong:?} at {about:?}, the last of\n{until}\n");
     assert_eq!(ran.code(), code, "{case}: {ran}");
     if let Some(text) = says {
         assert!(
