@@ -107,7 +107,7 @@ enum RequestPurpose {
     Namespace,
     /// One object as it is.
     Look(String),
-    /// One of a list again, whole: who cannot tell whether it would change sends it.
+    /// An object again, whole: who cannot tell whether it would change sends it.
     LookCloser,
     /// All objects of a kind as they are.
     LookAtAll(&'static str),
@@ -180,7 +180,7 @@ impl RequestPurpose {
             ("patch", ..) if is_pretended(seen) => Self::Pretend,
             // What is to be adopted is looked at once more to see what would become of it.
             ("get", ..) if requests[..nth].iter().any(is_pretended) => Self::Pretend,
-            ("get", _, false) if listed(&requests[..nth], &seen.resource) => Self::LookCloser,
+            ("get", _, false) if looked_at(&requests[..nth - 1], seen) => Self::LookCloser,
             ("get", ..) => Self::Look(spelled),
             ("delete", true, _) => Self::RemovePart,
             ("delete", false, true) => Self::RemoveRecord,
@@ -287,12 +287,13 @@ fn is_pretended(seen: &RequestInfo) -> bool {
     seen.uri.contains("dryRun")
 }
 
-/// Whether all objects of a kind were looked at before the last of these requests.
-fn listed(requests: &[RequestInfo], resource: &str) -> bool {
-    let lists = |seen: &RequestInfo| seen.verb == "list" && !seen.uri.contains("Selector");
-    requests
+/// Whether an object was looked at before, alone or with all of its kind.
+fn looked_at(before: &[RequestInfo], object: &RequestInfo) -> bool {
+    let listed = |seen: &RequestInfo| seen.verb == "list" && !seen.uri.contains("Selector");
+    let same = |seen: &RequestInfo| seen.verb == "get" && seen.name == object.name;
+    before
         .iter()
-        .any(|seen| lists(seen) && seen.resource == resource)
+        .any(|seen| seen.resource == object.resource && (listed(seen) || same(seen)))
 }
 
 /// Whether lock and intent are among these requests.
