@@ -27,7 +27,7 @@ pub(crate) fn answer(
     ui.info(&findings(&report));
     match report.objects.is_empty() {
         true => ui.json_or_yaml(&report)?,
-        false => ui.data(&report, |_| table(&report))?,
+        false => ui.outcome(&report, |_| table(&report))?,
     }
     ui.info(match report.dry_run {
         true => "a dry run, nothing was written",

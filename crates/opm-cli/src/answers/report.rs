@@ -17,7 +17,7 @@ pub(crate) fn answer(result: Result<Report, Failure>, session: &Session) -> Resu
     let report = result.map_err(|failure| failed(&failure, session))?;
     let ui = &session.ui;
     told(ui, &report.warnings, &report.remedies);
-    ui.data(&report, |format| table(&report, format))?;
+    ui.outcome(&report, |format| table(&report, format))?;
     ui.info(&summary(&report));
     Ok(Exit::DONE)
 }

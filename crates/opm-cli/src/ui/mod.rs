@@ -103,6 +103,19 @@ impl Ui {
         }
     }
 
+    /// Prints what a command did: nothing for somebody who is to hear of errors and warnings only,
+    /// unless a format was asked for.
+    pub(crate) fn outcome(
+        &self,
+        document: &impl Serialize,
+        table: impl FnOnce(Format) -> Table,
+    ) -> Result<(), CliError> {
+        match (self.format, self.verbosity) {
+            (None, Verbosity::Quiet) => Ok(()),
+            _ => self.data(document, table),
+        }
+    }
+
     /// Prints a table: on a terminal so that it fits, elsewhere and when it is to be wide whole.
     pub(crate) fn table(&self, table: &Table, format: Format) -> Result<(), CliError> {
         let columns = width::size_of(io::stdout()).map(|(columns, _)| columns);

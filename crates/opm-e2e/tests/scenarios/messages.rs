@@ -10,6 +10,7 @@ scenarios! {
     names_that_match_nothing_are_told,
     type_errors_are_plain,
     a_lock_that_may_be_held_is_waited_for,
+    whoever_wants_quiet_hears_nothing_of_what_went_well,
 }
 
 fn web(name: &str) -> Module {
@@ -77,4 +78,28 @@ async fn a_lock_that_may_be_held_is_waited_for(w: World) {
     ran.says("expires in").never_says("--lock-timeout");
     running.release();
     running.end().await.ok();
+}
+
+async fn whoever_wants_quiet_hears_nothing_of_what_went_well(w: World) {
+    let dir = w.write(&web("web"));
+    for command in [
+        vec!["mod", "apply", &dir, "-q"],
+        vec!["mod", "rollback", "web", "--yes", "-q"],
+        vec!["mod", "delete", "web", "--yes", "-q"],
+    ] {
+        if command[1] == "rollback" {
+            w.apply(
+                &Module::new("web").component("app", &[config_map("web", "2")]),
+                &[],
+            )
+            .await
+            .ok();
+        }
+        let ran = w.opm(&command).await.ok();
+        assert_eq!(ran.stdout(), "", "{ran}");
+    }
+    // What was asked for is printed all the same.
+    w.opm(&["mod", "apply", &dir, "-q"]).await.ok();
+    let status = w.opm(&["mod", "status", "web", "-q"]).await.ok();
+    status.says("ConfigMap/web");
 }
