@@ -113,9 +113,11 @@ impl Client {
         if let Ok(Outcome::Repair(repaired)) = &result {
             ledger.figures.repairs += u64::from(repaired.needed);
         }
-        if let Action::Forget(release, _) = &step.action {
-            for path in truth::let_go(&result) {
-                ledger.let_go(*release, &path);
+        for path in truth::told_as_kept(&result) {
+            match &step.action {
+                Action::Forget(release, _) => ledger.let_go(*release, &path),
+                Action::Delete(release, _) => ledger.leave_stripped(*release, &path),
+                _ => {}
             }
         }
         ledger.visit_end(&step.action, &result);

@@ -113,10 +113,26 @@ async fn control(server: &Server, what: Controller, object: ObjectPlan, apart: u
     }
 }
 
+/// Whether a path is that of one object that is no record.
+pub(crate) fn names_an_object(path: &str) -> bool {
+    let mut parts = path.split('/').skip(1);
+    let resource = match parts.next() {
+        Some("api") => parts.skip(1),
+        Some("apis") => parts.skip(2),
+        _ => return false,
+    };
+    let resource: Vec<&str> = resource.collect();
+    match resource[..] {
+        ["namespaces", _, _, name] => !name.starts_with("opm."),
+        ["namespaces", ..] => false,
+        [_, name] => !name.starts_with("opm."),
+        _ => false,
+    }
+}
+
 /// Deletes an object that is no record, and creates another of its name, which is nobody's.
 pub(crate) async fn replace(server: &Server, path: &str) {
-    let names_one = path.split('/').count() > 6 && !path.contains("/opm.");
-    let (Some((collection, _)), true) = (path.rsplit_once('/'), names_one) else {
+    let Some((collection, _)) = path.rsplit_once('/').filter(|_| names_an_object(path)) else {
         return;
     };
     let Some(mut object) = server.get(path).await else {

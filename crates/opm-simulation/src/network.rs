@@ -55,18 +55,26 @@ impl Network {
         };
     }
 
-    fn next(&self) -> (Actor, usize, Option<Fault>) {
+    /// Whose request this is, its number, and what befalls it. What is about an object befalls the
+    /// next one that names an object.
+    fn next(&self, path: &str) -> (Actor, usize, Option<Fault>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let number = state.sent;
         state.sent += 1;
-        let fault = state.faults.iter().find(|(at, _)| *at == number);
-        (state.actor, number, fault.map(|(_, fault)| *fault))
+        let named = meddler::names_an_object(path);
+        let befalls = |(at, fault): &(usize, Fault)| match fault {
+            Fault::Replaced => *at <= number && named,
+            _ => *at == number,
+        };
+        let at = state.faults.iter().position(befalls);
+        let fault = at.map(|at| state.faults.remove(at).1);
+        (state.actor, number, fault)
     }
 
     /// What becomes of a request, in a task that outlives the client.
     async fn carry(self, request: Request<Bytes>) -> Result<Response<Body>, BoxError> {
-        let (actor, number, fault) = self.next();
         let (parts, body) = request.into_parts();
+        let (actor, number, fault) = self.next(parts.uri.path());
         let sent = Sent {
             method: parts.method,
             path: parts.uri.path().to_owned(),
@@ -126,7 +134,7 @@ impl Network {
                 sleep(delay).await;
                 answer
             }
-            Some(Fault::LostAnswer) => Err(broken),
+            Some(Fault::LostAnswer | Fault::Twice(_)) => Err(broken),
             Some(Fault::HangsAfter) => std::future::pending().await,
             Some(Fault::TimedOut) => Ok(status(504, "Timeout", "request did not complete")),
             Some(Fault::CutShort) => answer.map(cut_short),

@@ -41,8 +41,8 @@ fn path_of(identity: &Identity) -> String {
     }
 }
 
-/// The objects that a forget let go of.
-pub(crate) fn let_go(result: &Result<Outcome, Failure>) -> Vec<String> {
+/// The objects that a command says it left standing.
+pub(crate) fn told_as_kept(result: &Result<Outcome, Failure>) -> Vec<String> {
     let report = match result {
         Ok(Outcome::Report(report)) => report,
         Ok(_) => return Vec::new(),

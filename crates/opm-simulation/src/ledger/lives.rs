@@ -24,6 +24,8 @@ pub(crate) struct Life {
     /// Whether somebody else made it in the place of the release's own, and the release has not
     /// applied it since.
     pub(crate) remade: bool,
+    /// Whether somebody else took the release's label off.
+    pub(crate) stripped: bool,
     /// Who created, changed or deleted it, and when.
     deeds: Vec<(u64, Actor, Method)>,
     /// What it was, from when on.
@@ -104,6 +106,14 @@ impl Ledger {
             return;
         };
         let fresh = before.is_none_or(|before| uid(before) != uid(after));
+        if fresh {
+            // What was held by something is gone without a request once nothing holds it.
+            let place = self
+                .objects
+                .values_mut()
+                .filter(|life| life.path == landing.path);
+            place.for_each(|life| _ = life.until.get_or_insert(landing.at));
+        }
         let life = self
             .objects
             .entry(uid(after).to_owned())
@@ -114,6 +124,7 @@ impl Ledger {
                 until: None,
                 ending: None,
                 remade: false,
+                stripped: false,
                 deeds: Vec::new(),
                 states: Vec::new(),
             });
@@ -123,6 +134,8 @@ impl Ledger {
         life.deeds.push(deed);
         life.states.push((landing.at, after.clone()));
         let Some(release) = release else {
+            let mut owners = life.owners.iter();
+            life.stripped |= owners.any(|owner| !carries_label(after, *owner));
             // Without labels, and with nothing left that `opm` has applied, it is nobody's.
             if !is_applied(after) {
                 life.owners.retain(|owner| carries_label(after, *owner));
@@ -146,7 +159,7 @@ impl Ledger {
                 };
                 life.owners.retain(|owner| !lost(owner));
                 life.owners.insert(release);
-                life.remade = false;
+                (life.remade, life.stripped) = (false, false);
             }
             (false, true) => {
                 life.owners.remove(&release);
@@ -159,6 +172,14 @@ impl Ledger {
     pub(crate) fn let_go(&mut self, release: ReleaseIndex, path: &str) {
         let lives = self.objects.values_mut().filter(|life| life.path == path);
         for life in lives {
+            life.owners.remove(&release);
+        }
+    }
+
+    /// A deleted release told that an object stays which no longer says that it is the release's.
+    pub(crate) fn leave_stripped(&mut self, release: ReleaseIndex, path: &str) {
+        let lives = self.objects.values_mut();
+        for life in lives.filter(|life| life.path == path && life.stripped) {
             life.owners.remove(&release);
         }
     }

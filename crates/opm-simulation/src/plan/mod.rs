@@ -240,11 +240,12 @@ pub enum Fault {
     LostRequest,
     /// It is carried out; the connection breaks before the answer.
     LostAnswer,
-    /// Just before it arrives, somebody replaces the object that it is about.
+    /// Just before the next one that names an object arrives, somebody replaces that object.
     Replaced,
     /// The connection breaks; it is carried out so many milliseconds later.
     LandsLate(u64),
-    /// It is carried out, and once more so many milliseconds later.
+    /// It is carried out, the connection breaks before the answer, and so many milliseconds later
+    /// it is carried out once more.
     Twice(u64),
     /// It is carried out, and the answer takes so many milliseconds more.
     LateAnswer(u64),
@@ -271,7 +272,11 @@ impl Fault {
     pub(crate) fn loses_the_answer(self) -> bool {
         matches!(
             self,
-            Self::LostAnswer | Self::LandsLate(_) | Self::HangsAfter | Self::CutShort
+            Self::LostAnswer
+                | Self::LandsLate(_)
+                | Self::Twice(_)
+                | Self::HangsAfter
+                | Self::CutShort
         )
     }
 }
