@@ -40,17 +40,36 @@ pub(crate) fn page_size(detail: Detail) -> usize {
 pub(crate) struct Kind<'a> {
     pub(crate) group_kind: &'a GroupKind,
     pub(crate) served: &'a ServedKind,
+    /// The version that it is read in.
+    pub(crate) version: &'a str,
     pub(crate) namespace: Option<&'a str>,
 }
 
 impl<'a> Kind<'a> {
+    /// A kind in the version that the server prefers.
+    pub(crate) fn preferred(
+        group_kind: &'a GroupKind,
+        served: &'a ServedKind,
+        namespace: Option<&'a str>,
+    ) -> Self {
+        Self {
+            group_kind,
+            served,
+            version: &served.preferred,
+            namespace,
+        }
+    }
+
     pub(crate) fn place(&self) -> Place<'a> {
-        place(self.group_kind, self.served, self.namespace)
+        Place {
+            version: self.version,
+            ..place(self.group_kind, self.served, self.namespace)
+        }
     }
 
     /// Says of an object what it is: lists and metadata-only answers do not.
     pub(crate) fn name_kind(&self, object: &mut Object) {
-        name_kind(object, self.group_kind, &self.served.preferred);
+        name_kind(object, self.group_kind, self.version);
     }
 }
 
@@ -278,11 +297,7 @@ impl ClusterClient {
         selectors: Selectors<'_>,
     ) -> Result<Vec<Object>, ApiError> {
         let served = self.served_kind(kind).await?;
-        let kind = Kind {
-            group_kind: kind,
-            served: &served,
-            namespace,
-        };
+        let kind = Kind::preferred(kind, &served, namespace);
         let mut list = self.list_all(kind.place(), selectors, &Keep::all()).await?;
         list.items
             .iter_mut()

@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::future::join_all;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::scope::Scope;
-use opm_engine::ports::{ApiError, ApiErrorKind, Detail, Observation, ServedKinds};
+use opm_engine::ports::{
+    ApiError, ApiErrorKind, Detail, Observation, ServedKind, ServedKinds, WantedObject,
+};
 use tokio::sync::Semaphore;
 
 use crate::bounds::Allowance;
@@ -54,8 +56,9 @@ fn worth_reading_on(missing: usize, remaining: Option<usize>, page: usize, read:
 }
 
 impl ClusterClient {
-    pub(crate) async fn look_at(&self, wanted: &[Identity], detail: Detail) -> Looks {
-        let kinds: BTreeSet<&GroupKind> = wanted.iter().map(|id| &id.group_kind).collect();
+    pub(crate) async fn look_at(&self, wanted: &[WantedObject], detail: Detail) -> Looks {
+        let kinds = wanted.iter().map(|one| &one.identity.group_kind);
+        let kinds: BTreeSet<&GroupKind> = kinds.collect();
         if kinds.is_empty() {
             return Looks::new();
         }
@@ -63,7 +66,7 @@ impl ClusterClient {
             Ok(served) => served,
             Err(error) => return all_failed(wanted, &error),
         };
-        let (batches, mut looks) = batches(wanted, &served);
+        let (batches, mut looks) = batches(wanted, &served, detail);
         let shared = Shared {
             permits: Semaphore::new(self.settings.concurrent_reads.max(1)),
             allowance: Allowance::about(wanted.len()),
@@ -218,18 +221,31 @@ fn present(answer: &Answer, kind: Kind<'_>, id: &Identity) -> Result<Object, Api
     Ok(object)
 }
 
-fn all_failed(wanted: &[Identity], error: &ApiError) -> Looks {
-    let failed = wanted.iter().cloned();
+fn all_failed(wanted: &[WantedObject], error: &ApiError) -> Looks {
+    let failed = wanted.iter().map(|one| one.identity.clone());
     failed
         .map(|id| (id, Observation::Failed(error.clone())))
         .collect()
 }
 
-/// What can be asked for, by kind and namespace, and what is clear without asking.
-fn batches<'a>(wanted: &'a [Identity], served: &'a ServedKinds) -> (Vec<Batch<'a>>, Looks) {
-    let mut batches: BTreeMap<(&GroupKind, Option<&str>), Batch<'a>> = BTreeMap::new();
+/// The version that an object is read in: the one that is wanted, if it is served and makes a
+/// difference. Metadata are the same in all.
+fn version<'a>(one: &'a WantedObject, served: &'a ServedKind, detail: Detail) -> &'a str {
+    let wanted = one.version.as_ref().filter(|_| detail == Detail::Whole);
+    let wanted = wanted.filter(|wanted| served.versions.contains(wanted));
+    wanted.unwrap_or(&served.preferred)
+}
+
+/// What can be asked for, by kind, version and namespace, and what is clear without asking.
+fn batches<'a>(
+    wanted: &'a [WantedObject],
+    served: &'a ServedKinds,
+    detail: Detail,
+) -> (Vec<Batch<'a>>, Looks) {
+    let mut batches: BTreeMap<(&GroupKind, &str, Option<&str>), Batch<'a>> = BTreeMap::new();
     let mut looks = Looks::new();
-    for id in wanted {
+    for one in wanted {
+        let id = &one.identity;
         let kind = &id.group_kind;
         let Some(known) = served.kinds.get(kind) else {
             looks.insert(id.clone(), unserved(kind, &resolve(served, kind)));
@@ -243,14 +259,18 @@ fn batches<'a>(wanted: &'a [Identity], served: &'a ServedKinds) -> (Vec<Batch<'a
             );
             continue;
         }
-        let batch = batches.entry((kind, namespace)).or_insert_with(|| Batch {
-            kind: Kind {
-                group_kind: kind,
-                served: known,
-                namespace,
-            },
-            wanted: BTreeMap::new(),
-        });
+        let version = version(one, known, detail);
+        let batch = batches
+            .entry((kind, version, namespace))
+            .or_insert_with(|| Batch {
+                kind: Kind {
+                    group_kind: kind,
+                    served: known,
+                    version,
+                    namespace,
+                },
+                wanted: BTreeMap::new(),
+            });
         batch.wanted.insert(&id.name, id);
     }
     (batches.into_values().collect(), looks)
@@ -291,6 +311,31 @@ mod tests {
         assert!(worth_a_list(&map, 4, Detail::Whole));
         assert!(worth_a_list(&secret, 4, Detail::Metadata));
         assert!(!worth_a_list(&secret, 400, Detail::Whole));
+    }
+
+    #[test]
+    fn objects_are_read_in_the_version_that_is_wanted_if_it_is_served() {
+        let served = ServedKind {
+            preferred: "v1".to_owned(),
+            versions: vec!["v1".to_owned(), "v1beta1".to_owned()],
+            plural: "widgets".to_owned(),
+            scope: Scope::Namespaced,
+            listable: true,
+            deletable: true,
+        };
+        for (wanted, detail, expected) in [
+            (None, Detail::Whole, "v1"),
+            (Some("v1"), Detail::Whole, "v1"),
+            (Some("v1beta1"), Detail::Whole, "v1beta1"),
+            (Some("v1beta1"), Detail::Metadata, "v1"),
+            (Some("v1alpha1"), Detail::Whole, "v1"),
+        ] {
+            let one = WantedObject {
+                identity: Identity::new(GroupKind::new("x.dev", "Widget"), Some("n"), "a"),
+                version: wanted.map(str::to_owned),
+            };
+            assert_eq!(version(&one, &served, detail), expected, "{wanted:?}");
+        }
     }
 
     #[test]

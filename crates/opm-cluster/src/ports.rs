@@ -9,7 +9,7 @@ use opm_core::rights::{AccessRule, ResourceRight};
 use opm_engine::ports::{
     ApiError, ApplyObject, ApplyResponse, Backend, Clock, Cluster, DeleteObject, DeleteOutcome,
     Detail, DisownObject, Instant, MoveFields, Observation, Permit, PretendedPatch, ServedKinds,
-    Timestamp, WatchEvent,
+    Timestamp, WantedObject, WatchEvent,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -29,7 +29,11 @@ impl Cluster for ClusterClient {
         self.discover().await.map(|served| (*served).clone())
     }
 
-    async fn look(&self, wanted: &[Identity], detail: Detail) -> BTreeMap<Identity, Observation> {
+    async fn look_in_version(
+        &self,
+        wanted: &[WantedObject],
+        detail: Detail,
+    ) -> BTreeMap<Identity, Observation> {
         self.look_at(wanted, detail).await
     }
 

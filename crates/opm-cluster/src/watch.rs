@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use futures::future::try_join_all;
 use opm_core::identity::{GroupKind, Identity};
-use opm_engine::ports::{ApiError, ApiErrorKind, Detail, Observation, ServedKind, WatchEvent};
+use opm_engine::ports::{
+    ApiError, ApiErrorKind, Cluster as _, Detail, Observation, ServedKind, WatchEvent,
+};
 use tokio::sync::mpsc::{Sender, channel};
 
 use crate::bounds::Allowance;
@@ -161,11 +163,7 @@ impl ClusterClient {
         served: &ServedKind,
         reporter: &Reporter,
     ) -> Result<(), ApiError> {
-        let kind = Kind {
-            group_kind: &group.group_kind,
-            served,
-            namespace: group.namespace.as_deref(),
-        };
+        let kind = Kind::preferred(&group.group_kind, served, group.namespace.as_deref());
         let fields = group.fields();
         let selectors = Selectors {
             detail: group.detail(),
@@ -235,7 +233,7 @@ impl ClusterClient {
         let wanted = group.identities();
         let mut known: BTreeMap<Identity, Option<String>> = BTreeMap::new();
         loop {
-            for (id, found) in self.look_at(&wanted, group.detail()).await {
+            for (id, found) in self.look(&wanted, group.detail()).await {
                 let (version, event) = match found {
                     Observation::Absent => (None, WatchEvent::Gone(id.clone())),
                     Observation::Present(object) => (

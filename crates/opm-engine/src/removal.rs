@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use crate::concurrently::concurrently;
 use crate::ports::{
     ApiError, ApiErrorKind, Backend, DeleteObject, DeleteOutcome, Detail, DisownObject,
-    Observation, Permit, Propagation, Stopped,
+    Observation, Permit, Propagation, Stopped, WantedObject,
 };
 use crate::report::{Action, ObjectOutcome};
 use crate::run::Run;
@@ -359,14 +359,15 @@ impl<B: Backend> Run<'_, B> {
         &self,
         identity: &Identity,
     ) -> Result<Option<Map<String, Value>>, ApiError> {
-        self.look_at(identity, Detail::Metadata).await.found()
+        self.look_at(identity.into(), Detail::Metadata)
+            .await
+            .found()
     }
 
     /// What there is of one object.
-    pub(crate) async fn look_at(&self, identity: &Identity, detail: Detail) -> Observation {
-        let wanted = std::slice::from_ref(identity);
-        let mut looks = self.backend.look(wanted, detail).await;
-        looks.remove(identity).unwrap_or(Observation::Absent)
+    pub(crate) async fn look_at(&self, wanted: WantedObject, detail: Detail) -> Observation {
+        let looks = self.backend.look_in_version(&[wanted], detail).await;
+        looks.into_values().next().unwrap_or(Observation::Absent)
     }
 }
 

@@ -281,7 +281,7 @@ pub(crate) const GATEWAY_API: Application = Application {
     },
     needs: None,
     used_by: r#"
-apiVersion: gateway.networking.k8s.io/v1
+apiVersion: gateway.networking.k8s.io/v1beta1
 kind: ReferenceGrant
 metadata: {name: shop}
 spec:

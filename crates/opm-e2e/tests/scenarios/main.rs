@@ -13,6 +13,7 @@
 mod adopting;
 mod another_module;
 mod api_services;
+mod api_versions;
 mod atomic;
 mod beforehand;
 mod change_records;

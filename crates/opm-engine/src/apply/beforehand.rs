@@ -167,11 +167,10 @@ impl<B: Backend> Apply<'_, B> {
         fields: Vec<String>,
         context: &ApplyContext,
     ) -> Result<Option<Refusal>, Failure> {
-        let identity = &step.entry.identity;
         let Some(item) = self.item(step, context) else {
             return Ok(None);
         };
-        let settled = match self.live(identity).await {
+        let settled = match self.live(step).await {
             Ok(live) => self.check_recreate(item, &live, fields).await,
             Err(error) => Err(error),
         };

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::Apply;
 use super::plan::PlannedApply;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Backend, Detail, Observation};
+use crate::ports::{Backend, Detail, Observation, WantedObject};
 use crate::record::StoredNotes;
 
 /// A plan, and everything that was seen of what it is about.
@@ -83,11 +83,12 @@ impl<B: Backend> Apply<'_, B> {
             let seen = live.get(identity);
             seen.is_some_and(|seen| !self.is_settled(desired, &object.hash, seen, note))
         });
-        let wanted: Vec<Identity> = unsettled
-            .map(|object| object.manifest.identity().clone())
+        let wanted: Vec<WantedObject> = unsettled
+            .map(|object| WantedObject::from(&object.manifest))
             .collect();
+        let found = self.run.backend.look_in_version(&wanted, Detail::Whole);
         let mut whole = HashSet::new();
-        for (identity, found) in self.run.backend.look(&wanted, Detail::Whole).await {
+        for (identity, found) in found.await {
             match found.found() {
                 Ok(Some(object)) => {
                     live.insert(identity.clone(), object);

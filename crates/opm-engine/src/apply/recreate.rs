@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use opm_core::check::{
-    LiveObject, RecreateRefusal, Refusal, RefusalReason, may_recreate, must_end_first,
+    ApplyStep, LiveObject, RecreateRefusal, Refusal, RefusalReason, may_recreate, must_end_first,
 };
 use opm_core::identity::Identity;
 use opm_core::immutable::{changed_immutable_fields, immutable_fields};
@@ -18,6 +18,7 @@ use super::send::{AppliedObject, ObjectToSend, SendError};
 use crate::observe::metadata;
 use crate::ports::{
     Answer, ApiError, Backend, DeleteObject, Detail, Precondition, Propagation, Question,
+    WantedObject,
 };
 use crate::report::Action;
 use crate::wait::WaitTarget;
@@ -40,7 +41,7 @@ impl<B: Backend> Apply<'_, B> {
         let Some(fields) = immutable_fields(&error, item.object) else {
             return Err(error.into());
         };
-        let live = self.live(item.identity()).await?;
+        let live = self.live(item.step).await?;
         if !item.recreate {
             self.check_recreate(item, &live, fields.clone()).await?;
         } else if !self.may_replace(item, &live) {
@@ -72,7 +73,7 @@ impl<B: Backend> Apply<'_, B> {
         self.tell_targets(&targets);
         let timeout = self.request.options.timeout;
         self.run.wait_ready(&targets, timeout, item.permit).await?;
-        let live = self.live(item.identity()).await?;
+        let live = self.live(item.step).await?;
         match must_end_first(item.identity(), &live, false) {
             false => Ok(()),
             true => Err(refused(item, fields, RecreateRefusal::Running)),
@@ -168,8 +169,9 @@ impl<B: Backend> Apply<'_, B> {
         Ok(others)
     }
 
-    pub(super) async fn live(&self, identity: &Identity) -> Result<Map<String, Value>, SendError> {
-        let found = self.run.look_at(identity, Detail::Whole).await.found()?;
+    pub(super) async fn live(&self, step: &ApplyStep) -> Result<Map<String, Value>, SendError> {
+        let wanted = WantedObject::from(&step.entry);
+        let found = self.run.look_at(wanted, Detail::Whole).await.found()?;
         found.ok_or_else(|| SendError::because("it disappeared meanwhile"))
     }
 

@@ -16,6 +16,7 @@ use super::Apply;
 use crate::observe::metadata;
 use crate::ports::{
     ApiError, ApiErrorKind, ApplyObject, ApplyResponse, Backend, Permit, Precondition, Stopped,
+    WantedObject,
 };
 use crate::removal::identity_only;
 use crate::report::Action;
@@ -38,6 +39,11 @@ pub(super) struct ObjectToSend<'a> {
 impl<'a> ObjectToSend<'a> {
     pub(super) fn identity(&self) -> &'a Identity {
         &self.step.entry.identity
+    }
+
+    /// The object to look at, as it is in the version that is sent.
+    pub(super) fn wanted(&self) -> WantedObject {
+        WantedObject::from(&self.step.entry)
     }
 }
 

@@ -118,7 +118,7 @@ impl<B: Backend> Apply<'_, B> {
 
     /// The object as it is now, if it is still the one.
     async fn same_object(&self, item: ObjectToSend<'_>, uid: &str) -> Result<Object, SendError> {
-        let found = self.run.look_at(item.identity(), Detail::Whole).await;
+        let found = self.run.look_at(item.wanted(), Detail::Whole).await;
         let found = found.found()?;
         found
             .filter(|object| metadata(object, "uid") == Some(uid))
@@ -172,7 +172,7 @@ impl<B: Backend> Apply<'_, B> {
                 return Ok(TakenOver::as_it_was(applied));
             };
             let wanted = moved.without_removed(&applied);
-            let look = self.run.look_at(item.identity(), Detail::Whole).await;
+            let look = self.run.look_at(item.wanted(), Detail::Whole).await;
             let before = look.found()?;
             // In another version the fields have other names, so there is nothing to build on.
             let same_version = |live: &&Object| live.get("apiVersion") == applied.get("apiVersion");
@@ -256,7 +256,7 @@ impl<B: Backend> Apply<'_, B> {
             return Ok(None);
         };
         for _ in 0..LOOKS {
-            let look = self.run.look_at(item.identity(), Detail::Whole).await;
+            let look = self.run.look_at(item.wanted(), Detail::Whole).await;
             let Observation::Present(before) = look else {
                 return Ok(None);
             };

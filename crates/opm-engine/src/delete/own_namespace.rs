@@ -23,7 +23,11 @@ impl<B: Backend> Delete<'_, B> {
     /// Whether the namespace of the release is gone, or going, so that no record fits into it.
     pub(super) async fn is_homeless(&self) -> bool {
         let namespace = self.own_namespace();
-        match self.run.look_at(&namespace, Detail::Metadata).await {
+        match self
+            .run
+            .look_at((&namespace).into(), Detail::Metadata)
+            .await
+        {
             Observation::Absent => true,
             Observation::Present(object) => metadata(&object, "deletionTimestamp").is_some(),
             Observation::Failed(_) => false,

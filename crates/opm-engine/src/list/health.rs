@@ -12,7 +12,7 @@ use opm_core::status::{ObjectEvidence, ReadObject, by_component, judge, overall}
 
 use super::{CONCURRENT_NAMESPACES, ReleaseSecret};
 use crate::concurrently::concurrently_in_order;
-use crate::ports::{Backend, Observation};
+use crate::ports::{Backend, Observation, WantedObject};
 use crate::record::{RecordLookup, named_by_secret};
 use crate::report::Release;
 use crate::run::Run;
@@ -36,7 +36,7 @@ impl<B: Backend> Run<'_, B> {
             .flat_map(|recorded| recorded.change.entries())
             .map(|entry| entry.entry.identity.clone())
             .collect();
-        let wanted: Vec<Identity> = wanted.into_iter().collect();
+        let wanted: Vec<WantedObject> = wanted.iter().map(WantedObject::from).collect();
         let objects = self.observe_objects(&wanted).await;
         let mut healths = Vec::with_capacity(records.len());
         for recorded in records {

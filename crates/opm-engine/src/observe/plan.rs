@@ -8,7 +8,7 @@ use opm_core::ids::ReleaseId;
 use opm_core::plan::{Occupants, Plan};
 use serde_json::{Map, Value};
 
-use crate::ports::{Backend, Detail, ServedKinds};
+use crate::ports::{Backend, Detail, ServedKinds, WantedObject};
 use crate::run::Run;
 
 impl<B: Backend> Run<'_, B> {
@@ -19,8 +19,8 @@ impl<B: Backend> Run<'_, B> {
         release: &ReleaseId,
         detail: Detail,
     ) -> (Observed, BTreeMap<Identity, Map<String, Value>>) {
-        let wanted: Vec<Identity> = plan.to_observe().map(|e| e.identity.clone()).collect();
-        let looks = self.backend.look(&wanted, detail).await;
+        let wanted: Vec<WantedObject> = plan.to_observe().map(WantedObject::from).collect();
+        let looks = self.backend.look_in_version(&wanted, detail).await;
         let observed = looks.iter().map(|(identity, found)| {
             let seen = found
                 .clone()

@@ -9,7 +9,9 @@ use std::future::Future;
 use std::time::Duration;
 
 use opm_core::check::Disown;
+use opm_core::entry::Entry;
 use opm_core::identity::{GroupKind, Identity};
+use opm_core::manifest::Manifest;
 use opm_core::rights::{AccessRule, ResourceRight};
 use opm_core::scope::Scope;
 use opm_core::takeover::MovedFields;
@@ -53,6 +55,46 @@ pub enum Detail {
     Metadata,
     /// The whole object.
     Whole,
+}
+
+/// An object to look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WantedObject {
+    /// Which one.
+    pub identity: Identity,
+    /// The API version, without its group, that it is to be read in, if that matters. One that is
+    /// not served any more counts as none.
+    pub version: Option<String>,
+}
+
+impl From<&Identity> for WantedObject {
+    /// In whatever version the server prefers.
+    fn from(identity: &Identity) -> Self {
+        Self {
+            identity: identity.clone(),
+            version: None,
+        }
+    }
+}
+
+impl From<&Entry> for WantedObject {
+    /// In the version in which it was, or is to be, applied.
+    fn from(entry: &Entry) -> Self {
+        Self {
+            identity: entry.identity.clone(),
+            version: Some(entry.version.clone()),
+        }
+    }
+}
+
+impl From<&Manifest> for WantedObject {
+    /// In the version of the manifest.
+    fn from(manifest: &Manifest) -> Self {
+        Self {
+            identity: manifest.identity().clone(),
+            version: Some(manifest.version().to_owned()),
+        }
+    }
 }
 
 /// What must hold of an object when it is applied.
@@ -193,11 +235,21 @@ pub trait Cluster: Send + Sync {
 
     /// Looks at many objects, with as few requests as possible. The answer has exactly the
     /// identities that were asked for.
+    fn look_in_version(
+        &self,
+        wanted: &[WantedObject],
+        detail: Detail,
+    ) -> impl Future<Output = BTreeMap<Identity, Observation>> + Send;
+
+    /// The same, in whatever version the server prefers.
     fn look(
         &self,
         wanted: &[Identity],
         detail: Detail,
-    ) -> impl Future<Output = BTreeMap<Identity, Observation>> + Send;
+    ) -> impl Future<Output = BTreeMap<Identity, Observation>> + Send {
+        let wanted: Vec<WantedObject> = wanted.iter().map(WantedObject::from).collect();
+        async move { self.look_in_version(&wanted, detail).await }
+    }
 
     /// All objects of one kind, in one namespace or in all, with this label or any.
     fn list(

@@ -22,7 +22,7 @@ use crate::ports::{
     ApiError, ApiErrorKind, ApplyObject, ApplyResponse, Backend, Caller, Clock, Cluster,
     DeleteObject, DeleteOutcome, Detail, DisownObject, Instant, MoveFields, Observation, Permit,
     PretendedPatch, RemoveOutcome, SecretContent, SecretStore, SecretVersion, ServedKinds, Stopped,
-    StoredSecret, Timestamp, WatchEvent, WriteOutcome,
+    StoredSecret, Timestamp, WantedObject, WatchEvent, WriteOutcome,
 };
 use crate::report::Release;
 use crate::run::Run;
@@ -196,7 +196,11 @@ impl Cluster for Store {
         Ok(ServedKinds::default())
     }
 
-    async fn look(&self, _: &[Identity], _: Detail) -> BTreeMap<Identity, Observation> {
+    async fn look_in_version(
+        &self,
+        _: &[WantedObject],
+        _: Detail,
+    ) -> BTreeMap<Identity, Observation> {
         BTreeMap::new()
     }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::labels::{self, Owner, OwnerLabels};
+use opm_core::manifest::Manifest;
 use opm_core::name::ModuleName;
 use opm_core::record::{SalvagedRecord, salvage};
 use opm_core::repair::{
@@ -16,7 +17,7 @@ use super::find::nothing_left;
 use super::kept_changes::KeptChanges;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::LabelledObjects;
-use crate::ports::{Backend, Detail, Observation, ServedKinds, StoredSecret};
+use crate::ports::{Backend, Detail, Observation, ServedKinds, StoredSecret, WantedObject};
 use crate::record::parts;
 use crate::report::Release;
 use crate::run::Run;
@@ -95,10 +96,11 @@ impl<B: Backend> Run<'_, B> {
             let unpacked = self.unpacked.used();
             let found = match self.manifests_of(release, &change).await {
                 Ok(manifests) => {
-                    let named = manifests.iter().map(|manifest| manifest.identity().clone());
-                    let unseen = named.filter(|identity| !live.contains_key(identity));
-                    let unseen: Vec<Identity> = unseen.collect();
-                    live.extend(self.backend.look(&unseen, Detail::Whole).await);
+                    // A change before may have had it in another version.
+                    let unseen = manifests.iter().filter(|one| !is_read(one, &live));
+                    let unseen: Vec<WantedObject> = unseen.map(WantedObject::from).collect();
+                    let found = self.backend.look_in_version(&unseen, Detail::Whole);
+                    live.extend(found.await);
                     compare(&manifests, &live, &release.id)
                 }
                 Err(error) => ChangeMatch::Unknown(error.to_string()),
@@ -123,6 +125,15 @@ impl<B: Backend> Run<'_, B> {
             })
             .collect()
     }
+}
+
+/// Whether it is known how an object is in the version of this manifest.
+fn is_read(manifest: &Manifest, live: &HashMap<Identity, Observation>) -> bool {
+    let known = live.get(manifest.identity());
+    known.is_some_and(|known| match known.present() {
+        Some(object) => object.get("apiVersion") == manifest.object().get("apiVersion"),
+        None => true,
+    })
 }
 
 /// A record that is going away, or that another version wrote, is not this one's to repair.

@@ -1,6 +1,6 @@
 //! Which release is meant, and what is known of it without looking at its objects.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use opm_core::entry::Entry;
@@ -14,7 +14,7 @@ use super::{InventorySource, LockStatus};
 use crate::delete::LabelLookup;
 use crate::failure::Failure;
 use crate::observe::{UnseenKinds, entry};
-use crate::ports::{Backend, ServedKinds};
+use crate::ports::{Backend, ServedKinds, WantedObject};
 use crate::record::{ReadRecord, RecordLookup};
 use crate::report::{Release, TrackedObject};
 use crate::request::StatusRequest;
@@ -33,8 +33,8 @@ pub(super) struct KnownRelease {
     pub(super) entries: Vec<Entry>,
     pub(super) pending: Vec<TrackedObject>,
     pub(super) kept: Vec<TrackedObject>,
-    /// Everything that the record tracks, late objects included.
-    pub(super) tracked: BTreeSet<Identity>,
+    /// Everything that the record tracks, late objects included, with its API version.
+    pub(super) tracked: BTreeMap<Identity, String>,
     /// Where the recorded changes have put objects: kind and namespace.
     pub(super) places: BTreeSet<(GroupKind, Option<String>)>,
     pub(super) lock: Option<LockStatus>,
@@ -51,6 +51,16 @@ pub(super) struct UnrecordedRun {
     pub(super) kept: Option<RecordRef>,
     /// The same change, if the history has it: a rollback that did not end well.
     pub(super) past: Option<Change>,
+}
+
+impl KnownRelease {
+    /// The object to look at, as it is in the version in which it was applied.
+    pub(super) fn wanted(&self, identity: &Identity) -> WantedObject {
+        WantedObject {
+            identity: identity.clone(),
+            version: self.tracked.get(identity).cloned(),
+        }
+    }
 }
 
 impl UnrecordedRun {
@@ -126,16 +136,11 @@ impl<B: Backend> Run<'_, B> {
         let (pending, kept) = (read.pending(), &read.kept().objects);
         let pending_entries = pending.objects().iter().map(|object| &object.entry);
         let kept_entries = kept.iter().map(|object| &object.entry);
-        let tracked: BTreeSet<Identity> = entries
-            .iter()
-            .chain(pending_entries)
-            .chain(kept_entries)
-            .map(|entry| entry.identity.clone())
-            .collect();
+        let tracked = tracked(entries.iter().chain(pending_entries).chain(kept_entries));
         let past = changes.iter().flat_map(|change| change.entries());
         let past = past.map(|recorded| &recorded.entry.identity);
         let places = past
-            .chain(&tracked)
+            .chain(tracked.keys())
             .map(|identity| (identity.group_kind.clone(), identity.namespace.clone()))
             .collect();
         if state == ReleaseState::Deleted && !changes.is_empty() {
@@ -203,7 +208,7 @@ impl<B: Backend> Run<'_, B> {
         warnings.extend(found.warnings.iter().cloned());
         let mut entries: Vec<Entry> = found.objects.iter().filter_map(entry).collect();
         entries.sort_by(|a, b| a.identity.cmp(&b.identity));
-        let tracked = entries.iter().map(|e| e.identity.clone()).collect();
+        let tracked = tracked(&entries);
         let known = KnownRelease {
             release,
             source: InventorySource::Labels,
@@ -223,6 +228,12 @@ impl<B: Backend> Run<'_, B> {
         };
         Ok((known, found.unseen))
     }
+}
+
+fn tracked<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> BTreeMap<Identity, String> {
+    let entries = entries.into_iter();
+    let tracked = entries.map(|entry| (entry.identity.clone(), entry.version.clone()));
+    tracked.collect()
 }
 
 /// What there is to say about a deployment that did not end well.

@@ -40,7 +40,7 @@ impl<B: Backend> Run<'_, B> {
             false => self.labelled_where(&known.places, label, served).await,
         };
         let found = objects.iter().filter_map(entry).collect();
-        let tracked: BTreeSet<&Identity> = known.tracked.iter().collect();
+        let tracked: BTreeSet<&Identity> = known.tracked.keys().collect();
         Ok((status::orphans(found, &tracked), warnings))
     }
 

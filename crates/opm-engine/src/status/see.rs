@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::known::KnownRelease;
 use crate::concurrently::concurrently;
-use crate::ports::{Backend, Detail, Observation};
+use crate::ports::{Backend, Detail, Observation, WantedObject};
 use crate::record::ManifestsError;
 use crate::run::Run;
 
@@ -64,7 +64,9 @@ impl ReleaseObservations {
 impl<B: Backend> Run<'_, B> {
     /// Looks at everything that a release tracks.
     pub(super) async fn see(&self, known: &KnownRelease) -> ReleaseObservations {
-        let wanted: Vec<Identity> = known.tracked.iter().cloned().collect();
+        let tracked: Vec<Identity> = known.tracked.keys().cloned().collect();
+        let wanted = tracked.iter().map(|identity| known.wanted(identity));
+        let wanted: Vec<WantedObject> = wanted.collect();
         let (objects, applied, sent) = futures::join!(
             self.observe_objects(&wanted),
             self.applied(known),
@@ -79,22 +81,22 @@ impl<B: Backend> Run<'_, B> {
             retired: self.settings.retired_managers.clone(),
             ..ReleaseObservations::default()
         };
-        self.look_closer(known, &wanted, &mut seen).await;
+        self.look_closer(known, &tracked, &mut seen).await;
         seen
     }
 
     /// What there is of these objects.
     pub(crate) async fn observe_objects(
         &self,
-        wanted: &[Identity],
+        wanted: &[WantedObject],
     ) -> BTreeMap<Identity, Observation<ReadObject>> {
-        let (light, whole): (Vec<Identity>, Vec<Identity>) = wanted
+        let (light, whole): (Vec<WantedObject>, Vec<WantedObject>) = wanted
             .iter()
             .cloned()
-            .partition(|identity| health::says_nothing(&identity.group_kind));
+            .partition(|one| health::says_nothing(&one.identity.group_kind));
         let (light, whole) = futures::join!(
-            self.backend.look(&light, Detail::Metadata),
-            self.backend.look(&whole, Detail::Whole)
+            self.backend.look_in_version(&light, Detail::Metadata),
+            self.backend.look_in_version(&whole, Detail::Whole)
         );
         let light = light
             .into_iter()
@@ -152,7 +154,7 @@ impl<B: Backend> Run<'_, B> {
         which: &[Identity],
         seen: &mut ReleaseObservations,
     ) {
-        let suspects: Vec<Identity> = which
+        let suspects: Vec<WantedObject> = which
             .iter()
             .filter(|id| match seen.objects.get(*id) {
                 Some(Observation::Present(ReadObject {
@@ -161,9 +163,10 @@ impl<B: Backend> Run<'_, B> {
                 })) => is_suspect(object, seen.evidence(known, id)),
                 _ => false,
             })
-            .cloned()
+            .map(|identity| known.wanted(identity))
             .collect();
-        for (identity, found) in self.backend.look(&suspects, Detail::Whole).await {
+        let found = self.backend.look_in_version(&suspects, Detail::Whole);
+        for (identity, found) in found.await {
             // One that may not be read stays as it was seen.
             if !matches!(found, Observation::Failed(_)) {
                 seen.objects.insert(identity, read(found, true));

@@ -11,6 +11,7 @@ use futures::future::{Either, select};
 use futures::{FutureExt as _, StreamExt as _, pin_mut};
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::status::ReadObject;
+use serde_json::{Map, Value};
 
 use super::{Status, StatusInputs};
 use crate::failure::{Failure, FailureKind};
@@ -133,6 +134,7 @@ impl<B: Backend> Run<'_, B> {
                 came.push(next);
             }
             let mut changed = Vec::new();
+            let mut other_version = Vec::new();
             for event in came {
                 let (identity, seen) = match event {
                     WatchEvent::Seen(identity, object) => {
@@ -146,10 +148,19 @@ impl<B: Backend> Run<'_, B> {
                     if gathered.is_another_record(&seen) {
                         return;
                     }
-                } else if gathered.take(&identity, seen) {
-                    changed.push(identity);
+                } else {
+                    if !gathered.is_read_as_applied(&identity, &seen) {
+                        other_version.push(gathered.known.wanted(&identity));
+                    }
+                    if gathered.take(&identity, seen) {
+                        changed.push(identity);
+                    }
                 }
             }
+            // Fields may have other names in the version that is watched.
+            other_version.retain(|wanted| changed.contains(&wanted.identity));
+            let found = self.observe_objects(&other_version).await;
+            gathered.seen.objects.extend(found);
             if !changed.is_empty() {
                 self.look_closer(&gathered.known, &changed, &mut gathered.seen)
                     .await;
@@ -164,7 +175,7 @@ impl StatusInputs {
     fn to_watch(&self) -> Vec<Identity> {
         let hidden =
             |id: &&Identity| matches!(self.seen.objects.get(*id), Some(Observation::Failed(_)));
-        let tracked = self.known.tracked.iter();
+        let tracked = self.known.tracked.keys();
         tracked.filter(|id| !hidden(id)).cloned().collect()
     }
 
@@ -175,6 +186,16 @@ impl StatusInputs {
             Some(release.namespace.as_str()),
             release.id.inventory_secret(&release.name),
         )
+    }
+
+    /// Whether an object was seen in the version in which it was applied.
+    fn is_read_as_applied(&self, identity: &Identity, seen: &Observation<ReadObject>) -> bool {
+        let (applied, seen) = (self.seen.applied.get(identity), seen.present());
+        let versions = applied.zip(seen).map(|(applied, seen)| {
+            let version = |object: &Map<String, Value>| object.get("apiVersion").cloned();
+            (version(applied), version(&seen.object))
+        });
+        versions.is_none_or(|(applied, seen)| applied == seen)
     }
 
     fn is_another_record(&self, seen: &Observation<ReadObject>) -> bool {

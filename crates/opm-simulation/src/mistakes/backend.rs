@@ -12,7 +12,7 @@ use opm_engine::ports::{
     ApiError, ApiErrorKind, ApplyObject, ApplyResponse, Backend, Clock, Cluster, DeleteObject,
     DeleteOutcome, Detail, DisownObject, Instant, MoveFields, Observation, Permit, Precondition,
     PretendedPatch, RemoveOutcome, SecretContent, SecretStore, SecretVersion, ServedKinds,
-    StoredSecret, Timestamp, WatchEvent, WriteOutcome,
+    StoredSecret, Timestamp, WantedObject, WatchEvent, WriteOutcome,
 };
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -159,8 +159,12 @@ impl Cluster for Mistaken {
         self.real.served().await
     }
 
-    async fn look(&self, wanted: &[Identity], detail: Detail) -> BTreeMap<Identity, Observation> {
-        let mut seen = self.real.look(wanted, detail).await;
+    async fn look_in_version(
+        &self,
+        wanted: &[WantedObject],
+        detail: Detail,
+    ) -> BTreeMap<Identity, Observation> {
+        let mut seen = self.real.look_in_version(wanted, detail).await;
         for (identity, observation) in &mut seen {
             if self.makes(Mistake::StaleListIsAbsence) {
                 let absent = matches!(observation, Observation::Absent);
