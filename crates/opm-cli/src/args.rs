@@ -162,6 +162,11 @@ pub(crate) struct GlobalArgs {
           default_missing_value = "true", hide_possible_values = true)]
     pub(crate) render_cache: Option<bool>,
 
+    /// Keep what clusters serve in the user's cache, on if nobody says otherwise [env: OPM_DISCOVERY_CACHE]
+    #[arg(long, global = true, value_name = "BOOL", num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", hide_possible_values = true)]
+    pub(crate) discovery_cache: Option<bool>,
+
     /// Enable these features; `opm feature list` shows them [env: OPM_FEATURE_ENABLE]
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) feature_enable: Vec<String>,

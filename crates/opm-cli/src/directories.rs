@@ -47,6 +47,15 @@ pub(crate) fn trust(env: &Environment) -> Option<PathBuf> {
 
 /// The directory that keeps renderings.
 pub(crate) fn renderings(env: &Environment) -> Option<PathBuf> {
+    cache(env).map(|cache| cache.join("renderings"))
+}
+
+/// The directory that keeps what clusters serve.
+pub(crate) fn discovery(env: &Environment) -> Option<PathBuf> {
+    cache(env).map(|cache| cache.join("discovery"))
+}
+
+fn cache(env: &Environment) -> Option<PathBuf> {
     let base = env.directory(System::XdgCacheHome).or_else(|| {
         if cfg!(windows) {
             env.directory(System::LocalAppData)
@@ -54,5 +63,5 @@ pub(crate) fn renderings(env: &Environment) -> Option<PathBuf> {
             env.directory(System::Home).map(|home| home.join(".cache"))
         }
     });
-    base.map(|base| base.join("opm").join("renderings"))
+    base.map(|base| base.join("opm"))
 }

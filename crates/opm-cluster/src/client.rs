@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::SystemClock;
+use crate::discovery::KeptDiscovery;
 use crate::identity::ActingIdentity;
 use crate::plugin::TokenPlugin;
 use crate::redact::KnownValues;
@@ -57,6 +58,8 @@ pub struct ClusterClient {
     pub(crate) plugin: Option<Arc<TokenPlugin>>,
     /// What ends the reads of this run.
     pub(crate) cancel: Option<CancellationToken>,
+    /// Where it is kept what the cluster serves.
+    kept_discovery: Option<Arc<KeptDiscovery>>,
     /// Who hears of every request that is sent.
     request_log: Option<RequestLog>,
     server: Arc<ServerState>,
@@ -118,6 +121,7 @@ impl ClusterClient {
             identity: ActingIdentity::default(),
             plugin: None,
             cancel: None,
+            kept_discovery: None,
             request_log: None,
             server: Arc::default(),
             run: Arc::default(),
@@ -164,6 +168,17 @@ impl ClusterClient {
     pub(crate) fn with_plugin(mut self, plugin: Option<TokenPlugin>) -> Self {
         self.plugin = plugin.map(Arc::new);
         self
+    }
+
+    /// The same client, which keeps what the cluster serves.
+    #[must_use]
+    pub(crate) fn with_kept_discovery(mut self, kept: Option<KeptDiscovery>) -> Self {
+        self.kept_discovery = kept.map(Arc::new);
+        self
+    }
+
+    pub(crate) fn kept_discovery(&self) -> Option<&KeptDiscovery> {
+        self.kept_discovery.as_deref()
     }
 
     /// The same client for another run: what is known of the server is shared, warnings and

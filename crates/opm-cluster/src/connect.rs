@@ -10,6 +10,7 @@ use kube::config::KubeConfigOptions;
 use thiserror::Error;
 
 use crate::client::{ClientSettings, ClusterClient};
+use crate::discovery::KeptDiscovery;
 use crate::identity::ActingIdentity;
 use crate::kubeconfig::{Environment, KubeconfigError, SelectedContext, choose};
 use crate::plugin;
@@ -32,6 +33,8 @@ pub struct ConnectOptions {
     pub environment: Environment,
     /// How patient the client is.
     pub settings: ClientSettings,
+    /// The directory that keeps what clusters serve; none if that is not kept.
+    pub discovery: Option<PathBuf>,
 }
 
 /// A client, and what is known about the cluster from the configuration alone.
@@ -116,12 +119,16 @@ pub async fn connect(options: ConnectOptions) -> Result<Connection, ConnectError
     config.default_retry = false;
     let agent = HeaderValue::from_static(concat!("opm/", env!("CARGO_PKG_VERSION")));
     config.headers.push((USER_AGENT, agent));
+    let authorities = config.root_cert.clone().unwrap_or_default();
+    let kept = options.discovery.clone();
+    let kept = kept.map(|directory| KeptDiscovery::of(directory, &server, &authorities));
     let client = kube::Client::try_from(config).map_err(|error| failed(network_message(&error)))?;
     Ok(Connection {
         client: ClusterClient::from_client(client)
             .with_settings(options.settings)
             .with_identity(identity)
-            .with_plugin(plugin),
+            .with_plugin(plugin)
+            .with_kept_discovery(kept),
         context,
         namespace,
         server,

@@ -2,6 +2,7 @@
 
 use opm_engine::ports::{
     ApiError, ApiErrorKind, DeleteObject, DeleteOutcome, Permit, Propagation, RemoveOutcome,
+    ServedKind,
 };
 use serde_json::{Value, json};
 
@@ -25,27 +26,38 @@ impl ClusterClient {
             ResolvedKind::NotServed => return Ok(DeleteOutcome::WasGone),
             silent => return Err(not_reachable(kind, &silent)),
         };
-        let place = place(kind, &served, request.identity.namespace.as_deref());
-        let call = place.delete(&request.identity.name, &body(request))?;
-        let done = self
-            .exchange(&call, SendOptions::writing(self, permit))
-            .await;
-        if matches!(&done.result, Err(error) if error.kind == ApiErrorKind::KindNotServed) {
-            return self.deleted_with_its_kind(request).await;
+        match self.delete_at(request, &served, permit).await {
+            Err(error) if error.kind == ApiErrorKind::KindNotServed => {}
+            done => return done,
         }
-        outcome(done, place, &request.identity.name, request.uid)
-    }
-
-    /// The kind went away between discovery and the delete: gone, if the server says so itself.
-    async fn deleted_with_its_kind(
-        &self,
-        request: &DeleteObject<'_>,
-    ) -> Result<DeleteOutcome, ApiError> {
-        let kind = &request.identity.group_kind;
+        // The kind is not where it was found: gone with its definition, if the server says so
+        // itself, or served in another version by now.
         match resolve(&*self.discover().await?, kind) {
             ResolvedKind::NotServed => Ok(DeleteOutcome::WasGone),
+            ResolvedKind::Served(now) if now != served => {
+                self.delete_at(request, &now, permit).await
+            }
             resolved => Err(not_reachable(kind, &resolved)),
         }
+    }
+
+    async fn delete_at(
+        &self,
+        request: &DeleteObject<'_>,
+        served: &ServedKind,
+        permit: Permit<'_>,
+    ) -> Result<DeleteOutcome, ApiError> {
+        let namespace = request.identity.namespace.as_deref();
+        let place = place(&request.identity.group_kind, served, namespace);
+        let call = place.delete(&request.identity.name, &body(request))?;
+        let writing = SendOptions::writing(self, permit);
+        let done = self.exchange(&call, writing).await;
+        if let Err(error) = &done.result
+            && error.kind == ApiErrorKind::KindNotServed
+        {
+            return Err(error.clone());
+        }
+        outcome(done, place, &request.identity.name, request.uid)
     }
 
     /// Removes a Secret with this uid and, if given, at this resourceVersion.

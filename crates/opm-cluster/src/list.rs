@@ -296,14 +296,27 @@ impl ClusterClient {
         namespace: Option<&str>,
         selectors: Selectors<'_>,
     ) -> Result<Vec<Object>, ApiError> {
-        let served = self.served_kind(kind).await?;
+        let mut served = self.served_kind(kind).await?;
+        let mut place = Kind::preferred(kind, &served, namespace).place();
+        let mut listed = self.list_all(place, selectors, &Keep::all()).await;
+        if is_not_served(&listed)
+            && let Some(now) = self.served_elsewhere(kind, &served).await?
+        {
+            served = now;
+            place = Kind::preferred(kind, &served, namespace).place();
+            listed = self.list_all(place, selectors, &Keep::all()).await;
+        }
         let kind = Kind::preferred(kind, &served, namespace);
-        let mut list = self.list_all(kind.place(), selectors, &Keep::all()).await?;
+        let mut list = listed?;
         list.items
             .iter_mut()
             .for_each(|object| kind.name_kind(object));
         Ok(list.items)
     }
+}
+
+fn is_not_served<T>(answer: &Result<T, ApiError>) -> bool {
+    matches!(answer, Err(error) if error.kind == ApiErrorKind::KindNotServed)
 }
 
 /// What of a collection is wanted.

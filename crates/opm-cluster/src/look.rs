@@ -77,7 +77,7 @@ impl ClusterClient {
                 .map(|batch| self.look_at_batch(batch, detail, &shared)),
         );
         looks.extend(found.await.into_iter().flatten());
-        self.settle_unserved(&mut looks).await;
+        self.settle_unserved(wanted, detail, &mut looks).await;
         looks
     }
 
@@ -191,19 +191,34 @@ impl ClusterClient {
     }
 
     /// A kind that discovery knew and the server then did not: asked once more, so that the
-    /// objects of a definition that was just removed are absent, and others are not.
-    async fn settle_unserved(&self, looks: &mut Looks) {
+    /// objects of a definition that was just removed are absent, and others are looked for where
+    /// they are now.
+    async fn settle_unserved(&self, wanted: &[WantedObject], detail: Detail, looks: &mut Looks) {
         let unserved = |found: &Observation| matches!(found, Observation::Failed(error) if error.kind == ApiErrorKind::KindNotServed);
         if !looks.values().any(unserved) {
             return;
         }
+        let before = self.served_cache().clone();
         let Ok(served) = self.discover().await else {
             return;
         };
+        let mut moved = Vec::new();
         for (id, found) in looks.iter_mut().filter(|(_, found)| unserved(found)) {
-            if resolve(&served, &id.group_kind) == ResolvedKind::NotServed {
-                *found = Observation::Absent;
+            match resolve(&served, &id.group_kind) {
+                ResolvedKind::NotServed => *found = Observation::Absent,
+                ResolvedKind::Served(now) => {
+                    let was = before
+                        .as_ref()
+                        .and_then(|before| before.kinds.get(&id.group_kind));
+                    if was != Some(&now) {
+                        moved.extend(wanted.iter().filter(|one| one.identity == *id).cloned());
+                    }
+                }
+                ResolvedKind::Silent(_) => {}
             }
+        }
+        if !moved.is_empty() {
+            looks.extend(Box::pin(self.look_at(&moved, detail)).await);
         }
     }
 }

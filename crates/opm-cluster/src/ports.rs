@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use opm_core::identity::{GroupKind, Identity};
@@ -25,8 +26,12 @@ use crate::send::SendOptions;
 const WHO_AM_I: Duration = Duration::from_secs(6);
 
 impl Cluster for ClusterClient {
-    async fn served(&self) -> Result<ServedKinds, ApiError> {
-        self.discover().await.map(|served| (*served).clone())
+    async fn served(&self) -> Result<Arc<ServedKinds>, ApiError> {
+        self.discover().await
+    }
+
+    async fn recall_served(&self) -> Result<Arc<ServedKinds>, ApiError> {
+        self.recall().await
     }
 
     async fn look_in_version(

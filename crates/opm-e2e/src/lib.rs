@@ -26,4 +26,7 @@ pub use output::{OpmOutput, RunningOpm};
 pub use record::DecodedRecord;
 pub use run::{note, on_real, on_sandbox, trying};
 pub use seed::{Dice, Seed};
-pub use world::{CuttableConnection, KillOutcome, RelayedRun, StruckLine, TestCluster, World, set};
+pub use world::{
+    CuttableConnection, KillOutcome, Lockstep, RelayedRun, Rounds, StruckLine, TestCluster, World,
+    set,
+};

@@ -48,6 +48,7 @@ async fn reach_cluster(settings: &Settings) -> Result<Connection, CliError> {
         impersonate: settings.as_user.clone(),
         environment: Environment::of_this_process(),
         settings: client_settings(settings.for_tests.patience),
+        discovery: settings.discovery_dir.clone(),
     };
     let connected = opm_cluster::connect(options)
         .await

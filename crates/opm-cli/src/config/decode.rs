@@ -90,6 +90,7 @@ impl Reader<'_> {
             Key::Review => self.layer.review = Some(self.word(key, value)?),
             Key::Preflight => self.layer.preflight = Some(self.switch(key, value)?),
             Key::RenderCache => self.layer.render_cache = Some(self.switch(key, value)?),
+            Key::DiscoveryCache => self.layer.discovery_cache = Some(self.switch(key, value)?),
             Key::FeatureEnable => self.layer.feature_enable = self.list(key, value)?,
             Key::FeatureDisable => self.layer.feature_disable = self.list(key, value)?,
             Key::Config => return Err(self.unknown("config")),

@@ -102,6 +102,7 @@ fn explained(key: Key) -> (&'static str, &'static str) {
             "Keep renderings of CUE modules in the user's cache.",
             "false",
         ),
+        Key::DiscoveryCache => ("Keep what clusters serve in the user's cache.", "false"),
         Key::FeatureEnable => (
             "Features to enable; `opm feature list` shows them all.",
             "[\"some-feature\"]",

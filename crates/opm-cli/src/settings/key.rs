@@ -21,13 +21,14 @@ pub(crate) enum Key {
     Preflight,
     Review,
     RenderCache,
+    DiscoveryCache,
     FeatureEnable,
     FeatureDisable,
 }
 
 impl Key {
     /// All settings, in the order in which they are shown.
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 20] = [
         Self::Kubeconfig,
         Self::Context,
         Self::Namespace,
@@ -45,6 +46,7 @@ impl Key {
         Self::Preflight,
         Self::Review,
         Self::RenderCache,
+        Self::DiscoveryCache,
         Self::FeatureEnable,
         Self::FeatureDisable,
     ];
@@ -69,6 +71,7 @@ impl Key {
             Self::Preflight => "preflight",
             Self::Review => "review",
             Self::RenderCache => "render-cache",
+            Self::DiscoveryCache => "discovery-cache",
             Self::FeatureEnable => "feature-enable",
             Self::FeatureDisable => "feature-disable",
         }
@@ -94,6 +97,7 @@ impl Key {
             Self::Preflight => "OPM_PREFLIGHT",
             Self::Review => "OPM_REVIEW",
             Self::RenderCache => "OPM_RENDER_CACHE",
+            Self::DiscoveryCache => "OPM_DISCOVERY_CACHE",
             Self::FeatureEnable => "OPM_FEATURE_ENABLE",
             Self::FeatureDisable => "OPM_FEATURE_DISABLE",
         }

@@ -71,6 +71,7 @@ pub(crate) struct Layer {
     pub(crate) preflight: Option<bool>,
     pub(crate) review: Option<Review>,
     pub(crate) render_cache: Option<bool>,
+    pub(crate) discovery_cache: Option<bool>,
     pub(crate) feature_enable: Vec<String>,
     pub(crate) feature_disable: Vec<String>,
 }
@@ -102,6 +103,7 @@ impl Layer {
             preflight: args.preflight,
             review: args.review,
             render_cache: args.render_cache,
+            discovery_cache: args.discovery_cache,
             feature_enable: args.feature_enable.clone(),
             feature_disable: args.feature_disable.clone(),
         })
@@ -135,6 +137,7 @@ impl Layer {
             preflight: switch(env, Key::Preflight)?,
             review: word(env, Key::Review)?,
             render_cache: switch(env, Key::RenderCache)?,
+            discovery_cache: switch(env, Key::DiscoveryCache)?,
             feature_enable: list(env, Key::FeatureEnable)?,
             feature_disable: list(env, Key::FeatureDisable)?,
         })
@@ -167,6 +170,7 @@ impl Layer {
             Key::Preflight => self.preflight.is_some(),
             Key::Review => self.review.is_some(),
             Key::RenderCache => self.render_cache.is_some(),
+            Key::DiscoveryCache => self.discovery_cache.is_some(),
             Key::FeatureEnable => !self.feature_enable.is_empty(),
             Key::FeatureDisable => !self.feature_disable.is_empty(),
         }
@@ -302,6 +306,7 @@ mod tests {
             preflight: Some(true),
             review: Some(crate::ui::Review::Always),
             render_cache: Some(true),
+            discovery_cache: Some(true),
             feature_enable: vec!["a".to_owned()],
             feature_disable: vec!["b".to_owned()],
         }

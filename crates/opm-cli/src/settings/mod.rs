@@ -83,6 +83,10 @@ pub(crate) struct Settings {
     pub(crate) review: Review,
     /// Whether renderings of CUE modules are kept.
     pub(crate) render_cache: bool,
+    /// Whether it is kept what clusters serve.
+    pub(crate) discovery_cache: bool,
+    /// The directory that keeps it, if any does.
+    pub(crate) discovery_dir: Option<PathBuf>,
     /// Which features are on.
     pub(crate) features: FeatureSet,
     /// Who chose the features that somebody chose.
@@ -244,6 +248,8 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
     let review = from.first(Key::Review, |layer| layer.review);
     let render_cache = from.first(Key::RenderCache, |layer| layer.render_cache);
     let render_cache = render_cache.unwrap_or(true);
+    let discovery_cache = from.first(Key::DiscoveryCache, |layer| layer.discovery_cache);
+    let discovery_cache = discovery_cache.unwrap_or(true);
     let mut cue = outside::cue(&given.env)?;
     if render_cache {
         cue.renderings = directories::renderings(&given.env);
@@ -268,6 +274,8 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
         preflight: preflight.unwrap_or_default(),
         review: review.unwrap_or_default(),
         render_cache,
+        discovery_cache,
+        discovery_dir: directories::discovery(&given.env).filter(|_| discovery_cache),
         features: chosen.features,
         feature_origins: chosen.origins,
         config_named: None,

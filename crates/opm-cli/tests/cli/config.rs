@@ -113,6 +113,7 @@ fn view_shows_every_setting_with_its_origin() {
     preflight                      false             default
     review                         destructive       default
     render-cache                   true              default
+    discovery-cache                true              default
     feature change-records         true              default
     feature label-orphan-pruning   false             default
     feature sandbox                true              default
@@ -182,6 +183,9 @@ fn init_writes_a_file_that_changes_nothing() {
 
     # Keep renderings of CUE modules in the user's cache.
     # render-cache: false
+
+    # Keep what clusters serve in the user's cache.
+    # discovery-cache: false
 
     features:
       # Features to enable; `opm feature list` shows them all.
@@ -255,6 +259,9 @@ fn init_writes_where_and_what_it_is_told() {
 
     # Keep renderings of CUE modules in the user's cache.
     # render-cache = false
+
+    # Keep what clusters serve in the user's cache.
+    # discovery-cache = false
 
     [features]
     # Features to enable; `opm feature list` shows them all.

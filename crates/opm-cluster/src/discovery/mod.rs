@@ -3,7 +3,11 @@
 //! A group whose own server is down is recorded as silent and fails nothing: whether that
 //! matters depends on what is asked about it later.
 
+mod kept;
+mod recall;
+
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +24,8 @@ use crate::client::ClusterClient;
 use crate::json;
 use crate::request::{Call, Place, segment};
 use crate::send::SendOptions;
+
+pub(crate) use kept::KeptDiscovery;
 
 /// How long a single group's server is waited for.
 const PATIENCE: Duration = Duration::from_secs(6);
@@ -63,11 +69,16 @@ pub(crate) fn not_reachable(kind: &GroupKind, resolved: &ResolvedKind) -> ApiErr
 impl ClusterClient {
     /// Asks anew, and remembers.
     pub(crate) async fn discover(&self) -> Result<Arc<ServedKinds>, ApiError> {
-        let (core, groups, schemas) = futures::join!(
-            self.document("/api"),
-            self.document("/apis"),
-            self.schemas()
-        );
+        self.discover_with(self.schemas()).await
+    }
+
+    /// The same, beside what the schemas are called.
+    async fn discover_with(
+        &self,
+        schemas: impl Future<Output = BTreeMap<String, String>> + Send,
+    ) -> Result<Arc<ServedKinds>, ApiError> {
+        let (core, groups, schemas) =
+            futures::join!(self.document("/api"), self.document("/apis"), schemas);
         let mut found = ServedKinds::default();
         let mut versions = Vec::new();
         for document in [core?, groups?] {
@@ -96,52 +107,17 @@ impl ClusterClient {
         }
         says_what_every_server_serves(&found)?;
         found.schemas = schemas;
+        if let Some(kept) = self.kept_discovery() {
+            kept.write(&found);
+        }
         let found = Arc::new(found);
         *self.served_cache() = Some(Arc::clone(&found));
         Ok(found)
     }
 
-    /// What the schemas are called. A server that does not say so costs nothing but time later.
-    async fn schemas(&self) -> BTreeMap<String, String> {
-        let options = SendOptions::reading(self).within(PATIENCE);
-        let answer = self
-            .exchange(&Call::discovery("/openapi/v3"), options)
-            .await;
-        answer
-            .result
-            .map_or_else(|_| BTreeMap::new(), |answer| schema_names(&answer.body))
-    }
-
     async fn document(&self, path: &str) -> Result<Document, ApiError> {
         let answer = self.read(&Call::discovery(path)).await?;
         document(&answer.body)
-    }
-
-    /// What was found last, or is found now if some of these kinds are not in it: a kind may
-    /// have come since.
-    pub(crate) async fn served_with(
-        &self,
-        kinds: impl IntoIterator<Item = &GroupKind> + Send,
-    ) -> Result<Arc<ServedKinds>, ApiError> {
-        let cached = self.served_cache().clone();
-        match cached {
-            Some(served)
-                if kinds
-                    .into_iter()
-                    .all(|kind| served.kinds.contains_key(kind)) =>
-            {
-                Ok(served)
-            }
-            _ => self.discover().await,
-        }
-    }
-
-    /// One kind, or why it cannot be reached.
-    pub(crate) async fn served_kind(&self, kind: &GroupKind) -> Result<ServedKind, ApiError> {
-        match resolve(&*self.served_with([kind]).await?, kind) {
-            ResolvedKind::Served(found) => Ok(found),
-            other => Err(not_reachable(kind, &other)),
-        }
     }
 
     async fn ask_each(&self, found: &mut ServedKinds, versions: Vec<GroupVersion>) {

@@ -183,7 +183,8 @@ fn comparable(object: &Value) -> Value {
 async fn nothing_is_called_unchanged_that_the_server_would_change() {
     let setup = on_a_server!("effect");
     define(&setup).await;
-    let schemas = setup.client.served().await.expect("what is served").schemas;
+    let served = setup.client.served().await.expect("what is served");
+    let schemas = served.schemas.clone();
     assert!(schemas.contains_key("apps/v1"), "{schemas:?}");
     let server = &Server {
         setup: &setup,
@@ -217,7 +218,8 @@ async fn nothing_is_called_unchanged_that_the_server_would_change() {
 #[tokio::test]
 async fn what_a_policy_makes_of_an_object_is_not_called_unchanged() {
     let setup = on_a_server!("effect-policy");
-    let schemas = setup.client.served().await.expect("what is served").schemas;
+    let served = setup.client.served().await.expect("what is served");
+    let schemas = served.schemas.clone();
     let server = Server {
         setup: &setup,
         schemas: &schemas,

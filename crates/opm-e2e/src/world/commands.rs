@@ -82,6 +82,13 @@ impl World {
         OpmOutput::checked(ran, arguments, &self.canaries)
     }
 
+    /// Starts the binary against another way to the cluster, and leaves it running.
+    pub(super) fn start_at(&self, kubeconfig: &Path, arguments: &[&str]) -> RunningOpm {
+        let target = Target::Kubeconfig(kubeconfig.to_owned());
+        let opm = self.opm.clone().against(target);
+        RunningOpm::new(opm.start(arguments), arguments, &self.canaries)
+    }
+
     /// Applies a module; the answer is JSON.
     pub async fn apply(&self, module: &Module, flags: &[&str]) -> OpmOutput {
         self.apply_with(&[], module, flags).await

@@ -3,6 +3,7 @@
 
 mod commands;
 mod faults;
+mod lockstep;
 mod observe;
 
 use std::collections::BTreeSet;
@@ -20,6 +21,7 @@ use crate::objects;
 
 pub use commands::{CuttableConnection, KillOutcome};
 pub use faults::{RelayedRun, StruckLine};
+pub use lockstep::{Lockstep, Rounds};
 
 /// Which cluster a scenario runs on.
 pub enum TestCluster {

@@ -12,6 +12,7 @@ scenarios! {
     a_difference_pretends_only_what_would_be_sent,
     workloads_that_controllers_write_to_are_not_sent,
     damaged_notes_only_cost_requests,
+    commands_take_few_round_trips,
 }
 
 fn maps(count: usize, changed: Option<usize>) -> Module {
@@ -143,4 +144,29 @@ async fn damaged_notes_only_cost_requests(w: World) {
     // They are kept anew with the next objects that are sent.
     applied(&w, &module, &["--send-all"]).await;
     w.has_no_stray_records("web").await;
+}
+
+async fn commands_take_few_round_trips(w: World) {
+    let line = w.lockstep().await;
+    let apply = async |what: &str, module: &Module, more: &[&str]| {
+        let dir = w.write(module);
+        let arguments = [&["mod", "apply", &dir, "-n", &w.ns], more].concat();
+        let (ran, rounds) = line.run(&arguments).await;
+        ran.ok();
+        note(&format!("{what}: {rounds}"));
+        rounds
+    };
+    let run = async |what: &str, arguments: &[&str]| {
+        let (ran, rounds) = line.run(&[arguments, &["-n", &w.ns]].concat()).await;
+        ran.ok();
+        note(&format!("{what}: {rounds}"));
+        rounds
+    };
+    apply("install", &maps(100, None), &[]).await;
+    apply("unchanged", &maps(100, None), &[]).await;
+    apply("one changed", &maps(100, Some(7)), &[]).await;
+    run("status", &["mod", "status", "web"]).await;
+    apply("upgrade", &maps(90, Some(8)), &[]).await;
+    run("list", &["mod", "list"]).await;
+    run("delete", &["mod", "delete", "web", "--yes"]).await;
 }

@@ -48,6 +48,7 @@ mod ownership;
 mod packages;
 mod races;
 mod record;
+mod remembered_kinds;
 mod repair;
 mod restart;
 mod reviewed_plans;

@@ -75,6 +75,8 @@ impl<B: Backend> Run<'_, B> {
         let (loaded, mut warnings) = loaded?;
         let stored = loaded.as_ref().map(|loaded| &loaded.record);
         let task = source.render(self, release, stored).await?;
+        let rendered = &task.request.rendered;
+        let served = self.discover_rendered(served, rendered).await?;
         let apply = Apply::candidate(self, &task, &served, stored)?;
         let stored = loaded.as_ref().map(|loaded| &loaded.stored);
         let unwritable = stored.and_then(|stored| check_writable(stored).err());

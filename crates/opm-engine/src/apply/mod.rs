@@ -31,6 +31,7 @@ pub(crate) mod tell;
 mod touch;
 mod unchanged;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use opm_core::candidate::Candidate;
@@ -54,7 +55,7 @@ struct Apply<'a, B> {
     run: &'a Run<'a, B>,
     request: &'a ApplyRequest,
     mode: &'a ApplyMode,
-    served: &'a ServedKinds,
+    served: &'a Arc<ServedKinds>,
     candidate: Candidate,
 }
 
@@ -104,7 +105,7 @@ struct ApplyWriter<'a, B> {
     run: &'a Run<'a, B>,
     release: &'a Release,
     source: &'a ApplySource<'a>,
-    served: Option<ServedKinds>,
+    served: Option<Arc<ServedKinds>>,
     /// The plan that somebody has agreed to.
     agreed: Option<Vec<AnnouncedObject>>,
 }
@@ -127,7 +128,10 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
             Ok(task) => task,
             Err(failure) => return Err(self.log_refused(failure, free).await),
         };
-        let served = self.served.clone().unwrap_or_default();
+        let served = self.served.take().unwrap_or_default();
+        let rendered = &task.request.rendered;
+        let served = run.discover_rendered(served, rendered).await?;
+        self.served = Some(Arc::clone(&served));
         let apply = match Apply::candidate(run, &task, &served, loaded.record()) {
             Ok(apply) => apply,
             Err(failure) => return Err(self.log_refused(failure, free).await),

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use opm_core::candidate::{Candidate, Selection};
 use opm_core::check::StaleDecisions;
@@ -109,7 +110,7 @@ impl<'a, B: Backend> Apply<'a, B> {
     pub(super) fn candidate(
         run: &'a Run<'a, B>,
         task: &'a ApplyTask<'_>,
-        served: &'a ServedKinds,
+        served: &'a Arc<ServedKinds>,
         stored: Option<&Record>,
     ) -> Result<Self, Failure> {
         let request = task.request.as_ref();

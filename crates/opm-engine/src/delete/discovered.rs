@@ -4,6 +4,7 @@
 //! delete, its lock and a crash in the middle of it are as with any other release.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use opm_core::ids::ReleaseId;
 use opm_core::labels::{self, Owner, OwnerLabels};
@@ -25,7 +26,7 @@ impl<B: Backend> Run<'_, B> {
         &self,
         reference: &ReleaseRef,
         namespace: &NamespaceName,
-        served: &ServedKinds,
+        served: &Arc<ServedKinds>,
     ) -> Result<LabelLookup, Failure> {
         let all = (labels::MANAGED_BY, labels::MANAGED_BY_OPM);
         let found = self.labelled_as(all, namespace.as_str(), served).await?;

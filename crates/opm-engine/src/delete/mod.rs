@@ -11,6 +11,8 @@ mod own_namespace;
 mod remove;
 mod unrecorded;
 
+use std::sync::Arc;
+
 use opm_core::check::{Adopt, CheckContext, CheckedPlan, check};
 use opm_core::event::{AnnouncedObject, Event, PlannedAction, RunPhase};
 use opm_core::identity::Identity;
@@ -36,7 +38,7 @@ struct Delete<'a, B> {
     run: &'a Run<'a, B>,
     request: &'a DeleteRequest,
     release: Release,
-    served: ServedKinds,
+    served: Arc<ServedKinds>,
     confirmed: bool,
 }
 
@@ -50,9 +52,10 @@ struct DeleteSource {
 impl<B: Backend> Run<'_, B> {
     /// Deletes a release, or one of its components.
     pub(crate) async fn delete(&self, request: &DeleteRequest) -> Result<Report, Failure> {
-        let served = self.discover().await?;
         let (reference, namespace) = (&request.release, &request.namespace);
-        let release = match self.find(reference, namespace).await? {
+        let (served, found) = futures::join!(self.discover(), self.find(reference, namespace));
+        let served = served?;
+        let release = match found? {
             Some(release) => release,
             None => match self.find_by_labels(reference, namespace, &served).await? {
                 LabelLookup::Found(release) => release,

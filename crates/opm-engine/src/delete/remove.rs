@@ -9,6 +9,7 @@ use opm_core::check::{
     CheckedPlan, PruneMethod, PruneStep, StaleDecisions, prune_groups, still_holds,
 };
 use opm_core::event::{Event, Wait};
+use opm_core::identity::Identity;
 use opm_core::plan::Guard;
 
 use super::Delete;
@@ -148,7 +149,7 @@ impl<B: Backend> Delete<'_, B> {
             let defines = Guard::of(&identity.group_kind) == Some(Guard::Crd)
                 && step.method == PruneMethod::Delete;
             let held = match defines && !dry_run {
-                true => still_holds(&self.run.occupants(identity, &self.served).await),
+                true => self.still_holds(identity).await,
                 false => None,
             };
             match held {
@@ -157,6 +158,14 @@ impl<B: Backend> Delete<'_, B> {
             }
         }
         empty
+    }
+
+    /// What a definition holds by now, if so.
+    async fn still_holds(&self, definition: &Identity) -> Option<String> {
+        match self.run.discover_all(&self.served).await {
+            Ok(served) => still_holds(&self.run.occupants(definition, &served).await),
+            Err(failure) => Some(failure.message),
+        }
     }
 
     /// Custom resources are not gone in time: why nothing else was deleted.

@@ -33,7 +33,10 @@ impl<B: Backend> Run<'_, B> {
             .map_err(|error| Failure::refused(error.to_string()).because(error))?;
         let (observed, _) = self.observe(&plan, &release.id, Detail::Metadata).await;
         let occupants = match plan.to_look_into().next() {
-            Some(_) => self.look_into(&plan, &self.discover().await?).await,
+            Some(_) => {
+                let served = self.discover().await?;
+                self.look_into(&plan, &served).await
+            }
             None => HashMap::new(),
         };
         let context = CheckContext {

@@ -1,24 +1,49 @@
 //! What the cluster serves, and how the namespaces are that a candidate needs.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use opm_core::candidate::Candidate;
 use opm_core::identity::{GroupKind, Identity};
+use opm_core::manifest::Manifest;
 use opm_core::reach::{self, ClusterState, NamespaceState};
+use opm_core::rendered::Rendered;
 use opm_core::scope::Scopes;
 
 use super::metadata;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiErrorKind, Backend, Detail, Observation, ServedKinds};
+use crate::ports::{ApiError, ApiErrorKind, Backend, Detail, Observation, ServedKinds};
 use crate::run::Run;
 
 impl<B: Backend> Run<'_, B> {
-    /// Everything that the cluster serves.
-    pub(crate) async fn discover(&self) -> Result<ServedKinds, Failure> {
-        let served = self.backend.served().await;
-        served.map_err(|error| {
-            Failure::before_writing("cannot ask the cluster which kinds it serves", &error)
-        })
+    /// What the cluster serves, as far as it takes to find objects.
+    pub(crate) async fn discover(&self) -> Result<Arc<ServedKinds>, Failure> {
+        self.backend.recall_served().await.map_err(unserved)
+    }
+
+    /// Everything that the cluster serves now: for who has to know that nothing is left out.
+    pub(crate) async fn discover_all(
+        &self,
+        known: &Arc<ServedKinds>,
+    ) -> Result<Arc<ServedKinds>, Failure> {
+        match known.remembered {
+            true => self.backend.served().await.map_err(unserved),
+            false => Ok(Arc::clone(known)),
+        }
+    }
+
+    /// The same, asked anew only if something is rendered of a kind that is not known.
+    pub(crate) async fn discover_rendered(
+        &self,
+        known: Arc<ServedKinds>,
+        rendered: &Rendered,
+    ) -> Result<Arc<ServedKinds>, Failure> {
+        let mut manifests = rendered.components.iter().flat_map(|one| &one.manifests);
+        let is_known = |one: &Manifest| known.kinds.contains_key(&one.identity().group_kind);
+        match manifests.all(is_known) {
+            true => Ok(known),
+            false => self.discover_all(&known).await,
+        }
     }
 
     /// What the candidate needs of the cluster, as it is.
@@ -45,6 +70,10 @@ impl<B: Backend> Run<'_, B> {
             namespaces: namespaces.collect(),
         }
     }
+}
+
+fn unserved(error: ApiError) -> Failure {
+    Failure::before_writing("cannot ask the cluster which kinds it serves", &error)
 }
 
 /// The scopes that discovery tells.

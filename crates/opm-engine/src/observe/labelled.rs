@@ -1,6 +1,7 @@
 //! Finding a release's objects by their labels, when there is no record to say which they are.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use futures::StreamExt as _;
 use opm_core::check::{LiveObject, counts_as_discovered};
@@ -77,8 +78,9 @@ impl<B: Backend> Run<'_, B> {
     pub(crate) async fn labelled(
         &self,
         release: &Release,
-        served: &ServedKinds,
+        served: &Arc<ServedKinds>,
     ) -> Result<LabelledObjects, Failure> {
+        let served = &self.discover_all(served).await?;
         let (id, shared) = (release.id.to_string(), labels::shared_label(&release.id));
         let own = (labels::RELEASE_ID, id.as_str());
         let shared = (shared.as_str(), release.name.as_str());
@@ -106,8 +108,9 @@ impl<B: Backend> Run<'_, B> {
         &self,
         label: (&str, &str),
         namespace: &str,
-        served: &ServedKinds,
+        served: &Arc<ServedKinds>,
     ) -> Result<LabelledObjects, Failure> {
+        let served = &self.discover_all(served).await?;
         let kinds: &Vec<&GroupKind> = &listable(served).collect();
         if self.may_list_nothing(namespace, served).await {
             return Ok(LabelledObjects {

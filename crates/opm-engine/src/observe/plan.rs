@@ -1,6 +1,7 @@
 //! Looking at everything that a plan names.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use opm_core::check::{LiveObject, Observed};
 use opm_core::identity::Identity;
@@ -37,11 +38,19 @@ impl<B: Backend> Run<'_, B> {
     pub(crate) async fn look_into(
         &self,
         plan: &Plan,
-        served: &ServedKinds,
+        served: &Arc<ServedKinds>,
     ) -> HashMap<Identity, Occupants> {
         let mut occupants = HashMap::new();
-        for holder in plan.to_look_into() {
-            let held = self.occupants(holder, served).await;
+        let mut holders = plan.to_look_into().peekable();
+        if holders.peek().is_none() {
+            return occupants;
+        }
+        let served = self.discover_all(served).await;
+        for holder in holders {
+            let held = match &served {
+                Ok(served) => self.occupants(holder, served).await,
+                Err(failure) => Occupants::Unknown(failure.message.clone()),
+            };
             occupants.insert(holder.clone(), held);
         }
         occupants

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use opm_core::check::Disown;
@@ -46,6 +47,8 @@ pub struct ServedKinds {
     /// What the server calls the schema of each API version, such as `apps/v1`, where it says so:
     /// another name whenever the schema is another.
     pub schemas: BTreeMap<String, String>,
+    /// Whether this was found in an earlier run.
+    pub remembered: bool,
 }
 
 /// How much of an object is wanted.
@@ -231,7 +234,11 @@ pub enum WatchEvent {
 /// A Kubernetes API.
 pub trait Cluster: Send + Sync {
     /// What the server serves. Asked anew every time it is called.
-    fn served(&self) -> impl Future<Output = Result<ServedKinds, ApiError>> + Send;
+    fn served(&self) -> impl Future<Output = Result<Arc<ServedKinds>, ApiError>> + Send;
+
+    /// The same, from memory where the server says that nothing has changed since. That a kind is
+    /// not in it does not say that it is not served, if it is remembered.
+    fn recall_served(&self) -> impl Future<Output = Result<Arc<ServedKinds>, ApiError>> + Send;
 
     /// Looks at many objects, with as few requests as possible. The answer has exactly the
     /// identities that were asked for.

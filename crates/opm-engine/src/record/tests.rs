@@ -192,8 +192,12 @@ impl Clock for Store {
 
 /// There is nothing in this cluster but the one Secret.
 impl Cluster for Store {
-    async fn served(&self) -> Result<ServedKinds, ApiError> {
-        Ok(ServedKinds::default())
+    async fn served(&self) -> Result<Arc<ServedKinds>, ApiError> {
+        Ok(Arc::default())
+    }
+
+    async fn recall_served(&self) -> Result<Arc<ServedKinds>, ApiError> {
+        self.served().await
     }
 
     async fn look_in_version(

@@ -1,6 +1,7 @@
 //! Gathering what is left of a release: its Secret, its record Secrets, its labelled objects.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use opm_core::entry::Entry;
 use opm_core::identity::Identity;
@@ -28,7 +29,7 @@ impl<B: Backend> Run<'_, B> {
         &self,
         release: &Release,
         stored: Option<&StoredSecret>,
-        served: &ServedKinds,
+        served: &Arc<ServedKinds>,
     ) -> Result<(Repaired, Vec<String>), Failure> {
         let mut salvaged = stored.map(|stored| salvage(&parts(&stored.content)));
         writable(stored, salvaged.as_ref())?;

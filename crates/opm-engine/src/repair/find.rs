@@ -1,5 +1,7 @@
 //! Which release is meant, when its record may not be there to say so.
 
+use std::sync::Arc;
+
 use opm_core::labels;
 use opm_core::name::ReleaseName;
 
@@ -19,7 +21,7 @@ impl<B: Backend> Run<'_, B> {
     pub(super) async fn find_lost(
         &self,
         request: &RepairRequest,
-        served: &ServedKinds,
+        served: &Arc<ServedKinds>,
     ) -> Result<Release, Failure> {
         let (reference, namespace) = (&request.release, &request.namespace);
         match self.find(reference, namespace).await {

@@ -10,6 +10,8 @@ mod find;
 mod kept_changes;
 mod write;
 
+use std::sync::Arc;
+
 use opm_core::identity::Identity;
 use opm_core::record::Finding;
 use opm_core::repair::{FoundObject, RecoveredChange, Repaired};
@@ -86,7 +88,7 @@ struct Repair<'a, B> {
     run: &'a Run<'a, B>,
     request: &'a RepairRequest,
     release: Release,
-    served: ServedKinds,
+    served: Arc<ServedKinds>,
     confirmed: bool,
 }
 

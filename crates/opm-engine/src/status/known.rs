@@ -1,6 +1,7 @@
 //! Which release is meant, and what is known of it without looking at its objects.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use opm_core::entry::Entry;
@@ -84,10 +85,11 @@ impl<B: Backend> Run<'_, B> {
     pub(super) async fn known(
         &self,
         request: &StatusRequest,
-        served: &ServedKinds,
+        found: Option<Release>,
+        served: &Arc<ServedKinds>,
     ) -> Result<KnownRelease, Failure> {
         let (reference, namespace) = (&request.release, &request.namespace);
-        let release = match self.find(reference, namespace).await? {
+        let release = match found {
             Some(release) => release,
             None => match self.find_by_labels(reference, namespace, served).await? {
                 LabelLookup::Found(release) => release,
@@ -201,7 +203,7 @@ impl<B: Backend> Run<'_, B> {
     async fn labelled_objects(
         &self,
         release: Release,
-        served: &ServedKinds,
+        served: &Arc<ServedKinds>,
         mut warnings: Vec<String>,
     ) -> Result<(KnownRelease, UnseenKinds), Failure> {
         let found = self.labelled(&release, served).await?;

@@ -2,6 +2,7 @@
 //! apply, and what a lost record left behind.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use futures::StreamExt as _;
 use opm_core::entry::Entry;
@@ -24,7 +25,7 @@ impl<B: Backend> Run<'_, B> {
         &self,
         known: &KnownRelease,
         scan: bool,
-        served: &ServedKinds,
+        served: &Arc<ServedKinds>,
     ) -> Result<(Vec<Entry>, Vec<String>), Failure> {
         // Without a record, everything with a label is already in the list.
         if known.source == InventorySource::Labels {
@@ -50,7 +51,7 @@ impl<B: Backend> Run<'_, B> {
         &self,
         places: &BTreeSet<(GroupKind, Option<String>)>,
         label: (&str, &str),
-        served: &ServedKinds,
+        served: &Arc<ServedKinds>,
     ) -> (Vec<Map<String, Value>>, Vec<String>) {
         let served = places.iter().filter(|(kind, _)| {
             let kind = served.kinds.get(kind);

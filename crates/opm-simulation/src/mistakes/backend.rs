@@ -155,8 +155,12 @@ fn edit(content: &mut SecretContent, key: &str, change: impl FnOnce(&mut Value))
 }
 
 impl Cluster for Mistaken {
-    async fn served(&self) -> Result<ServedKinds, ApiError> {
+    async fn served(&self) -> Result<Arc<ServedKinds>, ApiError> {
         self.real.served().await
+    }
+
+    async fn recall_served(&self) -> Result<Arc<ServedKinds>, ApiError> {
+        self.real.recall_served().await
     }
 
     async fn look_in_version(

@@ -142,6 +142,7 @@ fn value(settings: &Settings, key: Key) -> Value {
         Key::Preflight => json!(settings.preflight),
         Key::Review => json!(settings.review),
         Key::RenderCache => json!(settings.render_cache),
+        Key::DiscoveryCache => json!(settings.discovery_cache),
         Key::FeatureEnable | Key::FeatureDisable => Value::Null,
     }
 }
