@@ -16,7 +16,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::Settings;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Answer, Backend, Caller, Doubt, Instant, Permit, Question, Stopped};
+use crate::ports::{
+    Answer, Backend, Caller, Doubt, Instant, Permit, Question, Stopped, StoredSecret,
+};
 use crate::record::{LockGuard, UnpackBudget};
 use crate::report::{ObjectOutcome, Report};
 
@@ -42,6 +44,8 @@ pub(crate) struct Run<'a, B> {
     asking: Mutex<()>,
     /// Who the server takes this run for, once it was asked.
     who: Mutex<Option<String>>,
+    /// The Secret by which the release was found, until it is read.
+    pub(crate) found: Mutex<Option<StoredSecret>>,
 }
 
 impl<'a, B: Backend> Run<'a, B> {
@@ -63,6 +67,7 @@ impl<'a, B: Backend> Run<'a, B> {
             unpacked: UnpackBudget::default(),
             asking: Mutex::new(()),
             who: Mutex::new(None),
+            found: Mutex::new(None),
         }
     }
 

@@ -33,6 +33,14 @@ impl ClusterClient {
         Ok(served)
     }
 
+    /// What was found in an earlier run: good enough to try and find objects there. Who does not
+    /// find their kind asks anew.
+    fn from_memory(&self) -> Option<Arc<ServedKinds>> {
+        let kept = Arc::new(self.kept_discovery()?.read()?);
+        *self.served_cache() = Some(Arc::clone(&kept));
+        Some(kept)
+    }
+
     /// What the schemas are called. A server that does not say so costs nothing but time later.
     pub(super) async fn schemas(&self) -> BTreeMap<String, String> {
         let options = SendOptions::reading(self).within(PATIENCE);
@@ -51,14 +59,11 @@ impl ClusterClient {
         kinds: impl IntoIterator<Item = &GroupKind> + Send,
     ) -> Result<Arc<ServedKinds>, ApiError> {
         let cached = self.served_cache().clone();
-        let cached = match cached {
-            Some(cached) => cached,
-            None => self.recall().await?,
-        };
+        let cached = cached.or_else(|| self.from_memory());
         let mut kinds = kinds.into_iter();
-        match kinds.all(|kind| cached.kinds.contains_key(kind)) {
-            true => Ok(cached),
-            false => self.discover().await,
+        match cached {
+            Some(cached) if kinds.all(|kind| cached.kinds.contains_key(kind)) => Ok(cached),
+            _ => self.discover().await,
         }
     }
 

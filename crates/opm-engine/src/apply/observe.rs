@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use opm_core::check::{Adopt, CheckContext, HelmRelease, Observed};
+use opm_core::digest::ObjectHash;
+use opm_core::entry::Entry;
 use opm_core::event::RunPhase;
 use opm_core::identity::Identity;
 use opm_core::nearest::{did_you_mean, nearest};
 use opm_core::plan::Occupants;
 use opm_core::reach::{self, MissingRequirement, OwnNamespace};
-use opm_core::record::AppliedNotes;
+use opm_core::record::{AppliedNotes, Record};
 use serde_json::{Map, Value};
 
 use super::Apply;
@@ -35,7 +37,12 @@ impl<B: Backend> Apply<'_, B> {
     /// Looks at the namespaces and kinds that the candidate needs, at every object of the plan,
     /// and into what the plan would delete with everything in it.
     pub(super) async fn observe(&self, mut planned: PlannedApply) -> ObservedApply {
-        let detail = match self.request.options.dry_run {
+        let record = &planned.record;
+        let current = planned.current();
+        let same_change = current.as_deref() == Some(self.candidate.change.as_str());
+        let changed = self.rendered_anew(record);
+        let look = |entry: &Entry| match self.request.options.dry_run {
+            _ if changed.contains(&entry.identity) => Detail::Whole,
             true => Detail::Whole,
             false => Detail::Metadata,
         };
@@ -48,17 +55,20 @@ impl<B: Backend> Apply<'_, B> {
             }
         };
         let (reached, (observed, mut live), notes, ()) = futures::join!(
-            Box::pin(self.reach()),
-            Box::pin(self.run.observe(&planned.plan, id, detail)),
-            Box::pin(self.run.stored_notes(&release, &planned.record)),
+            Box::pin(self.reach(planned.stored.is_some())),
+            Box::pin(self.run.observe(&planned.plan, id, look)),
+            Box::pin(self.run.stored_notes(&release, record, same_change)),
             Box::pin(who)
         );
-        planned.warnings.extend(self.without_objects(&observed));
-        let whole = match detail {
-            Detail::Whole => live.keys().cloned().collect(),
-            Detail::Metadata => self.look_closer(&notes.notes, &mut live).await,
+        let mut whole: HashSet<Identity> = match self.request.options.dry_run {
+            true => live.keys().cloned().collect(),
+            false => changed,
         };
-        let occupants = self.run.look_into(&planned.plan, self.served).await;
+        whole.retain(|identity| live.contains_key(identity));
+        planned.warnings.extend(self.without_objects(&observed));
+        let closer = self.look_closer(&notes.notes, &whole, &mut live).await;
+        whole.extend(closer);
+        let occupants = self.run.look_into(&planned.plan, Some(self.served)).await;
         ObservedApply {
             planned,
             observed,
@@ -70,17 +80,33 @@ impl<B: Backend> Apply<'_, B> {
         }
     }
 
+    /// What is rendered otherwise than it was recorded: that it was not just applied is known before
+    /// anybody looks at it.
+    fn rendered_anew(&self, record: &Record) -> HashSet<Identity> {
+        let recorded = record.inventory().iter().map(|recorded| &recorded.entry);
+        let recorded = recorded.map(|entry| (&entry.identity, entry.hash.as_ref()));
+        let recorded: HashMap<&Identity, Option<&ObjectHash>> = recorded.collect();
+        let objects = self.candidate.objects.iter();
+        let anew = objects.filter(|object| {
+            let hash = recorded.get(object.manifest.identity()).copied().flatten();
+            hash.is_some_and(|hash| *hash != object.hash)
+        });
+        anew.map(|object| object.manifest.identity().clone())
+            .collect()
+    }
+
     /// Reads the whole of the objects that are not known to be as they were applied. What cannot be
     /// read is as if it had not been seen: what an apply does to it then counts as a change.
     async fn look_closer(
         &self,
         notes: &AppliedNotes,
+        whole: &HashSet<Identity>,
         live: &mut BTreeMap<Identity, Map<String, Value>>,
     ) -> HashSet<Identity> {
         let unsettled = self.candidate.objects.iter().filter(|object| {
             let identity = object.manifest.identity();
             let (desired, note) = (object.manifest.object(), notes.get(identity));
-            let seen = live.get(identity);
+            let seen = live.get(identity).filter(|_| !whole.contains(identity));
             seen.is_some_and(|seen| !self.is_settled(desired, &object.hash, seen, note))
         });
         let wanted: Vec<WantedObject> = unsettled
@@ -154,8 +180,12 @@ impl<B: Backend> Apply<'_, B> {
         unmatched.collect()
     }
 
-    async fn reach(&self) -> Result<OwnNamespace, Failure> {
-        let mut state = self.run.cluster_state(&self.candidate, self.served).await;
+    async fn reach(&self, recorded: bool) -> Result<OwnNamespace, Failure> {
+        // The record is in it.
+        let active = self.request.namespace.as_str();
+        let active = recorded.then_some(active);
+        let state = self.run.cluster_state(&self.candidate, self.served, active);
+        let mut state = state.await;
         self.probe(&mut state).await;
         reach::check(&self.candidate, &state, self.request.create_namespace).map_err(|problems| {
             let reasons: Vec<String> = problems.iter().map(ToString::to_string).collect();

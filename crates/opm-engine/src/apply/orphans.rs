@@ -42,7 +42,8 @@ impl<B: Backend> Apply<'_, B> {
         if !scans {
             return Ok(false);
         }
-        let found = self.run.labelled(&self.release(), self.served).await?;
+        let served = self.run.discover_rest(self.served).await?;
+        let found = self.run.labelled(&self.release(), &served).await?;
         let since = self.run.server_now().to_string();
         let known = self.known(record);
         let mut orphans = found.as_pending(&since);
@@ -72,7 +73,7 @@ impl<B: Backend> Apply<'_, B> {
             .collect();
         let id = self.candidate.owner.id.to_string();
         let label = (labels::RELEASE_ID, id.as_str());
-        let (objects, warnings) = self.run.labelled_where(&places, label, self.served).await;
+        let (objects, warnings) = self.run.labelled_where(&places, label).await;
         let found = objects.iter().filter_map(entry).collect();
         (status::orphans(found, &known.iter().collect()), warnings)
     }

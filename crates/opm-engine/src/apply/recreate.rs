@@ -130,7 +130,8 @@ impl<B: Backend> Apply<'_, B> {
         if !Guard::of(&holder.group_kind).is_some_and(Guard::holds_others) {
             return Ok(None);
         }
-        let served = self.run.backend.served().await?;
+        let served = self.run.discover_all().await;
+        let served = served.map_err(|failure| SendError::because(failure.message))?;
         let occupants = match self.run.occupants(holder, &served).await {
             Occupants::Known(occupants) => occupants,
             Occupants::Partly { silent, .. } => {

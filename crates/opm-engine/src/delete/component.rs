@@ -79,7 +79,9 @@ impl<B: Backend> Delete<'_, B> {
             }
         }
         let manifests = rendered.components.iter().flat_map(|one| &one.manifests);
-        let scopes = scopes(&self.served).with_applied(manifests);
+        // Where they live is known from themselves, also if the cluster does not answer now.
+        let served = self.run.discover().await.unwrap_or_default();
+        let scopes = scopes(&served).with_applied(manifests);
         let Release {
             name, namespace, ..
         } = self.release.clone();

@@ -4,7 +4,6 @@
 //! delete, its lock and a crash in the middle of it are as with any other release.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use opm_core::ids::ReleaseId;
 use opm_core::labels::{self, Owner, OwnerLabels};
@@ -14,8 +13,8 @@ use serde_json::{Map, Value};
 
 use super::Delete;
 use crate::failure::{Failure, Remedy};
-use crate::observe::UnseenKinds;
-use crate::ports::{Backend, ServedKinds};
+use crate::observe::{AllKinds, UnseenKinds};
+use crate::ports::Backend;
 use crate::report::Release;
 use crate::request::ReleaseRef;
 use crate::run::Run;
@@ -26,7 +25,7 @@ impl<B: Backend> Run<'_, B> {
         &self,
         reference: &ReleaseRef,
         namespace: &NamespaceName,
-        served: &Arc<ServedKinds>,
+        served: &AllKinds,
     ) -> Result<LabelLookup, Failure> {
         let all = (labels::MANAGED_BY, labels::MANAGED_BY_OPM);
         let found = self.labelled_as(all, namespace.as_str(), served).await?;
@@ -59,6 +58,16 @@ impl<B: Backend> Run<'_, B> {
             LabelLookup::Unknown { sharing, .. } => LabelLookup::Unknown { sharing, unseen },
             found => found,
         })
+    }
+
+    /// The same, with what the cluster serves asked for it.
+    pub(crate) async fn look_for_labels(
+        &self,
+        reference: &ReleaseRef,
+        namespace: &NamespaceName,
+    ) -> Result<LabelLookup, Failure> {
+        let served = self.discover_all().await?;
+        self.find_by_labels(reference, namespace, &served).await
     }
 
     /// The labels of shared objects tell a release's id and name, and not its namespace. A name
@@ -136,7 +145,8 @@ fn sharing(object: &Map<String, Value>) -> impl Iterator<Item = (ReleaseId, Rele
 impl<B: Backend> Delete<'_, B> {
     /// A record made of what the labels say, and warnings; none if they say nothing.
     pub(super) async fn discovered(&self) -> Result<Option<(Record, Vec<String>)>, Failure> {
-        let found = self.run.labelled(&self.release, &self.served).await?;
+        let served = self.run.discover_all().await?;
+        let found = self.run.labelled(&self.release, &served).await?;
         if found.objects.is_empty() {
             return Ok(None);
         }

@@ -11,8 +11,6 @@ mod own_namespace;
 mod remove;
 mod unrecorded;
 
-use std::sync::Arc;
-
 use opm_core::check::{Adopt, CheckContext, CheckedPlan, check};
 use opm_core::event::{AnnouncedObject, Event, PlannedAction, RunPhase};
 use opm_core::identity::Identity;
@@ -25,7 +23,7 @@ use opm_core::record::size::Records;
 pub(crate) use self::discovered::LabelLookup;
 use crate::apply::tell::{transferred, without_request};
 use crate::failure::{Failure, FailureKind, Remedy};
-use crate::ports::{Answer, Backend, Detail, Question, ServedKinds, StoredSecret};
+use crate::ports::{Answer, Backend, Detail, Question, StoredSecret};
 use crate::record::{
     Attempt, Beginning, FreeRecord, LoadedRecord, LockedRun, RecordWriter, WritableRecord,
 };
@@ -38,7 +36,6 @@ struct Delete<'a, B> {
     run: &'a Run<'a, B>,
     request: &'a DeleteRequest,
     release: Release,
-    served: Arc<ServedKinds>,
     confirmed: bool,
 }
 
@@ -53,11 +50,9 @@ impl<B: Backend> Run<'_, B> {
     /// Deletes a release, or one of its components.
     pub(crate) async fn delete(&self, request: &DeleteRequest) -> Result<Report, Failure> {
         let (reference, namespace) = (&request.release, &request.namespace);
-        let (served, found) = futures::join!(self.discover(), self.find(reference, namespace));
-        let served = served?;
-        let release = match found? {
+        let release = match self.find(reference, namespace).await? {
             Some(release) => release,
-            None => match self.find_by_labels(reference, namespace, &served).await? {
+            None => match self.look_for_labels(reference, namespace).await? {
                 LabelLookup::Found(release) => release,
                 LabelLookup::Unknown { sharing, unseen } => {
                     let missing = self.no_such_release(reference, namespace).await;
@@ -69,7 +64,6 @@ impl<B: Backend> Run<'_, B> {
             run: self,
             request,
             release: release.clone(),
-            served,
             confirmed: false,
         };
         self.write_release(&release, request.lock_timeout, &mut delete)
@@ -213,8 +207,8 @@ impl<B: Backend> Delete<'_, B> {
     async fn check(&self, record: &Record) -> Result<CheckedPlan, Failure> {
         let plan = self.plan(record)?;
         let release = &self.release.id;
-        let (observed, _) = self.run.observe(&plan, release, Detail::Metadata).await;
-        let occupants = self.run.look_into(&plan, &self.served).await;
+        let (observed, _) = self.run.observe(&plan, release, |_| Detail::Metadata).await;
+        let occupants = self.run.look_into(&plan, None).await;
         let context = CheckContext {
             release: *release,
             adopt: Adopt::None,

@@ -162,7 +162,7 @@ impl<B: Backend> Delete<'_, B> {
 
     /// What a definition holds by now, if so.
     async fn still_holds(&self, definition: &Identity) -> Option<String> {
-        match self.run.discover_all(&self.served).await {
+        match self.run.discover_all().await {
             Ok(served) => still_holds(&self.run.occupants(definition, &served).await),
             Err(failure) => Some(failure.message),
         }

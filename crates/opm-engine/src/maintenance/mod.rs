@@ -31,12 +31,9 @@ impl<B: Backend> Run<'_, B> {
     ) -> Result<CheckedPlan, Failure> {
         let plan = plan_prune_kept(record, named, PlanOptions::default())
             .map_err(|error| Failure::refused(error.to_string()).because(error))?;
-        let (observed, _) = self.observe(&plan, &release.id, Detail::Metadata).await;
+        let (observed, _) = self.observe(&plan, &release.id, |_| Detail::Metadata).await;
         let occupants = match plan.to_look_into().next() {
-            Some(_) => {
-                let served = self.discover().await?;
-                self.look_into(&plan, &served).await
-            }
+            Some(_) => self.look_into(&plan, None).await,
             None => HashMap::new(),
         };
         let context = CheckContext {

@@ -1,6 +1,7 @@
 //! What the cluster serves, and how the namespaces are that a candidate needs.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use opm_core::candidate::Candidate;
@@ -15,20 +16,37 @@ use crate::failure::{Failure, FailureKind};
 use crate::ports::{ApiError, ApiErrorKind, Backend, Detail, Observation, ServedKinds};
 use crate::run::Run;
 
+/// Everything that the cluster serves, asked of it in this run: for who has to know that nothing is
+/// left out.
+pub(crate) struct AllKinds(Arc<ServedKinds>);
+
+impl Deref for AllKinds {
+    type Target = ServedKinds;
+
+    fn deref(&self) -> &ServedKinds {
+        &self.0
+    }
+}
+
 impl<B: Backend> Run<'_, B> {
     /// What the cluster serves, as far as it takes to find objects.
     pub(crate) async fn discover(&self) -> Result<Arc<ServedKinds>, Failure> {
         self.backend.recall_served().await.map_err(unserved)
     }
 
-    /// Everything that the cluster serves now: for who has to know that nothing is left out.
-    pub(crate) async fn discover_all(
+    /// Everything that the cluster serves now.
+    pub(crate) async fn discover_all(&self) -> Result<AllKinds, Failure> {
+        self.backend.served().await.map(AllKinds).map_err(unserved)
+    }
+
+    /// The same, where it is known already unless it is from memory.
+    pub(crate) async fn discover_rest(
         &self,
         known: &Arc<ServedKinds>,
-    ) -> Result<Arc<ServedKinds>, Failure> {
+    ) -> Result<AllKinds, Failure> {
         match known.remembered {
-            true => self.backend.served().await.map_err(unserved),
-            false => Ok(Arc::clone(known)),
+            true => self.discover_all().await,
+            false => Ok(AllKinds(Arc::clone(known))),
         }
     }
 
@@ -42,24 +60,29 @@ impl<B: Backend> Run<'_, B> {
         let is_known = |one: &Manifest| known.kinds.contains_key(&one.identity().group_kind);
         match manifests.all(is_known) {
             true => Ok(known),
-            false => self.discover_all(&known).await,
+            false => self.discover_rest(&known).await.map(|all| all.0),
         }
     }
 
-    /// What the candidate needs of the cluster, as it is.
+    /// What the candidate needs of the cluster, as it is. Of a namespace in which something was
+    /// seen that is not being deleted, it is known that it takes objects.
     pub(crate) async fn cluster_state(
         &self,
         candidate: &Candidate,
         served: &ServedKinds,
+        active: Option<&str>,
     ) -> ClusterState {
         let needed: Vec<Identity> = reach::namespaces(candidate)
             .into_iter()
+            .filter(|name| Some(name.as_str()) != active)
             .map(|name| Identity::new(GroupKind::new("", "Namespace"), None, name))
             .collect();
         let found = self.backend.look(&needed, Detail::Metadata).await;
+        let active = active.map(|name| (name.to_owned(), NamespaceState::Active));
         let namespaces = found
             .into_iter()
-            .map(|(identity, found)| (identity.name, state(&found)));
+            .map(|(identity, found)| (identity.name, state(&found)))
+            .chain(active);
         let kinds = served
             .kinds
             .iter()

@@ -1,7 +1,6 @@
 //! Finding a release's objects by their labels, when there is no record to say which they are.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use futures::StreamExt as _;
 use opm_core::check::{LiveObject, counts_as_discovered};
@@ -12,7 +11,7 @@ use opm_core::labels::{self, OwnerLabels};
 use opm_core::record::{Extra, PendingObject, PendingWhy};
 use serde_json::{Map, Value};
 
-use super::{CONCURRENT_LISTS, identity_of, metadata};
+use super::{AllKinds, CONCURRENT_LISTS, identity_of, metadata};
 use crate::concurrently::concurrently;
 use crate::failure::Failure;
 use crate::ports::{ApiError, ApiErrorKind, Backend, Detail, ServedKinds};
@@ -78,9 +77,8 @@ impl<B: Backend> Run<'_, B> {
     pub(crate) async fn labelled(
         &self,
         release: &Release,
-        served: &Arc<ServedKinds>,
+        served: &AllKinds,
     ) -> Result<LabelledObjects, Failure> {
-        let served = &self.discover_all(served).await?;
         let (id, shared) = (release.id.to_string(), labels::shared_label(&release.id));
         let own = (labels::RELEASE_ID, id.as_str());
         let shared = (shared.as_str(), release.name.as_str());
@@ -108,9 +106,8 @@ impl<B: Backend> Run<'_, B> {
         &self,
         label: (&str, &str),
         namespace: &str,
-        served: &Arc<ServedKinds>,
+        served: &AllKinds,
     ) -> Result<LabelledObjects, Failure> {
-        let served = &self.discover_all(served).await?;
         let kinds: &Vec<&GroupKind> = &listable(served).collect();
         if self.may_list_nothing(namespace, served).await {
             return Ok(LabelledObjects {

@@ -9,7 +9,7 @@ mod namesakes;
 mod occupants;
 mod plan;
 
-pub(crate) use cluster_state::scopes;
+pub(crate) use cluster_state::{AllKinds, scopes};
 pub(crate) use labelled::{LabelledObjects, UnseenKinds, entry, was_applied};
 
 use opm_core::identity::{GroupKind, Identity};

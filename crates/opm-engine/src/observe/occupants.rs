@@ -9,14 +9,14 @@ use opm_core::plan::{Occupant, Occupants, SilentGroup};
 use opm_core::scope::Scope;
 use serde_json::{Map, Value};
 
-use super::{CONCURRENT_LISTS, identity_of};
+use super::{AllKinds, CONCURRENT_LISTS, identity_of};
 use crate::concurrently::concurrently;
 use crate::ports::{ApiError, Backend, Detail, ServedKind, ServedKinds};
 use crate::run::Run;
 
 impl<B: Backend> Run<'_, B> {
     /// Everything that an object of a holding kind holds.
-    pub(crate) async fn occupants(&self, holder: &Identity, served: &ServedKinds) -> Occupants {
+    pub(crate) async fn occupants(&self, holder: &Identity, served: &AllKinds) -> Occupants {
         if holder.group_kind.is("", "Namespace") {
             return self.in_namespace(&holder.name, served).await;
         }

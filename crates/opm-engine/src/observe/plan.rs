@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use opm_core::check::{LiveObject, Observed};
+use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
 use opm_core::plan::{Occupants, Plan};
@@ -18,10 +19,20 @@ impl<B: Backend> Run<'_, B> {
         &self,
         plan: &Plan,
         release: &ReleaseId,
-        detail: Detail,
+        detail: impl Fn(&Entry) -> Detail,
     ) -> (Observed, BTreeMap<Identity, Map<String, Value>>) {
-        let wanted: Vec<WantedObject> = plan.to_observe().map(WantedObject::from).collect();
-        let looks = self.backend.look_in_version(&wanted, detail).await;
+        let (light, whole): (Vec<&Entry>, Vec<&Entry>) = plan
+            .to_observe()
+            .partition(|entry| detail(entry) == Detail::Metadata);
+        let wanted = |entries: Vec<&Entry>| -> Vec<WantedObject> {
+            entries.into_iter().map(WantedObject::from).collect()
+        };
+        let (light, whole) = (wanted(light), wanted(whole));
+        let (mut looks, whole) = futures::join!(
+            self.backend.look_in_version(&light, Detail::Metadata),
+            self.backend.look_in_version(&whole, Detail::Whole)
+        );
+        looks.extend(whole);
         let observed = looks.iter().map(|(identity, found)| {
             let seen = found
                 .clone()
@@ -34,18 +45,22 @@ impl<B: Backend> Run<'_, B> {
         (observed, live.collect())
     }
 
-    /// What the Namespaces and definitions hold that the plan would delete.
+    /// What the Namespaces and definitions hold that the plan would delete, given what is known of
+    /// the kinds that are served.
     pub(crate) async fn look_into(
         &self,
         plan: &Plan,
-        served: &Arc<ServedKinds>,
+        known: Option<&Arc<ServedKinds>>,
     ) -> HashMap<Identity, Occupants> {
         let mut occupants = HashMap::new();
         let mut holders = plan.to_look_into().peekable();
         if holders.peek().is_none() {
             return occupants;
         }
-        let served = self.discover_all(served).await;
+        let served = match known {
+            Some(known) => self.discover_rest(known).await,
+            None => self.discover_all().await,
+        };
         for holder in holders {
             let held = match &served {
                 Ok(served) => self.occupants(holder, served).await,

@@ -28,7 +28,13 @@ pub(crate) struct StoredNotes {
 
 impl<B: Backend> Run<'_, B> {
     /// The notes of the current change. None where there are none, or they cannot be read.
-    pub(crate) async fn stored_notes(&self, release: &Release, record: &Record) -> StoredNotes {
+    /// Whether its manifests are there matters only to who might have nothing to do.
+    pub(crate) async fn stored_notes(
+        &self,
+        release: &Release,
+        record: &Record,
+        same_change: bool,
+    ) -> StoredNotes {
         let held = |part| {
             let parts = &record.current()?.record.as_ref()?.parts;
             parts.get(&part)
@@ -39,8 +45,8 @@ impl<B: Backend> Run<'_, B> {
         let manifests = held(RecordPart::Manifests);
         let there = async {
             match manifests {
-                Some(held) => self.are_there(release, &held.places).await,
-                None => false,
+                Some(held) if same_change => self.are_there(release, &held.places).await,
+                _ => false,
             }
         };
         let (mut notes, manifests_there) =

@@ -42,6 +42,14 @@ pub(crate) struct LoadedRecord {
     pub(crate) warnings: Vec<String>,
 }
 
+/// A release that was found by its record.
+struct FoundRelease {
+    release: Release,
+    /// The name of its module.
+    module: String,
+    secret: StoredSecret,
+}
+
 impl<B: Backend> Run<'_, B> {
     /// The record of a release whose id is known, and warnings.
     pub(crate) async fn load(
@@ -93,6 +101,9 @@ impl<B: Backend> Run<'_, B> {
     ) -> Result<(Option<StoredSecret>, Vec<String>), Failure> {
         let namespace = release.namespace.as_str();
         let name = release.id.inventory_secret(&release.name);
+        if let Some(found) = self.found_as(namespace, &name).await {
+            return Ok((Some(found), Vec::new()));
+        }
         let direct = self.backend.get_secret(namespace, &name).await;
         let direct = direct.map_err(|error| {
             let what = format!("cannot read the release's record, Secret/{name} in {namespace}");
@@ -117,6 +128,13 @@ impl<B: Backend> Run<'_, B> {
                 Err(Failure::before_writing(&what, &error))
             }
         }
+    }
+
+    /// The Secret by which the release was just found, once: whoever looks again reads it anew.
+    async fn found_as(&self, namespace: &str, name: &str) -> Option<StoredSecret> {
+        let found = self.found.lock().await.take()?;
+        let content = &found.content;
+        (content.namespace == namespace && content.name == name).then_some(found)
     }
 
     /// The record in a Secret, with everything in it that plans need. Whoever writes the record
@@ -183,10 +201,14 @@ impl<B: Backend> Run<'_, B> {
         if let (true, Some(second)) = (releases.is_empty(), second) {
             releases = self.listed(second, reference, namespace).await?;
         }
-        match releases.len() {
-            0 | 1 => Ok(releases.pop().map(|(release, _)| release)),
-            _ => Err(ambiguous(reference, namespace, &releases)),
+        if releases.len() > 1 {
+            return Err(ambiguous(reference, namespace, &releases));
         }
+        let Some(found) = releases.pop() else {
+            return Ok(None);
+        };
+        *self.found.lock().await = Some(found.secret);
+        Ok(Some(found.release))
     }
 
     /// The release that a command names. It must have a record.
@@ -257,7 +279,7 @@ impl<B: Backend> Run<'_, B> {
         mut selector: Vec<(&str, String)>,
         reference: &ReleaseRef,
         namespace: &NamespaceName,
-    ) -> Result<Vec<(Release, String)>, Failure> {
+    ) -> Result<Vec<FoundRelease>, Failure> {
         selector.push((INVENTORY.0, INVENTORY.1.to_owned()));
         let selector: Vec<(&str, &str)> = selector.iter().map(|(k, v)| (*k, v.as_str())).collect();
         let found = self
@@ -268,9 +290,16 @@ impl<B: Backend> Run<'_, B> {
             let what = format!("cannot look for releases in namespace {namespace}");
             Failure::before_writing(&what, &error).remedy(Remedy::NameByDirectory)
         })?;
-        let named = found.iter().filter_map(named_by_secret);
+        let named = found.into_iter().filter_map(|secret| {
+            let (release, module) = named_by_secret(&secret)?;
+            Some(FoundRelease {
+                release,
+                module,
+                secret,
+            })
+        });
         Ok(named
-            .filter(|(release, _)| match reference {
+            .filter(|FoundRelease { release, .. }| match reference {
                 ReleaseRef::Name(name) => release.name == *name,
                 ReleaseRef::Id(id) => release.id == *id,
                 ReleaseRef::Module { .. } => true,
@@ -327,11 +356,16 @@ fn only(release: &Release, mut found: Vec<StoredSecret>) -> Result<Option<Stored
 fn ambiguous(
     reference: &ReleaseRef,
     namespace: &NamespaceName,
-    releases: &[(Release, String)],
+    releases: &[FoundRelease],
 ) -> Failure {
     let candidates: Vec<String> = releases
         .iter()
-        .map(|(release, module)| format!("{} (module {module}, id {})", release.name, release.id))
+        .map(|found| {
+            let FoundRelease {
+                release, module, ..
+            } = found;
+            format!("{} (module {module}, id {})", release.name, release.id)
+        })
         .collect();
     Failure::new(
         FailureKind::Refused,

@@ -240,10 +240,11 @@ impl<B: Backend> Run<'_, B> {
             .map(|place| secret_name(release, place))
             .collect();
         let unnamed = existing.iter().filter(|s| !named.contains(&s.name));
-        for secret in unnamed {
-            self.remove_unchanged(release, secret, permit).await?;
-        }
-        Ok(())
+        let unnamed: &Vec<&RecordSecret> = &unnamed.collect();
+        let removals = concurrently(AT_ONCE, unnamed.len(), |at| {
+            self.remove_unchanged(release, unnamed[at], permit)
+        });
+        removals.try_collect().await
     }
 
     /// A conflict alone does not say that somebody wrote it: only another version does.

@@ -1,8 +1,5 @@
 //! Gathering what is left of a release: its Secret, its record Secrets, its labelled objects.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
-
 use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::labels::{self, Owner, OwnerLabels};
@@ -13,12 +10,13 @@ use opm_core::repair::{
     ChangeMatch, RepairEvidence, Repaired, UnlabelledState, compare, draft, needs_records,
     recovered_log, undetermined,
 };
+use std::collections::{BTreeMap, HashMap};
 
 use super::find::nothing_left;
 use super::kept_changes::KeptChanges;
 use crate::failure::{Failure, FailureKind};
-use crate::observe::LabelledObjects;
-use crate::ports::{Backend, Detail, Observation, ServedKinds, StoredSecret, WantedObject};
+use crate::observe::{AllKinds, LabelledObjects};
+use crate::ports::{Backend, Detail, Observation, StoredSecret, WantedObject};
 use crate::record::parts;
 use crate::report::Release;
 use crate::run::Run;
@@ -29,7 +27,7 @@ impl<B: Backend> Run<'_, B> {
         &self,
         release: &Release,
         stored: Option<&StoredSecret>,
-        served: &Arc<ServedKinds>,
+        served: &AllKinds,
     ) -> Result<(Repaired, Vec<String>), Failure> {
         let mut salvaged = stored.map(|stored| salvage(&parts(&stored.content)));
         writable(stored, salvaged.as_ref())?;

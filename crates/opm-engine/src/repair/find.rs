@@ -1,14 +1,13 @@
 //! Which release is meant, when its record may not be there to say so.
 
-use std::sync::Arc;
-
 use opm_core::labels;
 use opm_core::name::ReleaseName;
 
 use crate::delete::LabelLookup;
 use crate::failure::{Failure, FailureKind, Remedy};
+use crate::observe::AllKinds;
 use crate::observe::UnseenKinds;
-use crate::ports::{ApiErrorKind, Backend, ServedKinds, StoredSecret};
+use crate::ports::{ApiErrorKind, Backend, StoredSecret};
 use crate::report::Release;
 use crate::request::{ReleaseRef, RepairRequest};
 use crate::run::Run;
@@ -21,7 +20,7 @@ impl<B: Backend> Run<'_, B> {
     pub(super) async fn find_lost(
         &self,
         request: &RepairRequest,
-        served: &Arc<ServedKinds>,
+        served: &AllKinds,
     ) -> Result<Release, Failure> {
         let (reference, namespace) = (&request.release, &request.namespace);
         match self.find(reference, namespace).await {

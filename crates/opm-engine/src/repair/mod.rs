@@ -10,14 +10,13 @@ mod find;
 mod kept_changes;
 mod write;
 
-use std::sync::Arc;
-
 use opm_core::identity::Identity;
 use opm_core::record::Finding;
 use opm_core::repair::{FoundObject, RecoveredChange, Repaired};
 
 use crate::failure::{Failure, Remedy};
-use crate::ports::{Answer, Backend, Question, ServedKinds, StoredSecret};
+use crate::observe::AllKinds;
+use crate::ports::{Answer, Backend, Question, StoredSecret};
 use crate::record::{Attempt, Reading, RecordWriter, WritableRecord};
 use crate::report::{Release, TrackedObject};
 use crate::request::RepairRequest;
@@ -70,7 +69,7 @@ pub struct RepairReport {
 impl<B: Backend> Run<'_, B> {
     /// Rebuilds a release's record, after showing what it found.
     pub(crate) async fn repair(&self, request: &RepairRequest) -> Result<RepairReport, Failure> {
-        let served = self.discover().await?;
+        let served = self.discover_all().await?;
         let release = self.find_lost(request, &served).await?;
         let mut repair = Repair {
             run: self,
@@ -88,7 +87,7 @@ struct Repair<'a, B> {
     run: &'a Run<'a, B>,
     request: &'a RepairRequest,
     release: Release,
-    served: Arc<ServedKinds>,
+    served: AllKinds,
     confirmed: bool,
 }
 

@@ -1,7 +1,6 @@
 //! Which release is meant, and what is known of it without looking at its objects.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
 use opm_core::entry::Entry;
@@ -15,7 +14,7 @@ use super::{InventorySource, LockStatus};
 use crate::delete::LabelLookup;
 use crate::failure::Failure;
 use crate::observe::{UnseenKinds, entry};
-use crate::ports::{Backend, ServedKinds, WantedObject};
+use crate::ports::{Backend, WantedObject};
 use crate::record::{ReadRecord, RecordLookup};
 use crate::report::{Release, TrackedObject};
 use crate::request::StatusRequest;
@@ -82,16 +81,11 @@ impl UnrecordedRun {
 
 impl<B: Backend> Run<'_, B> {
     /// What is known of the release that a request names.
-    pub(super) async fn known(
-        &self,
-        request: &StatusRequest,
-        found: Option<Release>,
-        served: &Arc<ServedKinds>,
-    ) -> Result<KnownRelease, Failure> {
+    pub(super) async fn known(&self, request: &StatusRequest) -> Result<KnownRelease, Failure> {
         let (reference, namespace) = (&request.release, &request.namespace);
-        let release = match found {
+        let release = match self.find(reference, namespace).await? {
             Some(release) => release,
-            None => match self.find_by_labels(reference, namespace, served).await? {
+            None => match self.look_for_labels(reference, namespace).await? {
                 LabelLookup::Found(release) => release,
                 LabelLookup::Unknown { unseen, .. } => {
                     let missing = self.no_such_release(reference, namespace).await;
@@ -106,7 +100,7 @@ impl<B: Backend> Run<'_, B> {
                 warnings.push(format!(
                     "Secret/{secret}: {why}; its objects were found by their labels"
                 ));
-                let labelled = self.labelled_objects(release, served, warnings).await?;
+                let labelled = self.labelled_objects(release, warnings).await?;
                 Ok(labelled.0)
             }
             // Who can see neither the record nor an object cannot tell.
@@ -115,7 +109,7 @@ impl<B: Backend> Run<'_, B> {
                 warnings.push(
                     "the release has no record: its objects were found by their labels".to_owned(),
                 );
-                let (known, unseen) = self.labelled_objects(release, served, warnings).await?;
+                let (known, unseen) = self.labelled_objects(release, warnings).await?;
                 match known.entries.is_empty() {
                     true => Err(Failure::gone(&known.release, &hidden).unseen(unseen)),
                     false => Ok(known),
@@ -203,10 +197,10 @@ impl<B: Backend> Run<'_, B> {
     async fn labelled_objects(
         &self,
         release: Release,
-        served: &Arc<ServedKinds>,
         mut warnings: Vec<String>,
     ) -> Result<(KnownRelease, UnseenKinds), Failure> {
-        let found = self.labelled(&release, served).await?;
+        let served = self.discover_all().await?;
+        let found = self.labelled(&release, &served).await?;
         warnings.extend(found.warnings.iter().cloned());
         let mut entries: Vec<Entry> = found.objects.iter().filter_map(entry).collect();
         entries.sort_by(|a, b| a.identity.cmp(&b.identity));

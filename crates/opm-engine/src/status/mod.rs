@@ -187,14 +187,9 @@ impl<B: Backend> Run<'_, B> {
     }
 
     async fn gather(&self, request: &StatusRequest) -> Result<StatusInputs, Failure> {
-        let (reference, namespace) = (&request.release, &request.namespace);
-        let (served, found) = futures::join!(self.discover(), self.find(reference, namespace));
-        let served = served?;
-        let known = self.known(request, found?, &served).await?;
-        let (seen, orphans) = futures::join!(
-            self.see(&known),
-            self.find_orphans(&known, request.scan, &served)
-        );
+        let known = self.known(request).await?;
+        let (seen, orphans) =
+            futures::join!(self.see(&known), self.find_orphans(&known, request.scan));
         let (orphans, more) = orphans?;
         let mut warnings = known.warnings.clone();
         warnings.extend(seen.warnings.clone());

@@ -2,7 +2,6 @@
 //! apply, and what a lost record left behind.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use futures::StreamExt as _;
 use opm_core::entry::Entry;
@@ -15,7 +14,7 @@ use super::known::KnownRelease;
 use crate::concurrently::concurrently;
 use crate::failure::Failure;
 use crate::observe::{CONCURRENT_LISTS, entry, was_applied};
-use crate::ports::{ApiError, ApiErrorKind, Backend, Detail, ServedKinds};
+use crate::ports::{ApiError, ApiErrorKind, Backend, Detail};
 use crate::run::Run;
 
 impl<B: Backend> Run<'_, B> {
@@ -25,7 +24,6 @@ impl<B: Backend> Run<'_, B> {
         &self,
         known: &KnownRelease,
         scan: bool,
-        served: &Arc<ServedKinds>,
     ) -> Result<(Vec<Entry>, Vec<String>), Failure> {
         // Without a record, everything with a label is already in the list.
         if known.source == InventorySource::Labels {
@@ -35,10 +33,11 @@ impl<B: Backend> Run<'_, B> {
         let label = (labels::RELEASE_ID, id.as_str());
         let (objects, warnings) = match scan {
             true => {
-                let found = self.labelled(&known.release, served).await?;
+                let served = self.discover_all().await?;
+                let found = self.labelled(&known.release, &served).await?;
                 (found.objects, found.warnings)
             }
-            false => self.labelled_where(&known.places, label, served).await,
+            false => self.labelled_where(&known.places, label).await,
         };
         let found = objects.iter().filter_map(entry).collect();
         let tracked: BTreeSet<&Identity> = known.tracked.keys().collect();
@@ -51,15 +50,10 @@ impl<B: Backend> Run<'_, B> {
         &self,
         places: &BTreeSet<(GroupKind, Option<String>)>,
         label: (&str, &str),
-        served: &Arc<ServedKinds>,
     ) -> (Vec<Map<String, Value>>, Vec<String>) {
-        let served = places.iter().filter(|(kind, _)| {
-            let kind = served.kinds.get(kind);
-            kind.is_some_and(|kind| kind.listable && kind.deletable)
-        });
-        let served: Vec<_> = served.collect();
-        let lists = concurrently(CONCURRENT_LISTS, served.len(), |at| {
-            let (kind, namespace) = served[at];
+        let places: Vec<_> = places.iter().collect();
+        let lists = concurrently(CONCURRENT_LISTS, places.len(), |at| {
+            let (kind, namespace) = places[at];
             self.backend
                 .list(kind, namespace.as_deref(), Some(label), Detail::Metadata)
         });
@@ -68,10 +62,17 @@ impl<B: Backend> Run<'_, B> {
         for listed in lists {
             match listed {
                 Ok(found) => objects.extend(found.into_iter().filter(was_applied)),
-                Err(error) if error.kind == ApiErrorKind::Forbidden => {}
+                Err(error) if has_none(&error) => {}
                 Err(error) => warnings.push(format!("orphans could not be looked for: {error}")),
             }
         }
         (objects, warnings)
     }
+}
+
+/// Whether there can be no orphan that this user may see: such objects may not be listed, cannot be
+/// listed, or do not exist.
+fn has_none(error: &ApiError) -> bool {
+    let hidden = [ApiErrorKind::Forbidden, ApiErrorKind::KindNotServed];
+    hidden.contains(&error.kind) || error.status == Some(405)
 }
