@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
 
+use futures::channel::oneshot;
 use futures::future::{Either, select};
 use futures::lock::Mutex;
 use opm_core::digest::ObjectHash;
@@ -46,6 +47,8 @@ pub(crate) struct Run<'a, B> {
     who: Mutex<Option<String>>,
     /// The Secret by which the release was found, until it is read.
     pub(crate) found: Mutex<Option<StoredSecret>>,
+    /// Who wants to hear that there is no record under the release's name.
+    pub(crate) absent: Mutex<Option<oneshot::Sender<()>>>,
 }
 
 impl<'a, B: Backend> Run<'a, B> {
@@ -68,6 +71,7 @@ impl<'a, B: Backend> Run<'a, B> {
             asking: Mutex::new(()),
             who: Mutex::new(None),
             found: Mutex::new(None),
+            absent: Mutex::new(None),
         }
     }
 

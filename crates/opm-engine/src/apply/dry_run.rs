@@ -84,12 +84,12 @@ impl<B: Backend> Run<'_, B> {
             .as_ref()
             .and_then(|loaded| loaded.record.lock.clone());
         warnings.extend(task.warnings.iter().cloned());
-        let planned = apply.plan(loaded, warnings).await?;
+        let planned = apply.plan(loaded, warnings, None).await?;
         let orphans = match orphans {
             Orphans::Shown => apply.find_orphans(&planned.record).await,
             Orphans::LeftOut => (Vec::new(), Vec::new()),
         };
-        let observed = Box::pin(apply.observe(planned)).await;
+        let observed = Box::pin(apply.observe(planned, None)).await;
         let mut report = Box::pin(apply.rehearse(observed, unwritable, lock)).await?;
         report.orphans = orphans.0;
         report.warnings.extend(orphans.1);

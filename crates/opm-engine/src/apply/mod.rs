@@ -12,6 +12,7 @@ mod check;
 mod claims;
 mod diff_report;
 mod dry_run;
+mod early;
 mod observe;
 mod orphans;
 mod plan;
@@ -41,12 +42,13 @@ use tracing::{Instrument as _, info_span};
 
 use crate::failure::Failure;
 use crate::ports::{Backend, ServedKinds};
-use crate::record::{Attempt, FreeRecord, LockedRun, RecordWriter, WritableRecord};
+use crate::record::{Attempt, FreeRecord, LockedRun, NoRecord, RecordWriter, WritableRecord};
 use crate::report::{Release, Report};
 use crate::request::ApplyRequest;
 use crate::run::Run;
 
 pub(crate) use dry_run::Orphans;
+use early::EarlyLook;
 pub(crate) use source::{ApplyMode, ApplySource, ApplyTask, Reapply};
 use touch::Touched;
 
@@ -94,6 +96,7 @@ impl<B: Backend> Run<'_, B> {
             release,
             source,
             served: None,
+            early: None,
             agreed: None,
         };
         self.write_release(release, lock_timeout, &mut writer).await
@@ -106,6 +109,8 @@ struct ApplyWriter<'a, B> {
     release: &'a Release,
     source: &'a ApplySource<'a>,
     served: Option<Arc<ServedKinds>>,
+    /// What was seen while the record was looked for, if there is none.
+    early: Option<EarlyLook>,
     /// The plan that somebody has agreed to.
     agreed: Option<Vec<AnnouncedObject>>,
 }
@@ -113,10 +118,14 @@ struct ApplyWriter<'a, B> {
 impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
     type Output = ApplyEnd;
 
-    async fn prepare(&mut self) -> Result<(), Failure> {
+    async fn prepare(&mut self, unrecorded: NoRecord) -> Result<(), Failure> {
         if self.served.is_none() {
             self.served = Some(self.run.discover().await?);
         }
+        self.early = match unrecorded.await {
+            Ok(()) => self.look_early().await,
+            Err(_) => None,
+        };
         Ok(())
     }
 
@@ -137,9 +146,11 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
             Err(failure) => return Err(self.log_refused(failure, free).await),
         };
         let warnings = [loaded.warnings, task.warnings.clone()].concat();
+        let early = self.early.take().filter(|_| loaded.loaded.is_none());
         let checked = async {
-            let planned = Box::pin(apply.plan(loaded.loaded, warnings)).await?;
-            let observed = Box::pin(apply.observe(planned)).await;
+            let planned = apply.plan(loaded.loaded, warnings, early.as_ref());
+            let planned = Box::pin(planned).await?;
+            let observed = Box::pin(apply.observe(planned, early)).await;
             Box::pin(apply.check(observed)).await
         };
         let checked = match run.unless_cancelled(checked).await {

@@ -14,6 +14,7 @@ use opm_core::record::{AppliedNotes, Record};
 use serde_json::{Map, Value};
 
 use super::Apply;
+use super::early::EarlyLook;
 use super::plan::PlannedApply;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Backend, Detail, Observation, WantedObject};
@@ -36,7 +37,11 @@ pub(super) struct ObservedApply {
 impl<B: Backend> Apply<'_, B> {
     /// Looks at the namespaces and kinds that the candidate needs, at every object of the plan,
     /// and into what the plan would delete with everything in it.
-    pub(super) async fn observe(&self, mut planned: PlannedApply) -> ObservedApply {
+    pub(super) async fn observe(
+        &self,
+        mut planned: PlannedApply,
+        early: Option<EarlyLook>,
+    ) -> ObservedApply {
         let record = &planned.record;
         let current = planned.current();
         let same_change = current.as_deref() == Some(self.candidate.change.as_str());
@@ -54,12 +59,26 @@ impl<B: Backend> Apply<'_, B> {
                 self.run.who().await;
             }
         };
-        let (reached, (observed, mut live), notes, ()) = futures::join!(
-            Box::pin(self.reach(planned.stored.is_some())),
-            Box::pin(self.run.observe(&planned.plan, id, look)),
-            Box::pin(self.run.stored_notes(&release, record, same_change)),
-            Box::pin(who)
-        );
+        let covers = |early: &EarlyLook| {
+            let mut named = planned.plan.to_observe();
+            named.all(|entry| early.observed.contains_key(&entry.identity))
+        };
+        let (reached, (observed, mut live), notes) = match early.filter(covers) {
+            Some(early) => (
+                early.reached,
+                (early.observed, early.live),
+                StoredNotes::default(),
+            ),
+            None => {
+                let (reached, seen, notes, ()) = futures::join!(
+                    Box::pin(self.reach(planned.stored.is_some())),
+                    Box::pin(self.run.observe(&planned.plan, id, look)),
+                    Box::pin(self.run.stored_notes(&release, record, same_change)),
+                    Box::pin(who)
+                );
+                (reached, seen, notes)
+            }
+        };
         let mut whole: HashSet<Identity> = match self.request.options.dry_run {
             true => live.keys().cloned().collect(),
             false => changed,
@@ -180,7 +199,7 @@ impl<B: Backend> Apply<'_, B> {
         unmatched.collect()
     }
 
-    async fn reach(&self, recorded: bool) -> Result<OwnNamespace, Failure> {
+    pub(super) async fn reach(&self, recorded: bool) -> Result<OwnNamespace, Failure> {
         // The record is in it.
         let active = self.request.namespace.as_str();
         let active = recorded.then_some(active);

@@ -29,17 +29,16 @@ const NAMED: usize = 10;
 
 impl<B: Backend> Apply<'_, B> {
     /// Looks for the release's orphans where there is reason to, and adds them to what is
-    /// pending in `record` if the feature is on. `unrecorded` says that there is no record. Answers
-    /// whether some are left behind.
+    /// pending in `record` if the feature is on. `was_there` says that the release was there before
+    /// and has no record. Answers whether some are left behind.
     pub(super) async fn add_orphans(
         &self,
         record: &mut Record,
-        unrecorded: bool,
+        was_there: bool,
         warnings: &mut Vec<String>,
     ) -> Result<bool, Failure> {
         let prunes = self.run.has(LABEL_ORPHAN_PRUNING.as_str());
-        let scans = prunes || (unrecorded && self.was_there_before().await);
-        if !scans {
+        if !prunes && !was_there {
             return Ok(false);
         }
         let served = self.run.discover_rest(self.served).await?;
@@ -83,7 +82,7 @@ impl<B: Backend> Apply<'_, B> {
     /// release's own namespace, so that an ordinary first apply pays next to nothing. What may
     /// not be listed is no reason to stop, or even to warn; a list that failed otherwise is one to
     /// look closer.
-    async fn was_there_before(&self) -> bool {
+    pub(super) async fn was_there_before(&self) -> bool {
         let owner = &self.candidate.owner;
         let id = owner.id.to_string();
         let rendered = self.candidate.objects.iter();

@@ -7,6 +7,7 @@ use opm_core::protocol::is_settled;
 use opm_core::record::Record;
 
 use super::Apply;
+use super::early::EarlyLook;
 use crate::failure::{Failure, Remedy};
 use crate::ports::{Backend, StoredSecret};
 use crate::record::LoadedRecord;
@@ -41,6 +42,7 @@ impl<B: Backend> Apply<'_, B> {
         &self,
         loaded: Option<LoadedRecord>,
         mut warnings: Vec<String>,
+        early: Option<&EarlyLook>,
     ) -> Result<PlannedApply, Failure> {
         let unrecorded = loaded.is_none();
         let settled = loaded.as_ref();
@@ -52,11 +54,18 @@ impl<B: Backend> Apply<'_, B> {
                 (loaded.record, Some(loaded.stored))
             }
             None => {
-                warnings.extend(self.run.namesakes(&self.release()).await);
+                warnings.extend(match early {
+                    Some(early) => early.namesakes.clone(),
+                    None => self.run.namesakes(&self.release()).await,
+                });
                 (Release::new_record(&self.candidate.owner), None)
             }
         };
-        let orphans = self.add_orphans(&mut record, unrecorded, &mut warnings);
+        let before = match early {
+            Some(early) => early.was_there_before,
+            None => unrecorded && self.was_there_before().await,
+        };
+        let orphans = self.add_orphans(&mut record, before, &mut warnings);
         let left_behind = orphans.await.map_err(|failure| self.refusal(failure))?;
         let options = PlanOptions {
             no_prune: self.request.options.no_prune,

@@ -86,7 +86,15 @@ impl<B: Backend> RecordWriter for Delete<'_, B> {
             let missing = Failure::no_release(given, given.namespace_or(&self.request.namespace));
             return not_found(self.request, &[], missing).map(Attempt::Done);
         };
-        let checking = self.check(&source.record);
+        // Who asks is told in lock and log, which come later.
+        let checking = async {
+            let who = async {
+                if !self.request.dry_run {
+                    self.run.who().await;
+                }
+            };
+            futures::join!(self.check(&source.record), who).0
+        };
         let checked = match self.run.unless_cancelled(checking).await {
             Ok(checked) => checked,
             Err(failure) if self.request.dry_run => return Err(failure),

@@ -31,12 +31,19 @@ impl Deref for AllKinds {
 impl<B: Backend> Run<'_, B> {
     /// What the cluster serves, as far as it takes to find objects.
     pub(crate) async fn discover(&self) -> Result<Arc<ServedKinds>, Failure> {
-        self.backend.recall_served().await.map_err(unserved)
+        self.backend
+            .recall_served()
+            .await
+            .map_err(|error| unserved(&error))
     }
 
     /// Everything that the cluster serves now.
     pub(crate) async fn discover_all(&self) -> Result<AllKinds, Failure> {
-        self.backend.served().await.map(AllKinds).map_err(unserved)
+        self.backend
+            .served()
+            .await
+            .map(AllKinds)
+            .map_err(|error| unserved(&error))
     }
 
     /// The same, where it is known already unless it is from memory.
@@ -95,8 +102,8 @@ impl<B: Backend> Run<'_, B> {
     }
 }
 
-fn unserved(error: ApiError) -> Failure {
-    Failure::before_writing("cannot ask the cluster which kinds it serves", &error)
+fn unserved(error: &ApiError) -> Failure {
+    Failure::before_writing("cannot ask the cluster which kinds it serves", error)
 }
 
 /// The scopes that discovery tells.

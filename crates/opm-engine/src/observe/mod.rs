@@ -11,6 +11,7 @@ mod plan;
 
 pub(crate) use cluster_state::{AllKinds, scopes};
 pub(crate) use labelled::{LabelledObjects, UnseenKinds, entry, was_applied};
+pub(crate) use plan::judged;
 
 use opm_core::identity::{GroupKind, Identity};
 use serde_json::{Map, Value};

@@ -10,8 +10,29 @@ use opm_core::ids::ReleaseId;
 use opm_core::plan::{Occupants, Plan};
 use serde_json::{Map, Value};
 
-use crate::ports::{Backend, Detail, ServedKinds, WantedObject};
+use crate::ports::{Backend, Detail, Observation, ServedKinds, WantedObject};
 use crate::run::Run;
+
+/// What was looked at, as the check wants it and as it was found.
+pub(crate) fn judged(
+    looks: BTreeMap<Identity, Observation>,
+    release: &ReleaseId,
+) -> (Observed, BTreeMap<Identity, Map<String, Value>>) {
+    let (mut observed, mut live) = (Observed::default(), BTreeMap::new());
+    for (identity, found) in looks {
+        let seen = match found {
+            Observation::Present(object) => {
+                let seen = Observation::Present(LiveObject::read(&object, release));
+                live.insert(identity.clone(), object);
+                seen
+            }
+            Observation::Absent => Observation::Absent,
+            Observation::Failed(error) => Observation::Failed(error),
+        };
+        observed.insert(identity, seen);
+    }
+    (observed, live)
+}
 
 impl<B: Backend> Run<'_, B> {
     /// What there is of a plan's objects, as the check wants it and as it was found.
@@ -33,16 +54,7 @@ impl<B: Backend> Run<'_, B> {
             self.backend.look_in_version(&whole, Detail::Whole)
         );
         looks.extend(whole);
-        let observed = looks.iter().map(|(identity, found)| {
-            let seen = found
-                .clone()
-                .map(|object| LiveObject::read(&object, release));
-            (identity.clone(), seen)
-        });
-        let observed = observed.collect();
-        let live = looks.into_iter();
-        let live = live.filter_map(|(identity, found)| Some((identity, found.found().ok()??)));
-        (observed, live.collect())
+        judged(looks, release)
     }
 
     /// What the Namespaces and definitions hold that the plan would delete, given what is known of

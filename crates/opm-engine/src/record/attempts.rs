@@ -8,6 +8,7 @@
 use std::future::Future;
 use std::time::Duration;
 
+use futures::channel::oneshot;
 use opm_core::protocol::{Partial, RunEnd};
 use opm_core::record::{LogResult, RecordRef};
 
@@ -31,6 +32,10 @@ pub(crate) enum Attempt<T> {
     Again,
 }
 
+/// Comes as soon as there is no record under the release's name, and fails where there is one. One
+/// under another name may still be found.
+pub(crate) type NoRecord = oneshot::Receiver<()>;
+
 /// A use case that writes a release's record.
 pub(crate) trait RecordWriter: Send {
     /// What it comes to.
@@ -40,7 +45,10 @@ pub(crate) trait RecordWriter: Send {
     const READING: Reading = Reading::Whole;
 
     /// What it needs beside the record; asked for while that is loaded.
-    fn prepare(&mut self) -> impl Future<Output = Result<(), Failure>> + Send {
+    fn prepare(
+        &mut self,
+        _unrecorded: NoRecord,
+    ) -> impl Future<Output = Result<(), Failure>> + Send {
         async { Ok(()) }
     }
 
@@ -65,9 +73,17 @@ impl<B: Backend> Run<'_, B> {
         let unpacked = self.unpacked.used();
         loop {
             self.unpacked.give_back_to(unpacked);
-            let loading = self.wait_for_lock(release, W::READING, lock_timeout);
-            let loading = self.unless_stopped(self.permit(), loading);
-            let (prepared, record) = futures::join!(Box::pin(writer.prepare()), Box::pin(loading));
+            let (absent, unrecorded) = oneshot::channel();
+            let loading = async {
+                *self.absent.lock().await = Some(absent);
+                let loading = self.wait_for_lock(release, W::READING, lock_timeout);
+                let loaded = self.unless_stopped(self.permit(), loading).await;
+                // Nobody has to wait for it any more.
+                self.absent.lock().await.take();
+                loaded
+            };
+            let preparing = writer.prepare(unrecorded);
+            let (prepared, record) = futures::join!(Box::pin(preparing), Box::pin(loading));
             prepared?;
             let record =
                 record.map_err(|stopped| Failure::stopped("reading the record", stopped))??;

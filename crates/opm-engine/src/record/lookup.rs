@@ -109,8 +109,13 @@ impl<B: Backend> Run<'_, B> {
             let what = format!("cannot read the release's record, Secret/{name} in {namespace}");
             Failure::before_writing(&what, &error)
         })?;
+        let absent = self.absent.lock().await.take();
         if direct.is_some() {
             return Ok((direct, Vec::new()));
+        }
+        if let Some(absent) = absent {
+            // Perhaps nobody waits for it.
+            let _ = absent.send(());
         }
         let id = release.id.to_string();
         let labelled = [(labels::RELEASE_ID, id.as_str()), INVENTORY];

@@ -1,0 +1,77 @@
+//! What a first apply needs to see, looked at as soon as it is known that there is no record under
+//! the release's name, while one under another name is still looked for.
+
+use std::collections::BTreeMap;
+
+use opm_core::check::Observed;
+use opm_core::identity::Identity;
+use opm_core::reach::OwnNamespace;
+use serde_json::{Map, Value};
+
+use super::{Apply, ApplySource, ApplyWriter};
+use crate::failure::Failure;
+use crate::observe::judged;
+use crate::ports::{Backend, Detail, WantedObject};
+
+/// What was seen early. Good for a release without a record only.
+pub(super) struct EarlyLook {
+    /// What to say about other releases of the name.
+    pub(super) namesakes: Vec<String>,
+    /// Whether anything of this release is in the cluster already.
+    pub(super) was_there_before: bool,
+    /// Whether what the candidate needs of the cluster is there.
+    pub(super) reached: Result<OwnNamespace, Failure>,
+    /// What there is of the rendered objects.
+    pub(super) observed: Observed,
+    pub(super) live: BTreeMap<Identity, Map<String, Value>>,
+}
+
+impl<B: Backend> ApplyWriter<'_, B> {
+    /// Looks at what a first apply is about. None where something else has to be known first.
+    pub(super) async fn look_early(&self) -> Option<EarlyLook> {
+        let ApplySource::Module(request) = self.source else {
+            return None;
+        };
+        if request.atomic {
+            return None;
+        }
+        let task = self
+            .source
+            .render(self.run, self.release, None)
+            .await
+            .ok()?;
+        let served = self.served.as_ref()?;
+        let apply = Apply::candidate(self.run, &task, served, None).ok()?;
+        let known = |kind| served.kinds.contains_key(kind);
+        let manifests = || apply.candidate.objects.iter().map(|one| &one.manifest);
+        if !manifests().all(|one| known(&one.identity().group_kind)) {
+            return None;
+        }
+        Some(
+            apply
+                .look_early(manifests().map(WantedObject::from).collect())
+                .await,
+        )
+    }
+}
+
+impl<B: Backend> Apply<'_, B> {
+    async fn look_early(&self, wanted: Vec<WantedObject>) -> EarlyLook {
+        let (run, release) = (self.run, self.release());
+        let (namesakes, was_there_before, reached, looks, _) = futures::join!(
+            run.namesakes(&release),
+            Box::pin(self.was_there_before()),
+            Box::pin(self.reach(false)),
+            run.backend.look_in_version(&wanted, Detail::Metadata),
+            run.who()
+        );
+        let (observed, live) = judged(looks, &release.id);
+        EarlyLook {
+            namesakes,
+            was_there_before,
+            reached,
+            observed,
+            live,
+        }
+    }
+}
