@@ -34,6 +34,7 @@ mod flows;
 mod forged_records;
 mod history;
 mod interrupts;
+mod kept_renderings;
 mod kills;
 mod large;
 mod letting_go;
