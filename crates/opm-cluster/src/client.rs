@@ -16,6 +16,7 @@ use crate::plugin::TokenPlugin;
 use crate::redact::KnownValues;
 use crate::retry::RetryPolicy;
 use crate::secret_object::CarriedMetadata;
+use crate::turn::Turns;
 use crate::warnings::Warnings;
 
 /// How patient a client is, and how much it asks at once.
@@ -109,6 +110,7 @@ struct RunState {
     warnings: Mutex<Warnings>,
     known: Mutex<KnownValues>,
     carried: Mutex<CarriedMetadata>,
+    turns: Turns,
 }
 
 impl ClusterClient {
@@ -200,8 +202,14 @@ impl ClusterClient {
         }
     }
 
-    pub(crate) fn turns(&self) -> &Arc<Semaphore> {
+    /// For large answers, which are read one at a time.
+    pub(crate) fn large_turns(&self) -> &Arc<Semaphore> {
         &self.server.turns
+    }
+
+    /// For requests about objects.
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.run.turns
     }
 
     pub(crate) fn served_cache(&self) -> MutexGuard<'_, Option<Arc<ServedKinds>>> {

@@ -25,6 +25,7 @@ use crate::errors::{StatusBody, classify};
 use crate::json;
 use crate::request::Call;
 use crate::retry::{AttemptFailure, RetryPolicy, RetryProgress};
+use crate::turn::Turn;
 
 /// How often a wait between attempts looks at the permit.
 const PERMIT_INTERVAL: Duration = Duration::from_millis(100);
@@ -131,6 +132,11 @@ impl ClusterClient {
         // "Stopped" means that nothing was sent. When something was, its cause is the answer.
         let mut doubtful: Option<ApiError> = None;
         loop {
+            let paced = options.permit.is_some_and(|permit| permit.paced);
+            let turn = match paced {
+                true => Some(self.turns().next().await),
+                false => None,
+            };
             if let Err(stopped) = self.pass(options.permit) {
                 let result = Err(doubtful.unwrap_or_else(|| ApiError::stopped(stopped)));
                 return Exchange {
@@ -140,7 +146,10 @@ impl ClusterClient {
                 };
             }
             attempts = attempts.saturating_add(1);
-            let failed = match self.attempt(call, options).await {
+            let sent = tokio::time::Instant::now();
+            let attempted = self.attempt(call, options).await;
+            give_back(turn, attempted.as_ref().err(), sent.elapsed());
+            let failed = match attempted {
                 Ok(answer) => {
                     let result = Ok(answer);
                     return Exchange {
@@ -240,7 +249,7 @@ impl ClusterClient {
             let body = read_error(body, time).await;
             return Err(self.refused(call, &head, &body));
         }
-        let body = read_whole(body, LARGEST_ANSWER, time, self.turns()).await;
+        let body = read_whole(body, LARGEST_ANSWER, time, self.large_turns()).await;
         let body = body.map_err(|error| broken_body(error, options.attempt_timeout))?;
         Ok(Answer {
             status,
@@ -313,6 +322,20 @@ impl ClusterClient {
             failure: AttemptFailure::Permanent,
             error: ApiError::local(ApiErrorKind::Rejected, format!("no such request: {error}")),
         })
+    }
+}
+
+/// Ends a request's turn, with what its answer says about how many there should be.
+fn give_back(turn: Option<Turn<'_>>, failed: Option<&FailedAttempt>, took: Duration) {
+    let Some(turn) = turn else { return };
+    match failed.map(|failed| failed.failure) {
+        None => turn.answered(took),
+        Some(AttemptFailure::Status {
+            status: 429 | 503, ..
+        }) => turn.refused(),
+        Some(AttemptFailure::Status { .. }) => turn.answered(took),
+        // Says nothing about the server.
+        Some(_) => drop(turn),
     }
 }
 

@@ -22,6 +22,7 @@ use crate::ports::{
     Observation, Permit, Propagation, Stopped, WantedObject,
 };
 use crate::report::{Action, ObjectOutcome};
+use crate::request::Concurrency;
 use crate::run::Run;
 
 /// How often a shared object that moved on is looked at again.
@@ -74,7 +75,7 @@ impl RemovalOutcome {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RemovalOptions<'a> {
     pub(crate) release: &'a ReleaseId,
-    pub(crate) concurrency: usize,
+    pub(crate) concurrency: Concurrency,
     pub(crate) dry_run: bool,
     /// What success is called.
     pub(crate) done: Action,
@@ -149,8 +150,12 @@ impl<B: Backend> Run<'_, B> {
         options: RemovalOptions<'_>,
         results: &mut RemovalResults,
     ) {
+        let options = RemovalOptions {
+            permit: options.concurrency.pace(options.permit),
+            ..options
+        };
         let mut removals = pin!(concurrently(
-            options.concurrency,
+            options.concurrency.limit(),
             group.len(),
             |at| async move {
                 self.tell_sent(&group[at].entry);

@@ -17,6 +17,8 @@ pub use opm_core::record::history::DEFAULT_MAX_HISTORY;
 use opm_core::rendered::Rendered;
 use opm_core::review::{ReviewMode, ReviewedPlan};
 
+use crate::ports::Permit;
+
 /// A release, as a command names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReleaseRef {
@@ -54,8 +56,36 @@ impl fmt::Display for ReleaseRef {
     }
 }
 
-/// How many requests are sent at a time unless somebody says otherwise.
-pub const DEFAULT_CONCURRENCY: usize = 24;
+/// How many requests at a time where the number adapts, at most.
+const MOST_AT_A_TIME: usize = 96;
+
+/// How many requests are sent at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Concurrency {
+    /// As many as the server takes well: more on a long way to it, fewer when it is busy.
+    #[default]
+    Adaptive,
+    /// This many.
+    Fixed(usize),
+}
+
+impl Concurrency {
+    /// How many there are at most.
+    pub(crate) fn limit(self) -> usize {
+        match self {
+            Self::Adaptive => MOST_AT_A_TIME,
+            Self::Fixed(number) => number,
+        }
+    }
+
+    /// The permit for requests of which so many are sent.
+    pub(crate) fn pace(self, permit: Permit<'_>) -> Permit<'_> {
+        Permit {
+            paced: self == Self::Adaptive,
+            ..permit
+        }
+    }
+}
 
 /// How long a wait takes at most unless somebody says otherwise.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
@@ -98,7 +128,7 @@ pub struct ApplyOptions {
     /// How long to wait for another holder of the lock.
     pub lock_timeout: Duration,
     /// How many requests at a time.
-    pub concurrency: usize,
+    pub concurrency: Concurrency,
     /// What the log says about this deployment.
     pub message: Option<String>,
     /// When somebody has to agree to the plan, if somebody can be asked.
@@ -127,7 +157,7 @@ impl Default for ApplyOptions {
             timeout: DEFAULT_TIMEOUT,
             wait_for_deletion: false,
             lock_timeout: Duration::ZERO,
-            concurrency: DEFAULT_CONCURRENCY,
+            concurrency: Concurrency::default(),
             message: None,
             review: ReviewMode::default(),
             reviewed: None,
@@ -198,7 +228,7 @@ pub struct DeleteRequest {
     /// How many changes the record keeps, when a component goes.
     pub max_history: usize,
     /// How many requests at a time.
-    pub concurrency: usize,
+    pub concurrency: Concurrency,
     /// What the log says about this deployment.
     pub message: Option<String>,
 }
@@ -218,7 +248,7 @@ impl DeleteRequest {
             keep_history: false,
             ignore_not_found: false,
             max_history: DEFAULT_MAX_HISTORY,
-            concurrency: DEFAULT_CONCURRENCY,
+            concurrency: Concurrency::default(),
             message: None,
         }
     }
@@ -247,7 +277,7 @@ pub struct PruneRequest {
     /// How long to wait for another holder of the lock.
     pub lock_timeout: Duration,
     /// How many requests at a time.
-    pub concurrency: usize,
+    pub concurrency: Concurrency,
 }
 
 /// Stop tracking objects, and delete nothing.

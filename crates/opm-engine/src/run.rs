@@ -131,6 +131,7 @@ impl<'a, B: Backend> Run<'a, B> {
             cancel: self.cancel.as_ref(),
             fence: None,
             doubt: Some(&self.doubt),
+            paced: false,
         }
     }
 

@@ -10,9 +10,9 @@ use opm_engine::ports::{
     Answer, Caller, Frontend, Prompt, Question, RenderFailure, RenderRequest, Renderer, Unattended,
 };
 use opm_engine::request::{
-    Adopt, ApplyOptions, ApplyRequest, DeleteRequest, ForgetRequest, GuardFlags, HistoryRequest,
-    ListRequest, ObjectSelection, PruneRequest, ReleaseRef, RepairRequest, RollbackRequest,
-    StatusRequest, UnlockRequest,
+    Adopt, ApplyOptions, ApplyRequest, Concurrency, DeleteRequest, ForgetRequest, GuardFlags,
+    HistoryRequest, ListRequest, ObjectSelection, PruneRequest, ReleaseRef, RepairRequest,
+    RollbackRequest, StatusRequest, UnlockRequest,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -75,7 +75,7 @@ impl Client {
                     objects: selection(object.as_ref()),
                     dry_run: false,
                     lock_timeout: PATIENCE,
-                    concurrency: 4,
+                    concurrency: Concurrency::Fixed(4),
                 };
                 let report = engine.prune(&request, &caller).await;
                 report.map(|report| Outcome::Report(Box::new(report)))
@@ -217,7 +217,7 @@ fn options(flags: ApplyFlags) -> ApplyOptions {
         wait_for_deletion: flags.wait_for_deletion,
         timeout: TIMEOUT,
         lock_timeout: patience(flags.patient),
-        concurrency: 4,
+        concurrency: Concurrency::Fixed(4),
         ..ApplyOptions::default()
     }
 }

@@ -115,7 +115,7 @@ impl<B: Backend> Apply<'_, B> {
         if !steps.is_empty() {
             self.tell_phase(RunPhase::Rehearse, steps.len());
         }
-        let (limit, seen) = (self.request.options.concurrency, &*context);
+        let (limit, seen) = (self.request.options.concurrency.limit(), &*context);
         let pretended = concurrently_in_order(limit, steps.len(), |at| async move {
             self.pretend(steps[at], seen).await
         });
@@ -238,7 +238,7 @@ impl<B: Backend> Apply<'_, B> {
             object: context.object(identity)?,
             seen: context.before(identity),
             recreate: false,
-            permit: self.run.permit(),
+            permit: self.request.options.concurrency.pace(self.run.permit()),
         })
     }
 

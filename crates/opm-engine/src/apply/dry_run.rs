@@ -162,10 +162,10 @@ impl<B: Backend> Apply<'_, B> {
         context: &ApplyContext,
         all: &mut DryRunResults,
     ) {
-        let permit = self.run.permit();
+        let permit = self.request.options.concurrency.pace(self.run.permit());
         let steps: &Vec<&ApplyStep> = &preview.applies().collect();
         self.tell_phase(RunPhase::Rehearse, steps.len());
-        let limit = self.request.options.concurrency;
+        let limit = self.request.options.concurrency.limit();
         let sends = concurrently_in_order(limit, steps.len(), |at| async move {
             (
                 steps[at],

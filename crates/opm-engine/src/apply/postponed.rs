@@ -109,7 +109,8 @@ impl<B: Backend> Apply<'_, B> {
     ) {
         let objects = std::mem::take(&mut postponed.0);
         let sends = &objects;
-        let limit = self.request.options.concurrency;
+        let concurrency = self.request.options.concurrency;
+        let (limit, permit) = (concurrency.limit(), concurrency.pace(permit));
         let results = concurrently_in_order(limit, sends.len(), |at| async move {
             self.send_or_skip(sends[at].step, context, permit).await
         });

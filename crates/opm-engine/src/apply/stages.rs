@@ -205,7 +205,8 @@ impl<B: Backend> Apply<'_, B> {
         all: &mut ApplyResults,
     ) -> Vec<PostponedObject<'s>> {
         let unreachable = &AtomicBool::new(false);
-        let limit = self.request.options.concurrency;
+        let concurrency = self.request.options.concurrency;
+        let (limit, permit) = (concurrency.limit(), concurrency.pace(permit));
         let mut sends = pin!(concurrently(limit, step.len(), |at| async move {
             if unreachable.load(Ordering::Relaxed) {
                 return (at, Err(SendError::because("the cluster stopped answering")));

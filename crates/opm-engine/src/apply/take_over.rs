@@ -212,7 +212,7 @@ impl<B: Backend> Apply<'_, B> {
         }
         let taking = applies.iter().filter(|step| step.takes_fields);
         let taking: &Vec<&ApplyStep> = &taking.collect();
-        let limit = self.request.options.concurrency;
+        let limit = self.request.options.concurrency.limit();
         let pretended = concurrently_in_order(limit, taking.len(), |at| async move {
             let reason = self.unremovable(taking[at], context).await?;
             Some((taking[at], reason))

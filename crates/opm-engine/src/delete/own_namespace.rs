@@ -13,6 +13,7 @@ use crate::observe::metadata;
 use crate::ports::{ApiErrorKind, Backend, Detail, Observation, Permit, Stopped};
 use crate::removal::{RemovalOptions, RemovalOutcome, RemovalResults};
 use crate::report::{Action, ObjectOutcome, Report};
+use crate::request::Concurrency;
 
 impl<B: Backend> Delete<'_, B> {
     fn own_namespace(&self) -> Identity {
@@ -54,7 +55,7 @@ impl<B: Backend> Delete<'_, B> {
     ) -> (PruneOutcome, Option<ObjectOutcome>) {
         let options = RemovalOptions {
             release: &self.release.id,
-            concurrency: 1,
+            concurrency: Concurrency::Fixed(1),
             dry_run: true,
             done: Action::Deleted,
             awaits: false,
@@ -91,7 +92,7 @@ impl<B: Backend> Delete<'_, B> {
         let steps = std::slice::from_ref(&step);
         let options = RemovalOptions {
             release: &self.release.id,
-            concurrency: 1,
+            concurrency: Concurrency::Fixed(1),
             dry_run: false,
             done: Action::Deleted,
             awaits: false,

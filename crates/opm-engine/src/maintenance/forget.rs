@@ -16,7 +16,7 @@ use crate::ports::{Answer, ApiErrorKind, Backend, Permit, Question, Stopped};
 use crate::record::{Attempt, RecordWriter, WritableRecord};
 use crate::removal::RemovalOptions;
 use crate::report::{Action, ObjectOutcome, Release, Report};
-use crate::request::{ForgetRequest, ObjectSelection};
+use crate::request::{Concurrency, ForgetRequest, ObjectSelection};
 use crate::run::Run;
 
 impl<B: Backend> Run<'_, B> {
@@ -143,7 +143,7 @@ impl<B: Backend> Forget<'_, B> {
     async fn disown_all(&self, entries: &[Entry], permit: Permit<'_>) -> DisownResults {
         let options = RemovalOptions {
             release: &self.release.id,
-            concurrency: 1,
+            concurrency: Concurrency::Fixed(1),
             dry_run: false,
             done: Action::Kept,
             awaits: false,

@@ -74,6 +74,9 @@ pub struct Permit<'a> {
     pub fence: Option<&'a Fence>,
     /// Where unanswered requests are noted.
     pub doubt: Option<&'a Doubt>,
+    /// Whether the request is one of many, of which as many are sent at a time as the server takes
+    /// well.
+    pub paced: bool,
 }
 
 impl Permit<'_> {
@@ -133,6 +136,7 @@ mod tests {
             cancel: Some(&cancel),
             fence: Some(&fence),
             doubt: Some(&doubt),
+            paced: false,
         };
         assert_eq!(permit.check(at(0, 0)), Ok(()));
         cancel.cancel();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use opm_core::review::ReviewMode;
-use opm_engine::request::{Adopt, ApplyOptions, DeleteRequest, GuardFlags};
+use opm_engine::request::{Adopt, ApplyOptions, Concurrency, DeleteRequest, GuardFlags};
 
 use crate::modules::{config, module, namespace, release};
 
@@ -48,7 +48,7 @@ fn an_apply_is_what_the_command_line_documents() {
     ];
     assert_eq!(off, [false; 12]);
     assert_eq!((adopt, guards), (Adopt::None, GuardFlags::default()));
-    assert_eq!((max_history, concurrency), (10, 24));
+    assert_eq!((max_history, concurrency), (10, Concurrency::Adaptive));
     assert_eq!(timeout, Duration::from_secs(5 * 60));
     assert_eq!((lock_timeout, message), (Duration::ZERO, None));
     assert_eq!((review, reviewed), (ReviewMode::Never, None));

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use opm_core::identity::{GroupKind, Identity};
 use opm_engine::ports::Question;
-use opm_engine::request::{ForgetRequest, ObjectSelection, PruneRequest, UnlockRequest};
+use opm_engine::request::{
+    Concurrency, ForgetRequest, ObjectSelection, PruneRequest, UnlockRequest,
+};
 use opm_engine::{Action, Actor, FailureKind, Settings};
 
 use crate::kit::{Held, Lab, Visitor, done, settings};
@@ -34,7 +36,7 @@ async fn a_kept_object_goes_when_it_is_named() {
         objects,
         dry_run,
         lock_timeout: Duration::ZERO,
-        concurrency: 4,
+        concurrency: Concurrency::Fixed(4),
     };
     let named = |name: &str| ObjectSelection::Named(vec![name.parse().unwrap()]);
     let wrong = done(lab.prune(request(named("pvc/other"), false), &nobody)).await;

@@ -2,7 +2,7 @@
 //! `diff`, which shows it beforehand.
 
 use opm_core::check::AdoptSelector;
-use opm_engine::request::{Adopt, ApplyOptions, DEFAULT_CONCURRENCY};
+use opm_engine::request::{Adopt, ApplyOptions, Concurrency};
 
 use super::guard_args::GuardArgs;
 use crate::error::{CliError, ErrorKind};
@@ -53,9 +53,9 @@ pub(crate) struct PlanArgs {
     #[arg(long, help_heading = "Waiting")]
     wait_for_deletion: bool,
 
-    /// How many requests to send at a time
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_CONCURRENCY, value_parser = at_least_one)]
-    concurrency: usize,
+    /// How many requests to send at a time; without it, as many as the server takes well
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    concurrency: Option<usize>,
 }
 
 /// A count that makes sense only from one up.
@@ -81,7 +81,9 @@ impl PlanArgs {
             send_all: self.send_all,
             guards: self.guards.flags(),
             wait_for_deletion: self.wait_for_deletion,
-            concurrency: self.concurrency,
+            concurrency: self
+                .concurrency
+                .map_or_else(Concurrency::default, Concurrency::Fixed),
             ..ApplyOptions::default()
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use opm_core::identity::ObjectSelector;
-use opm_engine::request::{DEFAULT_CONCURRENCY, ObjectSelection, PruneRequest};
+use opm_engine::request::{Concurrency, ObjectSelection, PruneRequest};
 
 use super::release_arg::ReleaseArgs;
 use crate::answers;
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             },
             dry_run: args.dry_run,
             lock_timeout: args.lock_timeout,
-            concurrency: DEFAULT_CONCURRENCY,
+            concurrency: Concurrency::default(),
         };
         let ended = session.engine.prune(&request, &session.caller()).await;
         answers::report::answer(ended, &session)
