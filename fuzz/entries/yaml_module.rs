@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use opm_render::{CueSettings, Inputs, ModuleRef, NoObserver, load, yaml};
+use opm_render::{Inputs, ModuleRef, NoObserver, RenderSettings, load, yaml};
 
 /// What stands beside the module, and is none of its business.
 const OUTSIDE: &str = "hunter2";
@@ -24,9 +24,9 @@ pub(crate) fn run(data: &[u8]) {
     }
     let module = directory();
     std::fs::write(module.join("module.yaml"), data).expect("a writable directory");
-    let settings = CueSettings {
-        program: PathBuf::from("/nowhere/cue"),
-        ..CueSettings::default()
+    let settings = RenderSettings {
+        cue: PathBuf::from("/nowhere/cue"),
+        ..RenderSettings::default()
     };
     let loaded = load(
         &ModuleRef::Directory(module.clone()),

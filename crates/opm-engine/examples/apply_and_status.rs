@@ -7,7 +7,7 @@ use opm_cluster::{ClusterClient, ConnectOptions, KubeClient, connect};
 use opm_engine::ports::Caller;
 use opm_engine::request::{ApplyRequest, ReleaseRef, StatusRequest};
 use opm_engine::{Actor, Engine, Settings};
-use opm_render::{CueSettings, Inputs, ModuleRef, ModuleRenderer};
+use opm_render::{Inputs, ModuleRef, ModuleRenderer, RenderSettings};
 use opm_sandbox::Sandbox;
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 pub(crate) async fn apply_and_status(cluster: ClusterClient, module: String) -> Result<Value> {
     let caller = Caller::default();
-    let renderer = ModuleRenderer::new(CueSettings::default());
+    let renderer = ModuleRenderer::new(RenderSettings::default());
     let module = ModuleRef::parse(&module);
     let loaded = renderer
         .load(&module, Inputs::default(), &caller.cancel)

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use opm_render::{CueSettings, Inputs, ModuleRef, NoObserver};
+use opm_render::{Inputs, ModuleRef, NoObserver, RenderSettings};
 use rustix::time::{ClockId, clock_gettime};
 
 const RUNS: usize = 7;
@@ -53,7 +53,7 @@ fn yaml(objects: usize, files: usize) {
         let loaded = opm_render::load(
             &source,
             &Inputs::default(),
-            &CueSettings::default(),
+            &RenderSettings::default(),
             &NoObserver,
         );
         assert_eq!(
@@ -102,9 +102,9 @@ fn cue(program: &Path, objects: usize) {
             .status();
         assert!(status.unwrap().success());
     });
-    let settings = CueSettings {
-        program: program.to_owned(),
-        ..CueSettings::default()
+    let settings = RenderSettings {
+        cue: program.to_owned(),
+        ..RenderSettings::default()
     };
     let source = ModuleRef::Directory(dir.path().to_owned());
     let ours = median(|| {

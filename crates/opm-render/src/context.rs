@@ -2,13 +2,13 @@
 //! to give up.
 
 use crate::cancellation::Cancellation;
-use crate::cue::CueSettings;
 use crate::observer::RenderObserver;
+use crate::settings::RenderSettings;
 
 /// Passed down from the entry points to whatever runs another program.
 #[derive(Clone, Copy)]
 pub(crate) struct RenderContext<'a> {
-    pub(crate) settings: &'a CueSettings,
+    pub(crate) settings: &'a RenderSettings,
     pub(crate) observer: &'a dyn RenderObserver,
     pub(crate) cancellation: &'a Cancellation,
 }

@@ -4,16 +4,13 @@
 //! a second run, with the user's environment, fetch it: fetching reads credentials and may run
 //! the user's credential helpers, evaluating must not.
 
-mod command;
 mod diagnostics;
 mod kept;
 mod masking;
 mod module_file;
 mod output;
 mod registry;
-mod settings;
 mod source;
-mod temporary;
 mod version;
 mod workspace;
 
@@ -23,23 +20,21 @@ use std::path::{Path, PathBuf};
 use opm_core::rendered::Module;
 use thiserror::Error;
 
-use command::{Environment, Invocation, ProgramOutput};
 use kept::KeptRendering;
 use module_file::{CueModule, DeclaredComponents};
 use workspace::Workspace;
 
-pub use command::{CommandError, Limits};
 pub use diagnostics::{Diagnostic, Diagnostics};
 pub use module_file::CueModuleError;
 pub use output::OutputError;
 pub use registry::RegistryError;
-pub use settings::{CueSettings, SettingsError};
 pub use version::VersionError;
 pub use workspace::WorkspaceError;
 
 use crate::context::RenderContext;
 use crate::module_dir::ModuleDir;
-use crate::program;
+use crate::program::{self, CommandError, Environment, Invocation, ProgramOutput};
+use crate::settings::RenderSettings;
 use crate::{Inputs, Loaded};
 
 pub(crate) use registry::resolve;
@@ -89,10 +84,10 @@ impl CueError {
                 "install a current version: https://cuelang.org/docs/introduction/installation/",
             ),
             Self::Command(CommandError::TimedOut { .. }) => one(
-                "the evaluation may never end; if the module is just large, raise OPM_CUE_TIMEOUT (seconds)",
+                "the evaluation may never end; if the module is just large, raise OPM_RENDER_TIMEOUT (seconds)",
             ),
             Self::Command(CommandError::OutOfMemory { .. }) => {
-                one("if the module is just large, raise OPM_CUE_MEMORY (MiB)")
+                one("if the module is just large, raise OPM_RENDER_MEMORY (MiB)")
             }
             Self::Registry(RegistryError::Missing(_)) => one(
                 "CUE_REGISTRY names the registries; a YAML module is in none, and is named by its directory",
@@ -110,8 +105,8 @@ impl CueError {
 }
 
 /// Looks for `cue`, without starting it.
-pub fn find_cue(settings: &CueSettings) -> Result<PathBuf, CueError> {
-    let found = program::find(&settings.program, settings.search_path.as_deref());
+pub fn find_cue(settings: &RenderSettings) -> Result<PathBuf, CueError> {
+    let found = program::find(&settings.cue, settings.search_path.as_deref());
     Ok(found.map_err(CommandError::from)?)
 }
 
@@ -227,7 +222,7 @@ impl Cue<'_> {
     fn fetch(&self) -> Result<(), CueError> {
         let package = format!("./{}", workspace::PACKAGE);
         let arguments = ["export", &package, "-e", "fetched"];
-        let environment = fetching(self.context.settings.cache.as_deref());
+        let environment = fetching(self.context.settings.cue_cache.as_deref());
         let output = self.run(&arguments, environment, None)?;
         match output.status.success() || !lacks_dependency(&output.stderr) {
             true => Ok(()),
@@ -245,7 +240,7 @@ impl Cue<'_> {
         input: Option<&str>,
     ) -> Result<ProgramOutput, CommandError> {
         let invocation = Invocation {
-            program: &self.context.settings.program,
+            program: &self.context.settings.cue,
             search_path: self.context.settings.search_path.as_deref(),
             arguments,
             directory: self.workspace.path(),
@@ -263,7 +258,7 @@ impl Cue<'_> {
         let cache = self
             .context
             .settings
-            .cache
+            .cue_cache
             .as_ref()
             .map_or(nowhere.clone(), OsString::from);
         // A little less than the limit, so that garbage is collected before the limit is met.

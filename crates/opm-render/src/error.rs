@@ -4,9 +4,10 @@ use opm_core::name::{ComponentName, NameError};
 use thiserror::Error;
 
 use crate::components::ComponentsError;
-use crate::cue::{CommandError, CueError};
+use crate::cue::CueError;
 use crate::manifests::FilesError;
 use crate::module_dir::DirError;
+use crate::program::CommandError;
 use crate::values::ValuesError;
 use crate::yaml_module::ModuleFileError;
 

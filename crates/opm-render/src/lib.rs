@@ -25,6 +25,7 @@ mod origin;
 mod parallel;
 mod program;
 mod renderer;
+mod settings;
 mod source;
 mod values;
 mod yaml_module;
@@ -39,8 +40,8 @@ use opm_core::values::Value;
 
 pub use components::ComponentsError;
 pub use cue::{
-    CommandError, CueError, CueModuleError, CueSettings, Diagnostic, Diagnostics, Limits,
-    OutputError, RegistryError, SettingsError, VersionError, WorkspaceError, find_cue,
+    CueError, CueModuleError, Diagnostic, Diagnostics, OutputError, RegistryError, VersionError,
+    WorkspaceError, find_cue,
 };
 pub use error::RenderError;
 pub use init::{InitError, InitFormat, NewModule, init};
@@ -50,8 +51,9 @@ pub use load::release;
 pub use manifests::FilesError;
 pub use module_dir::{DirError, read_regular_file};
 pub use observer::{NoObserver, RenderObserver};
-pub use program::ProgramError;
+pub use program::{CommandError, Limits, ProgramError};
 pub use renderer::ModuleRenderer;
+pub use settings::{RenderSettings, SettingsError};
 pub use source::ModuleRef;
 pub use values::{ValueFlags, Values, ValuesError};
 pub use yaml_module::{ModuleFileError, schema as module_schema};
@@ -102,7 +104,7 @@ impl fmt::Debug for Loaded {
 pub fn load(
     module: &ModuleRef,
     inputs: &Inputs,
-    settings: &CueSettings,
+    settings: &RenderSettings,
     observer: &dyn RenderObserver,
 ) -> Result<Loaded, RenderError> {
     blocking(settings, observer, |context| {
@@ -114,7 +116,7 @@ pub fn load(
 /// not render. Waits for it; async callers use [`ModuleRenderer::describe`].
 pub fn describe(
     module: &ModuleRef,
-    settings: &CueSettings,
+    settings: &RenderSettings,
     observer: &dyn RenderObserver,
 ) -> Result<Module, RenderError> {
     blocking(settings, observer, |context| {
@@ -128,7 +130,7 @@ pub fn lint(
     module: &ModuleRef,
     inputs: &Inputs,
     loaded: &Loaded,
-    settings: &CueSettings,
+    settings: &RenderSettings,
     observer: &dyn RenderObserver,
 ) -> Result<Vec<Lint>, RenderError> {
     blocking(settings, observer, |context| {
@@ -137,7 +139,7 @@ pub fn lint(
 }
 
 fn blocking<T: Send>(
-    settings: &CueSettings,
+    settings: &RenderSettings,
     observer: &dyn RenderObserver,
     work: impl FnOnce(&RenderContext<'_>) -> Result<T, RenderError> + Send,
 ) -> Result<T, RenderError> {

@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cancellation::Cancellation;
 use crate::context::RenderContext;
-use crate::cue::CueSettings;
 use crate::error::RenderError;
 use crate::observer::{NoObserver, RenderObserver};
+use crate::settings::RenderSettings;
 use crate::source::ModuleRef;
 use crate::values::Values;
 use crate::{Inputs, Lint, Loaded, deep_stack, lint, load};
@@ -26,14 +26,14 @@ use crate::{Inputs, Lint, Loaded, deep_stack, lint, load};
 /// drop returns.
 #[derive(Clone)]
 pub struct ModuleRenderer {
-    settings: CueSettings,
+    settings: RenderSettings,
     observer: Arc<dyn RenderObserver>,
     directory: Option<PathBuf>,
 }
 
 impl ModuleRenderer {
     /// A renderer that nobody observes and that takes recorded modules from their registry.
-    pub fn new(settings: CueSettings) -> Self {
+    pub fn new(settings: RenderSettings) -> Self {
         Self {
             settings,
             observer: Arc::new(NoObserver),

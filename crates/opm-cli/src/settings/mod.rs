@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use opm_core::feature::{Defaults, FeatureName, FeatureSet, SANDBOX};
 use opm_core::name::NamespaceName;
 use opm_core::record::DEFAULT_LOG_ENTRIES;
-use opm_render::CueSettings;
+use opm_render::RenderSettings;
 
 use crate::args::GlobalArgs;
 use crate::config::{self, TrustStore};
@@ -101,8 +101,8 @@ pub(crate) struct Settings {
     pub(crate) trust: Option<TrustStore>,
     /// What the configuration file says and may not, as long as the user does not trust it.
     pub(crate) untrusted: Vec<Key>,
-    /// How CUE modules are evaluated.
-    pub(crate) cue: CueSettings,
+    /// Which programs render modules, within which bounds.
+    pub(crate) render: RenderSettings,
     /// What the environment says about reaching a cluster.
     pub(crate) cluster: opm_cluster::Environment,
     /// Where each setting came from; those that are absent are defaults.
@@ -250,9 +250,9 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
     let render_cache = render_cache.unwrap_or(true);
     let discovery_cache = from.first(Key::DiscoveryCache, |layer| layer.discovery_cache);
     let discovery_cache = discovery_cache.unwrap_or(true);
-    let mut cue = outside::cue(&given.env)?;
+    let mut render = outside::render(&given.env)?;
     if render_cache {
-        cue.renderings = directories::renderings(&given.env);
+        render.renderings = directories::renderings(&given.env);
     }
     Ok(Settings {
         kubeconfig: from.first(Key::Kubeconfig, |layer| layer.kubeconfig.clone()),
@@ -283,7 +283,7 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
         config_dir: None,
         trust: None,
         untrusted: Vec::new(),
-        cue,
+        render,
         cluster: outside::cluster(&given.env),
         origins: from.origins,
         warnings: chosen.warnings,

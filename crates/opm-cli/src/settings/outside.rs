@@ -2,14 +2,14 @@
 
 use std::ffi::OsStr;
 
-use opm_render::CueSettings;
+use opm_render::RenderSettings;
 
 use crate::env::{Environment, System};
 use crate::error::{CliError, ErrorKind};
 
-/// How CUE modules are evaluated, from variables alone: it depends on the machine.
-pub(super) fn cue(env: &Environment) -> Result<CueSettings, CliError> {
-    CueSettings::from_variables(|name| env.get(name).map(OsStr::to_owned))
+/// How modules are rendered, from variables alone: it depends on the machine.
+pub(super) fn render(env: &Environment) -> Result<RenderSettings, CliError> {
+    RenderSettings::from_variables(|name| env.get(name).map(OsStr::to_owned))
         .map_err(|error| CliError::new(ErrorKind::Config, error.to_string()))
 }
 

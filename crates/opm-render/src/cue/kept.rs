@@ -17,12 +17,12 @@ use std::time::SystemTime;
 use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
 
-use super::CueSettings;
 use super::module_file::CueModule;
 use super::source;
 use crate::Inputs;
 use crate::module_dir::ModuleDir;
 use crate::program;
+use crate::settings::RenderSettings;
 
 /// Changes when what is kept means something else.
 const FORMAT: &str = concat!("opm rendering 1 ", env!("CARGO_PKG_VERSION"));
@@ -47,7 +47,7 @@ impl KeptRendering {
         module: &CueModule,
         inputs: &Inputs,
         flags: &[&str],
-        settings: &CueSettings,
+        settings: &RenderSettings,
     ) -> Option<Self> {
         let kept = settings.renderings.as_deref()?;
         if !inputs.values.is_empty() || has_dependencies(dir)? {
@@ -144,8 +144,8 @@ impl RenderingKey {
     }
 
     /// Which `cue` it is, told by its file: starting it to ask would cost what is to be saved.
-    fn program(&mut self, settings: &CueSettings) -> Option<()> {
-        let found = program::find(&settings.program, settings.search_path.as_deref()).ok()?;
+    fn program(&mut self, settings: &RenderSettings) -> Option<()> {
+        let found = program::find(&settings.cue, settings.search_path.as_deref()).ok()?;
         let real = found.canonicalize().ok()?;
         // A link to a program of another name may start whichever `cue` it likes, as a script may.
         if !real.file_name()?.as_bytes().starts_with(b"cue") {

@@ -8,10 +8,9 @@ use std::path::PathBuf;
 use semver::Version;
 use thiserror::Error;
 
-use super::command::{CommandError, Invocation, ProgramOutput};
-use super::temporary::PrivateDir;
 use super::{CueError, WorkspaceError, fetching};
 use crate::context::RenderContext;
+use crate::program::{CommandError, Invocation, PrivateDir, ProgramOutput};
 
 /// Why a module cannot be had from its registry.
 #[derive(Debug, Error)]
@@ -58,15 +57,18 @@ pub(crate) fn resolve(
     let settings = context.settings;
     let reference = format!("{path}@{version}");
     check_version(&reference, version)?;
-    let cache = settings.cache.as_deref().ok_or(RegistryError::NoCache)?;
+    let cache = settings
+        .cue_cache
+        .as_deref()
+        .ok_or(RegistryError::NoCache)?;
     let extracted = |exact: &str| cache.join("mod/extract").join(format!("{path}@{exact}"));
     if is_exact(version) && extracted(version).is_dir() {
         return Ok(resolved(extracted(version), version));
     }
     let dir = PrivateDir::create(settings.runtime.as_deref()).map_err(WorkspaceError::from)?;
     let cue = |arguments: &[&str]| -> Result<ProgramOutput, CommandError> {
-        let environment = fetching(settings.cache.as_deref());
-        let (program, limits) = (settings.program.as_path(), settings.limits);
+        let environment = fetching(settings.cue_cache.as_deref());
+        let (program, limits) = (settings.cue.as_path(), settings.limits);
         Invocation {
             program,
             search_path: settings.search_path.as_deref(),

@@ -12,9 +12,9 @@ use thiserror::Error;
 use super::masking::Masking;
 use super::module_file::{CueModule, CueModuleError, package_clause};
 use super::source;
-use super::temporary::{self, PrivateDir};
 use crate::Inputs;
 use crate::module_dir::{DirError, ModuleDir};
+use crate::program::{LOCK, PrivateDir};
 use crate::values::{ValuesFile, ValuesFormat};
 
 /// The generated package's directory, and the argument that names it.
@@ -263,7 +263,7 @@ fn link_entries(
 ) -> Result<(), super::CueError> {
     for entry in module.list(Path::new("")).map_err(CueModuleError::Dir)? {
         let name = entry.to_string_lossy();
-        if name == DEFAULTS || name == PACKAGE || name == temporary::LOCK {
+        if name == DEFAULTS || name == PACKAGE || name == LOCK {
             return Err(CueModuleError::Reserved(module.shown(&entry)).into());
         }
         let is_values = name.starts_with("values") && name.ends_with(".cue");

@@ -2,7 +2,7 @@
 
 use crate::support::{TestModule, cue, cue_module, have_cue, objects, owned};
 use opm_core::name::{NamespaceName, ReleaseName};
-use opm_render::{CueSettings, Inputs, Loaded, ModuleRef, NoObserver, ValueFlags, Values};
+use opm_render::{Inputs, Loaded, ModuleRef, NoObserver, RenderSettings, ValueFlags, Values};
 
 const WEB: &str = r#"
 metadata: {
@@ -361,9 +361,9 @@ fn a_description_needs_no_values() {
     let Some(program) = cue().filter(|_| have_cue()) else {
         return;
     };
-    let settings = CueSettings {
-        program,
-        ..CueSettings::default()
+    let settings = RenderSettings {
+        cue: program,
+        ..RenderSettings::default()
     };
     let module = web();
     let described =

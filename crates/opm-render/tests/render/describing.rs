@@ -2,14 +2,14 @@
 
 use opm_core::name::{NamespaceName, ReleaseName};
 use opm_core::rendered::Module;
-use opm_render::{CueSettings, ModuleRef, NoObserver, RenderError, describe, release};
+use opm_render::{ModuleRef, NoObserver, RenderError, RenderSettings, describe, release};
 
 use crate::support::{TestModule, config_map, cue, cue_module, explain, have_cue};
 
 fn described(module: &TestModule) -> Result<Module, RenderError> {
-    let settings = CueSettings {
-        program: cue().unwrap_or_default(),
-        ..CueSettings::default()
+    let settings = RenderSettings {
+        cue: cue().unwrap_or_default(),
+        ..RenderSettings::default()
     };
     describe(&ModuleRef::Directory(module.path()), &settings, &NoObserver)
 }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use crate::support::{cue, have_cue, owned};
 use opm_core::candidate::{Candidate, Selection};
 use opm_core::scope::Scopes;
-use opm_render::{CueSettings, Inputs, Loaded, ModuleRef, NoObserver, ValueFlags, Values};
+use opm_render::{Inputs, Loaded, ModuleRef, NoObserver, RenderSettings, ValueFlags, Values};
 
 fn load(example: &str, set: &[&str]) -> Loaded {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples")).join(example);
-    let settings = CueSettings {
-        program: cue().unwrap_or_default(),
-        ..CueSettings::default()
+    let settings = RenderSettings {
+        cue: cue().unwrap_or_default(),
+        ..RenderSettings::default()
     };
     let flags = ValueFlags {
         set: owned(set),

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use opm_render::{CueSettings, Inputs, Limits};
+use opm_render::{Inputs, Limits, RenderSettings};
 
 use crate::support::{TestModule, WEB, cue, cue_module, explain, have_cue};
 
@@ -70,15 +70,15 @@ fn nothing_outside_the_module_is_read() {
 }
 
 /// A limit small enough to meet, and a time in which it must be met.
-fn small_limits() -> CueSettings {
-    CueSettings {
-        program: cue().unwrap_or_default(),
+fn small_limits() -> RenderSettings {
+    RenderSettings {
+        cue: cue().unwrap_or_default(),
         limits: Limits {
             time: Duration::from_secs(3),
             memory: 256 << 20,
             output: 4 << 20,
         },
-        ..CueSettings::default()
+        ..RenderSettings::default()
     }
 }
 
@@ -143,10 +143,10 @@ fn a_cue_that_is_missing_old_or_killed() {
         ..Limits::default()
     };
     let check = |program: PathBuf, expected: &str| {
-        let settings = CueSettings {
-            program,
+        let settings = RenderSettings {
+            cue: program,
             limits,
-            ..CueSettings::default()
+            ..RenderSettings::default()
         };
         let error = module.load_by(&Inputs::default(), &settings).unwrap_err();
         let error = explain(&error, module.dir.path());
@@ -223,10 +223,10 @@ fn what_a_stopped_program_started_is_stopped_too() {
         time: Duration::from_secs(1),
         ..Limits::default()
     };
-    let settings = CueSettings {
-        program,
+    let settings = RenderSettings {
+        cue: program,
         limits,
-        ..CueSettings::default()
+        ..RenderSettings::default()
     };
     let error = cue_module(WEB)
         .load_by(&Inputs::default(), &settings)
@@ -257,9 +257,9 @@ fn the_users_environment_does_not_reach_an_evaluation() {
         seen.display()
     );
     let (_dir, program) = impostor(&script);
-    let settings = CueSettings {
-        program,
-        ..CueSettings::default()
+    let settings = RenderSettings {
+        cue: program,
+        ..RenderSettings::default()
     };
     let _ = cue_module(WEB).load_by(&Inputs::default(), &settings);
     let seen = fs::read_to_string(seen).unwrap();

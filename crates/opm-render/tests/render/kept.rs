@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::support::{TestModule, cue, cue_module, have_cue, owned};
 use opm_core::name::{NamespaceName, ReleaseName};
-use opm_render::{CueSettings, Inputs, Limits, Loaded, RenderError, ValueFlags, Values};
+use opm_render::{Inputs, Limits, Loaded, RenderError, RenderSettings, ValueFlags, Values};
 
 const MODULE: &str = r#"
 metadata: name: "web"
@@ -23,17 +23,17 @@ metadata: name: "web"
 struct Bench {
     module: TestModule,
     kept: tempfile::TempDir,
-    settings: CueSettings,
+    settings: RenderSettings,
 }
 
 impl Bench {
     fn new() -> Option<Self> {
         let program = cue().filter(|_| have_cue())?;
         let kept = tempfile::tempdir().unwrap();
-        let settings = CueSettings {
-            program,
+        let settings = RenderSettings {
+            cue: program,
             renderings: Some(kept.path().join("renderings")),
-            ..CueSettings::default()
+            ..RenderSettings::default()
         };
         let module = cue_module(MODULE);
         Some(Self {
@@ -50,7 +50,7 @@ impl Bench {
 
     /// Renders with a `cue` that must not print anything: what succeeds was kept.
     fn load_without_cue(&self, inputs: &Inputs) -> Result<Loaded, RenderError> {
-        let settings = CueSettings {
+        let settings = RenderSettings {
             limits: Limits {
                 output: 0,
                 ..self.settings.limits
@@ -148,10 +148,10 @@ fn a_script_may_start_any_cue_so_nothing_is_kept_of_it() {
         return;
     };
     let script = bench.kept.path().join("cue");
-    let real = bench.settings.program.display().to_string();
+    let real = bench.settings.cue.display().to_string();
     fs::write(&script, format!("#!/bin/sh\nexec {real} \"$@\"\n")).unwrap();
     fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
-    bench.settings.program = script;
+    bench.settings.cue = script;
     bench.load();
     assert!(bench.files().is_empty());
 }

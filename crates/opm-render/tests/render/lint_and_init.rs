@@ -1,7 +1,7 @@
 //! What vet warns about, and modules that `init` writes.
 
 use crate::support::{TestModule, cue, cue_module, have_cue, objects, owned};
-use opm_render::{CueSettings, InitFormat, Inputs, ModuleRef, NoObserver, ValueFlags, Values};
+use opm_render::{InitFormat, Inputs, ModuleRef, NoObserver, RenderSettings, ValueFlags, Values};
 
 fn lints(module: &TestModule, set: &[&str]) -> Vec<String> {
     let flags = ValueFlags {
@@ -12,9 +12,9 @@ fn lints(module: &TestModule, set: &[&str]) -> Vec<String> {
         values: Values::read(&flags).unwrap(),
         ..Inputs::default()
     };
-    let settings = CueSettings {
-        program: cue().unwrap_or_default(),
-        ..CueSettings::default()
+    let settings = RenderSettings {
+        cue: cue().unwrap_or_default(),
+        ..RenderSettings::default()
     };
     let source = ModuleRef::Directory(module.path());
     let loaded = opm_render::load(&source, &inputs, &settings, &NoObserver).unwrap();
@@ -112,9 +112,9 @@ fn new_modules_render_and_nothing_is_overwritten() {
         let directory = place.path().join("My_Shop");
         let written = opm_render::init(&directory, format).unwrap();
         assert_eq!(written.name.as_str(), "my-shop");
-        let settings = CueSettings {
-            program: cue().unwrap_or_default(),
-            ..CueSettings::default()
+        let settings = RenderSettings {
+            cue: cue().unwrap_or_default(),
+            ..RenderSettings::default()
         };
         let source = ModuleRef::Directory(directory.clone());
         let loaded = opm_render::load(&source, &Inputs::default(), &settings, &NoObserver).unwrap();

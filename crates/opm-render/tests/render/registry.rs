@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::support::{TestModule, cue, explain, have_cue, objects};
-use opm_render::{CueSettings, Inputs, ModuleRef, NoObserver, RenderError};
+use opm_render::{Inputs, ModuleRef, NoObserver, RenderError, RenderSettings};
 
 /// A registry of this test's own, with a cache that belongs to it.
 struct Registry {
@@ -61,11 +61,11 @@ impl Registry {
 
     /// Settings with a `cue` that has this registry in its environment: a test must not change
     /// the variables of its own process.
-    fn settings(&self, cache: &Path) -> (tempfile::TempDir, CueSettings) {
+    fn settings(&self, cache: &Path) -> (tempfile::TempDir, RenderSettings) {
         self.settings_for(&self.variable(), cache)
     }
 
-    fn settings_for(&self, registry: &str, cache: &Path) -> (tempfile::TempDir, CueSettings) {
+    fn settings_for(&self, registry: &str, cache: &Path) -> (tempfile::TempDir, RenderSettings) {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("cue");
@@ -79,10 +79,10 @@ impl Registry {
         let cache = Some(cache.to_owned());
         (
             dir,
-            CueSettings {
-                program,
-                cache,
-                ..CueSettings::default()
+            RenderSettings {
+                cue: program,
+                cue_cache: cache,
+                ..RenderSettings::default()
             },
         )
     }
@@ -126,7 +126,7 @@ fn app(version: &str) -> TestModule {
     ])
 }
 
-fn load(reference: &str, settings: &CueSettings) -> Result<opm_render::Loaded, RenderError> {
+fn load(reference: &str, settings: &RenderSettings) -> Result<opm_render::Loaded, RenderError> {
     opm_render::load(
         &ModuleRef::parse(reference),
         &Inputs::default(),

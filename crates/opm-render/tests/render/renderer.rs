@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use opm_core::name::{NamespaceName, ReleaseName};
 use opm_core::record;
 use opm_engine::ports::{RenderRequest, Renderer};
-use opm_render::{CueSettings, Inputs, ModuleRef, ModuleRenderer, RenderObserver};
+use opm_render::{Inputs, ModuleRef, ModuleRenderer, RenderObserver, RenderSettings};
 use rustix::process::{Pid, test_kill_process_group};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -37,10 +37,10 @@ impl SlowCue {
         Self { dir }
     }
 
-    fn settings(&self) -> CueSettings {
-        CueSettings {
-            program: self.dir.path().join("cue"),
-            ..CueSettings::default()
+    fn settings(&self) -> RenderSettings {
+        RenderSettings {
+            cue: self.dir.path().join("cue"),
+            ..RenderSettings::default()
         }
     }
 
@@ -169,7 +169,7 @@ async fn an_observer_hears_of_a_slow_program() {
 async fn lints_come_without_blocking_too() {
     let module = TestModule::new(&[("module.yaml", &one_component("[]"))]);
     let source = ModuleRef::Directory(module.path());
-    let renderer = ModuleRenderer::new(CueSettings::default());
+    let renderer = ModuleRenderer::new(RenderSettings::default());
     let never = CancellationToken::new();
     let loaded = renderer.load(&source, Inputs::default(), &never);
     let loaded = Arc::new(loaded.await.unwrap());
@@ -204,10 +204,10 @@ async fn a_recorded_module_comes_from_its_directory_else_from_its_registry() {
         ("module.yaml", &one_component("[app.yaml]")),
         ("app.yaml", &config_map("a")),
     ]);
-    let no_cue = CueSettings {
-        program: PathBuf::from("/no/such/cue"),
-        cache: Some(module.path()),
-        ..CueSettings::default()
+    let no_cue = RenderSettings {
+        cue: PathBuf::from("/no/such/cue"),
+        cue_cache: Some(module.path()),
+        ..RenderSettings::default()
     };
     let never = CancellationToken::new();
     let registry = ModuleRenderer::new(no_cue);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use opm_render::{
-    CueSettings, Inputs, Loaded, ModuleRef, NoObserver, RenderError, ValueFlags, Values,
+    Inputs, Loaded, ModuleRef, NoObserver, RenderError, RenderSettings, ValueFlags, Values,
 };
 
 #[path = "../../../opm-testkit/src/skip.rs"]
@@ -56,9 +56,9 @@ impl TestModule {
     pub(crate) fn load_with(&self, inputs: &Inputs) -> Result<Loaded, RenderError> {
         self.load_by(
             inputs,
-            &CueSettings {
-                program: cue().unwrap_or_default(),
-                ..CueSettings::default()
+            &RenderSettings {
+                cue: cue().unwrap_or_default(),
+                ..RenderSettings::default()
             },
         )
     }
@@ -66,7 +66,7 @@ impl TestModule {
     pub(crate) fn load_by(
         &self,
         inputs: &Inputs,
-        settings: &CueSettings,
+        settings: &RenderSettings,
     ) -> Result<Loaded, RenderError> {
         opm_render::load(
             &ModuleRef::Directory(self.path()),

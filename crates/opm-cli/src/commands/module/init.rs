@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
 
 /// The module is fine without `cue`, but no other command can do anything with it.
 fn warn_without_cue(settings: &Settings, ui: &Ui) {
-    if let Err(error) = opm_render::find_cue(&settings.cue) {
+    if let Err(error) = opm_render::find_cue(&settings.render) {
         ui.warn(&format!("the module cannot be rendered yet: {error}"));
         for hint in error.hints() {
             ui.hint(&hint);

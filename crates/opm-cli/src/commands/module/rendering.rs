@@ -113,7 +113,7 @@ impl Rendering {
 
 /// A renderer that tells the user when another program takes its time.
 pub(crate) fn renderer(settings: &Settings, ui: &Ui) -> ModuleRenderer {
-    ModuleRenderer::new(settings.cue.clone()).observed(Arc::new(SlowProgram { ui: *ui }))
+    ModuleRenderer::new(settings.render.clone()).observed(Arc::new(SlowProgram { ui: *ui }))
 }
 
 /// The optional components that were asked for.

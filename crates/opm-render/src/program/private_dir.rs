@@ -15,13 +15,13 @@ use tempfile::TempDir;
 
 const PREFIX: &str = "opm-render-";
 /// The file that is locked in each.
-pub(super) const LOCK: &str = ".opm_lock";
+pub(crate) const LOCK: &str = ".opm_lock";
 /// A directory without a lock may be one that is just being made, but not for as long as this.
 const BEING_MADE: Duration = Duration::from_secs(600);
 
 /// A temporary directory of this process.
 #[derive(Debug)]
-pub(super) struct PrivateDir {
+pub(crate) struct PrivateDir {
     directory: TempDir,
     /// Held until the directory is gone.
     _lock: File,
@@ -29,7 +29,7 @@ pub(super) struct PrivateDir {
 
 impl PrivateDir {
     /// Makes a directory, and removes those that dead processes left behind.
-    pub(super) fn create(runtime: Option<&Path>) -> io::Result<Self> {
+    pub(crate) fn create(runtime: Option<&Path>) -> io::Result<Self> {
         let base = base(runtime);
         sweep(&base);
         let directory = tempfile::Builder::new()
@@ -44,16 +44,16 @@ impl PrivateDir {
         })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 
     /// Writes a new file that nobody else can read.
-    pub(super) fn write(&self, relative: &str, text: &str) -> io::Result<()> {
+    pub(crate) fn write(&self, relative: &str, text: &str) -> io::Result<()> {
         new_file(&self.path().join(relative))?.write_all(text.as_bytes())
     }
 
-    pub(super) fn create_dir(&self, relative: &str) -> io::Result<()> {
+    pub(crate) fn create_dir(&self, relative: &str) -> io::Result<()> {
         fs::DirBuilder::new()
             .mode(0o700)
             .create(self.path().join(relative))

@@ -1,4 +1,4 @@
-//! Where `cue` is, where it keeps its cache, and how much it may use.
+//! Which programs render, where they keep what they download, and how much they may use.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,32 +6,32 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::command::Limits;
+use crate::program::Limits;
 
-/// How CUE modules are evaluated. YAML modules need none of it.
+/// How other programs render modules. Plain manifests need none of it.
 #[derive(Debug, Clone)]
-pub struct CueSettings {
+pub struct RenderSettings {
     /// The `cue` program: an absolute path, or a name that is looked for in the search path.
-    pub program: PathBuf,
+    pub cue: PathBuf,
+    /// Where `cue` keeps downloaded modules; none when there is no home directory.
+    pub cue_cache: Option<PathBuf>,
     /// Directories as in PATH. Those that are not absolute are passed over.
     pub search_path: Option<OsString>,
-    /// Where `cue` keeps downloaded modules; none when there is no home directory.
-    pub cache: Option<PathBuf>,
     /// Where files go that live as long as the session, and that nobody else can read.
     pub runtime: Option<PathBuf>,
-    /// How much an evaluation may use.
+    /// How much each program may use.
     pub limits: Limits,
     /// Where renderings are kept; nothing if none are to be.
     pub renderings: Option<PathBuf>,
 }
 
-impl Default for CueSettings {
-    /// The `cue` in this process's PATH.
+impl Default for RenderSettings {
+    /// The programs in this process's PATH.
     fn default() -> Self {
         Self {
-            program: PathBuf::from("cue"),
+            cue: PathBuf::from("cue"),
+            cue_cache: None,
             search_path: std::env::var_os("PATH"),
-            cache: None,
             runtime: None,
             limits: Limits::default(),
             renderings: None,
@@ -49,9 +49,10 @@ pub struct SettingsError {
     pub unit: &'static str,
 }
 
-impl CueSettings {
-    /// Reads PATH, OPM_CUE, OPM_CUE_TIMEOUT (seconds), OPM_CUE_MEMORY (MiB) and, as `cue` does,
-    /// CUE_CACHE_DIR, and XDG_RUNTIME_DIR, from variables that are looked up by name. No renderings
+impl RenderSettings {
+    /// Reads PATH, OPM_CUE, OPM_RENDER_TIMEOUT (seconds), OPM_RENDER_MEMORY (MiB), which were
+    /// OPM_CUE_TIMEOUT and OPM_CUE_MEMORY once, and, as `cue` does, CUE_CACHE_DIR, and
+    /// XDG_RUNTIME_DIR, from variables that are looked up by name. No renderings
     /// are kept.
     pub fn from_variables(
         variable: impl Fn(&str) -> Option<OsString>,
@@ -67,19 +68,23 @@ impl CueSettings {
             },
         };
         let mut limits = Limits::default();
-        if let Some(seconds) = number("OPM_CUE_TIMEOUT", "seconds")? {
-            limits.time = Duration::from_secs(seconds);
+        for name in ["OPM_CUE_TIMEOUT", "OPM_RENDER_TIMEOUT"] {
+            if let Some(seconds) = number(name, "seconds")? {
+                limits.time = Duration::from_secs(seconds);
+            }
         }
-        if let Some(mebibytes) = number("OPM_CUE_MEMORY", "MiB")? {
-            limits.memory = mebibytes.saturating_mul(1 << 20);
+        for name in ["OPM_CUE_MEMORY", "OPM_RENDER_MEMORY"] {
+            if let Some(mebibytes) = number(name, "MiB")? {
+                limits.memory = mebibytes.saturating_mul(1 << 20);
+            }
         }
-        let program = variable("OPM_CUE").map_or_else(|| PathBuf::from("cue"), meant_from_here);
-        let cache =
+        let cue = variable("OPM_CUE").map_or_else(|| PathBuf::from("cue"), meant_from_here);
+        let cue_cache =
             variable("CUE_CACHE_DIR").map_or_else(|| user_cache(&variable), |p| Some(p.into()));
         Ok(Self {
-            program,
+            cue,
+            cue_cache,
             search_path: variable("PATH"),
-            cache,
             runtime: variable("XDG_RUNTIME_DIR").map(PathBuf::from),
             limits,
             renderings: None,
@@ -87,7 +92,7 @@ impl CueSettings {
     }
 }
 
-/// `cue` runs in a directory of its own, where a relative path would mean something else.
+/// Programs run in a directory of their own, where a relative path would mean something else.
 fn meant_from_here(program: OsString) -> PathBuf {
     let path = PathBuf::from(program);
     match path.components().count() > 1 {
@@ -112,8 +117,8 @@ fn user_cache(variable: &impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn read(pairs: &[(&str, &str)]) -> Result<CueSettings, SettingsError> {
-        CueSettings::from_variables(|name| {
+    fn read(pairs: &[(&str, &str)]) -> Result<RenderSettings, SettingsError> {
+        RenderSettings::from_variables(|name| {
             pairs
                 .iter()
                 .find(|(key, _)| *key == name)
@@ -125,19 +130,20 @@ mod tests {
     fn variables_win_over_defaults() {
         let settings = read(&[
             ("OPM_CUE", "/opt/cue"),
-            ("OPM_CUE_TIMEOUT", "7"),
+            ("OPM_CUE_TIMEOUT", "9"),
+            ("OPM_RENDER_TIMEOUT", "7"),
             ("OPM_CUE_MEMORY", "256"),
             ("CUE_CACHE_DIR", "/c"),
             ("HOME", "/h"),
         ])
         .unwrap();
-        assert_eq!(settings.program, PathBuf::from("/opt/cue"));
+        assert_eq!(settings.cue, PathBuf::from("/opt/cue"));
         assert_eq!(settings.limits.time, Duration::from_secs(7));
         assert_eq!(settings.limits.memory, 256 << 20);
-        assert_eq!(settings.cache, Some(PathBuf::from("/c")));
+        assert_eq!(settings.cue_cache, Some(PathBuf::from("/c")));
         let settings = read(&[]).unwrap();
         assert_eq!(
-            (settings.program, settings.cache),
+            (settings.cue, settings.cue_cache),
             (PathBuf::from("cue"), None)
         );
         for bad in ["0", "-1", "many", ""] {
@@ -153,8 +159,8 @@ mod tests {
     #[test]
     fn the_cache_is_where_cue_looks() {
         let settings = read(&[("HOME", "/h")]).unwrap();
-        assert_eq!(settings.cache, Some(PathBuf::from("/h/.cache/cue")));
+        assert_eq!(settings.cue_cache, Some(PathBuf::from("/h/.cache/cue")));
         let settings = read(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/x")]).unwrap();
-        assert_eq!(settings.cache, Some(PathBuf::from("/x/cue")));
+        assert_eq!(settings.cue_cache, Some(PathBuf::from("/x/cue")));
     }
 }

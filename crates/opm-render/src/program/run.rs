@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
+use super::find::{self, ProgramError};
 use crate::context::RenderContext;
-use crate::program::{self, ProgramError};
 
 /// How much a program may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,7 +179,7 @@ impl Invocation<'_> {
     }
 
     fn spawn(&self, context: &RenderContext<'_>) -> Result<Child, CommandError> {
-        let program = program::find(self.program, self.search_path)?;
+        let program = find::find(self.program, self.search_path)?;
         let mut command = Command::new(&program);
         command.args(self.arguments).current_dir(self.directory);
         let input = match self.input {
