@@ -9,6 +9,7 @@
 
 mod batch;
 mod cancellation;
+mod component_source;
 mod components;
 mod context;
 mod cue;
@@ -38,6 +39,7 @@ use opm_core::name::{NamespaceName, ReleaseName};
 use opm_core::rendered::{Module, Rendered};
 use opm_core::values::Value;
 
+pub use component_source::ComponentSourceError;
 pub use components::ComponentsError;
 pub use cue::{
     CueError, CueModuleError, Diagnostic, Diagnostics, OutputError, RegistryError, VersionError,

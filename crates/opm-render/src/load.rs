@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use opm_core::name::{ModulePath, NamespaceName, ReleaseName};
+use opm_core::name::{ComponentName, ModulePath, NamespaceName, ReleaseName};
 use opm_core::rendered::{Component, Module, Rendered};
 use opm_core::values::Value;
 
+use crate::component_source::ComponentSource;
 use crate::context::RenderContext;
 use crate::error::RenderError;
 use crate::manifests::ManifestReader;
@@ -103,13 +104,19 @@ fn load_yaml(dir: &ModuleDir, inputs: &Inputs) -> Result<Loaded, RenderError> {
     let mut reader = ManifestReader::new(dir);
     let mut rendered = Vec::new();
     for component in components {
-        let manifests =
-            reader
-                .objects(&component.manifests)
-                .map_err(|source| RenderError::Component {
+        let manifests = match &component.source {
+            ComponentSource::Manifests(paths) => {
+                let objects = reader.objects(paths);
+                objects.map_err(|source| RenderError::Component {
                     component: component.name.clone(),
                     source: Box::new(source),
-                })?;
+                })?
+            }
+            ComponentSource::Kustomize(_) => {
+                return Err(unsupported(dir, &component.name, "kustomize"));
+            }
+            ComponentSource::Chart(_) => return Err(unsupported(dir, &component.name, "chart")),
+        };
         rendered.push(Component {
             name: component.name,
             after: component.after,
@@ -131,6 +138,14 @@ fn load_yaml(dir: &ModuleDir, inputs: &Inputs) -> Result<Loaded, RenderError> {
         values,
         notes: reader.words(),
     })
+}
+
+fn unsupported(dir: &ModuleDir, component: &ComponentName, what: &'static str) -> RenderError {
+    let component = component.clone();
+    RenderError::ModuleFile {
+        place: dir.shown(Path::new(yaml_module::FILE)),
+        source: Box::new(ModuleFileError::Unsupported { component, what }),
+    }
 }
 
 /// Reads module.yaml with one of the parsers, and says where in it an error is.

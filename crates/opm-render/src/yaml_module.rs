@@ -11,6 +11,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use thiserror::Error;
 
+use crate::component_source::{
+    self, ChartFile, ComponentSource, ComponentSourceError, SourceFields,
+};
 use crate::yaml::{self, Position, YamlError};
 
 /// The file's name.
@@ -28,22 +31,15 @@ pub enum ModuleFileError {
     /// The version is not a semantic version.
     #[error("`version` {0:?} is not a semantic version")]
     Version(String),
-    /// A component says in no way, or in more than one, what it holds.
-    #[error(
-        "component `{component}` must have exactly one of `manifests`, `kustomize` and `chart`, but has {found}"
-    )]
-    Source {
-        /// The component.
-        component: ComponentName,
-        /// What it has.
-        found: &'static str,
-    },
+    /// A component does not say what it is made of.
+    #[error("{0}")]
+    Source(#[from] ComponentSourceError),
     /// A way to hold objects that is not there yet.
     #[error("component `{component}` uses `{what}`, which is not supported yet")]
     Unsupported {
         /// The component.
         component: ComponentName,
-        /// `kustomize` or `chart`.
+        /// Such as `kustomize`.
         what: &'static str,
     },
     /// Two components of one name.
@@ -135,8 +131,10 @@ struct ComponentFile {
     /// Files, directories and patterns (`more/*.yaml`) that hold Kubernetes objects as YAML or
     /// JSON, relative to module.yaml.
     manifests: Option<Vec<String>>,
-    /// A Kustomize directory. Not supported yet.
+    /// A directory with a kustomization. Not supported yet.
     kustomize: Option<String>,
+    /// Whether the kustomization may name resources by URL, which are fetched.
+    remote: Option<bool>,
     /// A Helm chart. Not supported yet.
     chart: Option<ChartFile>,
     /// The components whose objects must be ready before this one's are applied.
@@ -145,18 +143,6 @@ struct ComponentFile {
     /// Whether the component is applied only when it is selected with `--components`.
     #[serde(default)]
     optional: bool,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct ChartFile {
-    /// The chart's directory.
-    #[expect(dead_code, reason = "charts are recognised, not rendered")]
-    path: String,
-    /// Values files for the chart.
-    #[serde(default)]
-    #[expect(dead_code, reason = "charts are recognised, not rendered")]
-    values: Vec<String>,
 }
 
 /// A module.yaml that holds together.
@@ -177,8 +163,8 @@ pub(crate) struct ComponentDefinition {
     pub after: Vec<ComponentName>,
     /// Whether it is applied only when selected.
     pub optional: bool,
-    /// Files, directories and patterns.
-    pub manifests: Vec<String>,
+    /// What it is made of.
+    pub source: ComponentSource,
 }
 
 /// Reads a module.yaml and checks what can be checked without its other files.
@@ -240,34 +226,13 @@ pub(crate) fn checked_version(given: String) -> Result<String, ModuleFileError> 
 
 fn component(given: ComponentFile) -> Result<ComponentDefinition, ModuleFileError> {
     let component = ComponentName::new(given.name)?;
-    let source = (given.manifests, given.kustomize, given.chart);
-    let manifests = match source {
-        (Some(manifests), None, None) => manifests,
-        (None, Some(_), None) => {
-            return Err(ModuleFileError::Unsupported {
-                component,
-                what: "kustomize",
-            });
-        }
-        (None, None, Some(_)) => {
-            return Err(ModuleFileError::Unsupported {
-                component,
-                what: "chart",
-            });
-        }
-        (None, None, None) => {
-            return Err(ModuleFileError::Source {
-                component,
-                found: "none",
-            });
-        }
-        _ => {
-            return Err(ModuleFileError::Source {
-                component,
-                found: "more than one",
-            });
-        }
+    let fields = SourceFields {
+        manifests: given.manifests,
+        kustomize: given.kustomize,
+        remote: given.remote,
+        chart: given.chart,
     };
+    let source = component_source::read(&component, fields)?;
     let after = given
         .after
         .into_iter()
@@ -277,7 +242,7 @@ fn component(given: ComponentFile) -> Result<ComponentDefinition, ModuleFileErro
         name: component,
         after,
         optional: given.optional,
-        manifests,
+        source,
     })
 }
 

@@ -57,7 +57,7 @@ fn definitions_that_do_not_hold_together() {
         (
             web,
             "[{name: app, colour: red}]",
-            "module.yaml:4:26: unknown field `colour`\n  hint: known fields: name, manifests, kustomize, chart, after, optional",
+            "module.yaml:4:26: unknown field `colour`\n  hint: known fields: name, manifests, kustomize, remote, chart, after, optional",
         ),
         (
             "{name: web, verison: 1.0.0}",
@@ -83,6 +83,41 @@ fn definitions_that_do_not_hold_together() {
             web,
             "[{name: db, chart: {path: charts/pg, values: [pg.yaml]}}]",
             "module.yaml: component `db` uses `chart`, which is not supported yet\n  hint: render it to files and list those under `manifests`",
+        ),
+        (
+            web,
+            "[{name: app, manifests: [], remote: true}]",
+            "module.yaml: component `app`: `remote` goes with `kustomize` only",
+        ),
+        (
+            web,
+            "[{name: db, chart: {values: [pg.yaml]}}]",
+            "module.yaml: component `db`: `chart` must have exactly one of `path` and `ref`",
+        ),
+        (
+            web,
+            "[{name: db, chart: {path: pg, version: 1.0.0}}]",
+            "module.yaml: component `db`: `repo` and `version` go with `chart.ref`, not with `chart.path`",
+        ),
+        (
+            web,
+            "[{name: db, chart: {ref: pg, version: 1.0.0}}]",
+            "module.yaml: component `db`: `chart.ref` must begin with oci://, or be a chart's name in `repo`",
+        ),
+        (
+            web,
+            "[{name: db, chart: {ref: pg, repo: 'file:///etc', version: 1.0.0}}]",
+            "module.yaml: component `db`: `chart.repo` must begin with https:// or http://",
+        ),
+        (
+            web,
+            "[{name: db, chart: {ref: 'oci://example.com/pg', version: ^1.0}}]",
+            "module.yaml: component `db`: `chart.ref` needs the exact `version` of the chart, such as 1.4.0",
+        ),
+        (
+            web,
+            "[{name: db, chart: {path: pg, value: [a.yaml]}}]",
+            "module.yaml:4:43: unknown field `value`\n  hint: did you mean `values`?",
         ),
         (
             web,
