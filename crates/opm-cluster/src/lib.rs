@@ -36,6 +36,7 @@ mod secret_object;
 mod secrets;
 mod send;
 mod turn;
+mod version;
 mod warnings;
 mod watch;
 mod watch_stream;

@@ -20,6 +20,7 @@ pub mod failure;
 pub mod feature;
 pub mod health;
 pub mod history;
+pub mod hook;
 pub mod identity;
 pub mod ids;
 pub mod immutable;

@@ -24,6 +24,8 @@ pub struct Manifest {
     identity: Identity,
     version: String,
     object: Map<String, Value>,
+    /// The template it came from, as the chart names it.
+    template: Option<String>,
 }
 
 impl fmt::Debug for Manifest {
@@ -55,6 +57,17 @@ impl Manifest {
             "" => self.version.clone(),
             group => format!("{group}/{}", self.version),
         }
+    }
+
+    /// The template that the object came from, if it is a chart's: `web/templates/service.yaml`.
+    pub fn template(&self) -> Option<&str> {
+        self.template.as_deref()
+    }
+
+    /// The same object, from a template of a chart.
+    pub fn from_template(self, template: &str) -> Self {
+        let template = Some(template.to_owned()).filter(|name| !name.is_empty());
+        Self { template, ..self }
     }
 
     /// The whole object.

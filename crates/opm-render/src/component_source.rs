@@ -2,6 +2,7 @@
 //! kustomization or a chart. Parsed and checked; nothing is opened or run here.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use opm_core::name::ComponentName;
 use schemars::JsonSchema;
@@ -64,6 +65,15 @@ pub(crate) struct ChartReference {
     pub(crate) repo: Option<String>,
     /// The exact version.
     pub(crate) version: String,
+}
+
+impl fmt::Display for ChartReference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.repo {
+            Some(repo) => write!(f, "{repo} {}@{}", self.reference, self.version),
+            None => write!(f, "{}@{}", self.reference, self.version),
+        }
+    }
 }
 
 /// What is wrong with what a component says that it is made of.

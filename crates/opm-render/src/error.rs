@@ -3,6 +3,7 @@
 use opm_core::name::{ComponentName, NameError};
 use thiserror::Error;
 
+use crate::chart::ChartError;
 use crate::components::ComponentsError;
 use crate::cue::CueError;
 use crate::manifests::FilesError;
@@ -67,6 +68,14 @@ pub enum RenderError {
         /// What is wrong.
         source: Box<ModuleFileError>,
     },
+    /// A component's chart cannot be rendered.
+    #[error("component `{component}`: {source}")]
+    Chart {
+        /// The component.
+        component: ComponentName,
+        /// What is wrong.
+        source: Box<ChartError>,
+    },
     /// A component's files are not valid.
     #[error("component `{component}`: {source}")]
     Component {
@@ -80,7 +89,11 @@ pub enum RenderError {
 impl RenderError {
     /// Whether the caller gave up, by its token or its observer.
     pub fn is_interrupted(&self) -> bool {
-        let Self::Cue(error) = self else { return false };
+        let error = match self {
+            Self::Cue(error) => error,
+            Self::Chart { source, .. } => return source.is_interrupted(),
+            _ => return false,
+        };
         matches!(
             error.as_ref(),
             CueError::Command(CommandError::Interrupted(_))
@@ -95,6 +108,7 @@ impl RenderError {
             }
             Self::NearlyAModule { .. } => vec!["rename it to module.yaml".to_owned()],
             Self::ModuleFile { source, .. } => source.hint().into_iter().collect(),
+            Self::Chart { source, .. } => source.hints(),
             Self::Component { source, .. } => source.hint().into_iter().collect(),
             Self::NoValues { .. } => vec![
                 "-f and --set are for CUE modules, which declare their values in #config"

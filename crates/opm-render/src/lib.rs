@@ -9,6 +9,7 @@
 
 mod batch;
 mod cancellation;
+mod chart;
 mod component_source;
 mod components;
 mod context;
@@ -39,6 +40,7 @@ use opm_core::name::{NamespaceName, ReleaseName};
 use opm_core::rendered::{Module, Rendered};
 use opm_core::values::Value;
 
+pub use chart::{Capabilities, ChartError};
 pub use component_source::ComponentSourceError;
 pub use components::ComponentsError;
 pub use cue::{
@@ -73,6 +75,8 @@ pub struct Inputs {
     pub namespace: Option<NamespaceName>,
     /// The values; only CUE modules take any.
     pub values: Values,
+    /// What the cluster can do, for charts; a fixed set when no cluster is asked.
+    pub capabilities: Option<Capabilities>,
 }
 
 /// A rendered module, and the release that it is rendered for.
@@ -124,6 +128,12 @@ pub fn describe(
     blocking(settings, observer, |context| {
         load::describe(module, context)
     })
+}
+
+/// Whether a module has charts, whose rendering depends on what the cluster can do. Of a module
+/// that cannot be read it says no: rendering it tells why.
+pub fn has_charts(module: &ModuleRef) -> bool {
+    load::has_charts(module)
 }
 
 /// Looks for what is likely to hurt in a module that renders to `loaded`. Waits for it; async

@@ -215,6 +215,7 @@ fn moving_claims(loaded: &Loaded, rerender: &Rerender<'_>) -> Result<Vec<Lint>, 
             name: Some(loaded.name.clone()),
             namespace: Some(loaded.namespace.clone()),
             values,
+            capabilities: None,
         };
         let Some(other) = rerender(&inputs)? else {
             continue;

@@ -8,6 +8,7 @@ use opm_core::name::{ComponentName, ModulePath, NamespaceName, ReleaseName};
 use opm_core::rendered::{Component, Module, Rendered};
 use opm_core::values::Value;
 
+use crate::chart::{self, ChartRelease};
 use crate::component_source::ComponentSource;
 use crate::context::RenderContext;
 use crate::error::RenderError;
@@ -34,6 +35,19 @@ pub(crate) fn load(
     };
     components::check(&loaded.rendered.components)?;
     Ok(loaded)
+}
+
+/// Whether a module has charts.
+pub(crate) fn has_charts(module: &ModuleRef) -> bool {
+    let ModuleRef::Directory(path) = module else {
+        return false;
+    };
+    let definition = ModuleDir::open(path).map_err(RenderError::from);
+    let definition = definition.and_then(|dir| read_module_file(&dir, yaml_module::parse));
+    definition.is_ok_and(|module| {
+        let mut components = module.components.iter();
+        components.any(|one| matches!(one.source, ComponentSource::Chart(_)))
+    })
 }
 
 /// Reads what a module says about itself.
@@ -89,11 +103,15 @@ fn load_directory(
         Format::Yaml if !inputs.values.is_empty() => Err(RenderError::NoValues {
             path: path.display().to_string(),
         }),
-        Format::Yaml => load_yaml(&dir, inputs),
+        Format::Yaml => load_yaml(&dir, inputs, context),
     }
 }
 
-fn load_yaml(dir: &ModuleDir, inputs: &Inputs) -> Result<Loaded, RenderError> {
+fn load_yaml(
+    dir: &ModuleDir,
+    inputs: &Inputs,
+    context: &RenderContext<'_>,
+) -> Result<Loaded, RenderError> {
     let ModuleDefinition {
         mut module,
         components,
@@ -101,6 +119,13 @@ fn load_yaml(dir: &ModuleDir, inputs: &Inputs) -> Result<Loaded, RenderError> {
     if module.path == ModulePath::local(&module.name) {
         module.origin = origin::of(dir.root());
     }
+    let (name, namespace) = release(&module, inputs.name.as_ref(), inputs.namespace.as_ref())?;
+    let capabilities = inputs.capabilities.clone().unwrap_or_default();
+    let chart_release = ChartRelease {
+        name: &name,
+        namespace: &namespace,
+        capabilities: &capabilities,
+    };
     let mut reader = ManifestReader::new(dir);
     let mut rendered = Vec::new();
     for component in components {
@@ -115,7 +140,15 @@ fn load_yaml(dir: &ModuleDir, inputs: &Inputs) -> Result<Loaded, RenderError> {
             ComponentSource::Kustomize(_) => {
                 return Err(unsupported(dir, &component.name, "kustomize"));
             }
-            ComponentSource::Chart(_) => return Err(unsupported(dir, &component.name, "chart")),
+            ComponentSource::Chart(source) => {
+                let chart = chart::render(dir, source, chart_release, reader.memory(), context);
+                let chart = chart.map_err(|source| RenderError::Chart {
+                    component: component.name.clone(),
+                    source: Box::new(source),
+                })?;
+                reader.remember(chart.words);
+                chart.manifests
+            }
         };
         rendered.push(Component {
             name: component.name,
@@ -124,7 +157,6 @@ fn load_yaml(dir: &ModuleDir, inputs: &Inputs) -> Result<Loaded, RenderError> {
             manifests,
         });
     }
-    let (name, namespace) = release(&module, inputs.name.as_ref(), inputs.namespace.as_ref())?;
     // What a YAML module has: no values at all.
     let values = Value::Struct(BTreeMap::new());
     Ok(Loaded {

@@ -120,6 +120,17 @@ impl<'a> ManifestReader<'a> {
         self.words
     }
 
+    /// How much memory the module's objects may still take.
+    pub(crate) fn memory(&mut self) -> &mut MemoryBudget {
+        &mut self.memory
+    }
+
+    /// Remembers words of what was not read from files.
+    pub(crate) fn remember(&mut self, words: Vec<Lint>) {
+        let left = MAX_WORDS.saturating_sub(self.words.len());
+        self.words.extend(words.into_iter().take(left));
+    }
+
     /// The objects in all files that `paths` mean.
     pub(crate) fn objects(&mut self, paths: &[String]) -> Result<Vec<Manifest>, FilesError> {
         let mut objects = Vec::new();
@@ -150,8 +161,7 @@ impl<'a> ManifestReader<'a> {
     fn parse(&mut self, batch: Batch, objects: &mut Vec<Manifest>) -> Result<(), FilesError> {
         for parsed in batch.parse(&mut self.memory)? {
             objects.extend(parsed.objects);
-            let left = MAX_WORDS.saturating_sub(self.words.len());
-            self.words.extend(parsed.words.into_iter().take(left));
+            self.remember(parsed.words);
         }
         Ok(())
     }
@@ -274,19 +284,24 @@ fn is_definition(file: &Path) -> bool {
 
 /// Appends one object, or the items of a list of objects.
 pub(crate) fn flatten(value: Value, objects: &mut Vec<Manifest>) -> Result<(), ManifestError> {
-    if !is_list(&value) {
+    for value in flat(value) {
         objects.push(Manifest::parse(value)?);
-        return Ok(());
-    }
-    let Value::Object(mut list) = value else {
-        return Ok(());
-    };
-    if let Some(Value::Array(items)) = list.remove("items") {
-        for item in items {
-            flatten(item, objects)?;
-        }
     }
     Ok(())
+}
+
+/// One object, or the items of a list of objects.
+pub(crate) fn flat(value: Value) -> Vec<Value> {
+    if !is_list(&value) {
+        return vec![value];
+    }
+    let Value::Object(mut list) = value else {
+        return Vec::new();
+    };
+    match list.remove("items") {
+        Some(Value::Array(items)) => items.into_iter().flat_map(flat).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// `kind: List`, or `ConfigMapList` and the like, which the API's conventions reserve for lists.

@@ -162,5 +162,6 @@ fn inputs(request: &RenderRequest) -> Inputs {
         name: Some(request.release.clone()),
         namespace: Some(request.namespace.clone()),
         values,
+        capabilities: None,
     }
 }

@@ -15,6 +15,8 @@ pub struct RenderSettings {
     pub cue: PathBuf,
     /// Where `cue` keeps downloaded modules; none when there is no home directory.
     pub cue_cache: Option<PathBuf>,
+    /// The `helm` program, as `cue` is given.
+    pub helm: PathBuf,
     /// Directories as in PATH. Those that are not absolute are passed over.
     pub search_path: Option<OsString>,
     /// Where files go that live as long as the session, and that nobody else can read.
@@ -31,6 +33,7 @@ impl Default for RenderSettings {
         Self {
             cue: PathBuf::from("cue"),
             cue_cache: None,
+            helm: PathBuf::from("helm"),
             search_path: std::env::var_os("PATH"),
             runtime: None,
             limits: Limits::default(),
@@ -50,7 +53,7 @@ pub struct SettingsError {
 }
 
 impl RenderSettings {
-    /// Reads PATH, OPM_CUE, OPM_RENDER_TIMEOUT (seconds), OPM_RENDER_MEMORY (MiB), which were
+    /// Reads PATH, OPM_CUE, OPM_HELM, OPM_RENDER_TIMEOUT (seconds), OPM_RENDER_MEMORY (MiB), which were
     /// OPM_CUE_TIMEOUT and OPM_CUE_MEMORY once, and, as `cue` does, CUE_CACHE_DIR, and
     /// XDG_RUNTIME_DIR, from variables that are looked up by name. No renderings
     /// are kept.
@@ -79,11 +82,13 @@ impl RenderSettings {
             }
         }
         let cue = variable("OPM_CUE").map_or_else(|| PathBuf::from("cue"), meant_from_here);
+        let helm = variable("OPM_HELM").map_or_else(|| PathBuf::from("helm"), meant_from_here);
         let cue_cache =
             variable("CUE_CACHE_DIR").map_or_else(|| user_cache(&variable), |p| Some(p.into()));
         Ok(Self {
             cue,
             cue_cache,
+            helm,
             search_path: variable("PATH"),
             runtime: variable("XDG_RUNTIME_DIR").map(PathBuf::from),
             limits,

@@ -135,7 +135,7 @@ struct ComponentFile {
     kustomize: Option<String>,
     /// Whether the kustomization may name resources by URL, which are fetched.
     remote: Option<bool>,
-    /// A Helm chart. Not supported yet.
+    /// A Helm chart.
     chart: Option<ChartFile>,
     /// The components whose objects must be ready before this one's are applied.
     #[serde(default)]

@@ -1,13 +1,15 @@
 //! One command's dealings with a cluster: client, engine, interrupts, in one place.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use opm_cluster::{ClusterClient, SentRequest, SystemClock};
 use opm_core::name::NamespaceName;
 use opm_core::record::size::MAX_RECORD_BYTES;
 use opm_core::takeover::RetiredManagers;
-use opm_engine::ports::{Caller, Frontend};
+use opm_engine::ports::{ApiError, Caller, Cluster as _, Frontend, ServedKinds};
 use opm_engine::{Engine, FailureKind, Settings as EngineSettings, Timing};
+use opm_render::Capabilities;
 use tokio_util::sync::CancellationToken;
 
 use super::actor::actor;
@@ -21,6 +23,7 @@ use crate::ui::{Ui, Verbosity};
 
 /// A connected engine, and what belongs to it.
 pub(crate) struct Session {
+    client: ClusterClient,
     /// The use cases.
     pub(crate) engine: Engine<ClusterClient>,
     /// The namespace that the flag, or else the context, sets.
@@ -72,6 +75,7 @@ impl Session {
         interrupt.told_by(progress.clone());
         let prompt = TerminalPrompt::new(*ui, yes, progress.clone(), &connection.server);
         Ok(Self {
+            client: client.clone(),
             engine: Engine::new(client, engine_settings),
             namespace: settings.namespace.clone().or(connection.namespace),
             server: connection.server,
@@ -80,6 +84,26 @@ impl Session {
             prompt,
             progress,
             cancel,
+        })
+    }
+
+    /// What the cluster can do, as charts ask for it.
+    pub(crate) async fn capabilities(&self) -> Result<Capabilities, CliError> {
+        let asked =
+            async { futures::join!(self.client.kubernetes_version(), self.client.served()) };
+        let (version, served) = tokio::select! {
+            asked = asked => asked,
+            () = self.cancel.cancelled() => {
+                return Err(CliError::new(FailureKind::Interrupted, "interrupted"));
+            }
+        };
+        let failed = |error: ApiError| {
+            let message = format!("cannot ask the cluster what charts may rely on: {error}");
+            CliError::new(FailureKind::before_writing(&error), message)
+        };
+        Ok(Capabilities {
+            kube_version: version.map_err(failed)?,
+            api_versions: api_versions(&served.map_err(failed)?),
         })
     }
 
@@ -117,6 +141,22 @@ impl Session {
             act_as: None,
         }
     }
+}
+
+/// What is served, as charts ask for it: `apps/v1`, and `apps/v1/Deployment`.
+fn api_versions(served: &ServedKinds) -> Vec<String> {
+    let mut all = BTreeSet::new();
+    for (kind, served) in &served.kinds {
+        for version in &served.versions {
+            let version = match kind.group.as_str() {
+                "" => version.clone(),
+                group => format!("{group}/{version}"),
+            };
+            all.insert(format!("{version}/{}", kind.kind));
+            all.insert(version);
+        }
+    }
+    all.into_iter().collect()
 }
 
 /// A request in a line: what was asked, what was answered, and how long that took.

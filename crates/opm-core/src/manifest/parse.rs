@@ -29,6 +29,7 @@ pub(super) fn manifest(value: Value) -> Result<Manifest, ManifestError> {
         });
     }
     Ok(Manifest {
+        template: None,
         identity,
         version,
         object,

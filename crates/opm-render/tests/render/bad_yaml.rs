@@ -82,7 +82,7 @@ fn definitions_that_do_not_hold_together() {
         (
             web,
             "[{name: db, chart: {path: charts/pg, values: [pg.yaml]}}]",
-            "module.yaml: component `db` uses `chart`, which is not supported yet\n  hint: render it to files and list those under `manifests`",
+            "component `db`: charts/pg: no such file or directory",
         ),
         (
             web,

@@ -102,6 +102,7 @@ fn the_release_reaches_the_module() {
         name: Some(ReleaseName::new("blue").unwrap()),
         namespace: Some(NamespaceName::new("prod").unwrap()),
         values: values.unwrap(),
+        ..Inputs::default()
     };
     let loaded = web().load_with(&inputs).unwrap();
     assert_eq!(

@@ -60,8 +60,10 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
     let interrupt = Interrupt::listen(*ui);
     let rendering = Rendering::prepare(&args.render, settings, ui, &interrupt)?;
     runtime::run(async {
-        let request = request(args, rendering.load().await?, settings)?;
-        let session = Session::open(settings, ui, &interrupt, args.deploy.yes).await?;
+        let yes = args.deploy.yes;
+        let loaded = rendering.load_and_connect(settings, ui, &interrupt, yes);
+        let (loaded, session) = loaded.await?;
+        let request = request(args, loaded, settings)?;
         let prompt = ReviewPrompt {
             session: &session,
             request: &request,

@@ -8,7 +8,6 @@ use opm_engine::request::ApplyRequest;
 use super::plan_args::PlanArgs;
 use super::rendering::{RenderArgs, Rendering};
 use crate::answers;
-use crate::cluster::Session;
 use crate::error::{CliError, ErrorKind, Exit};
 use crate::interrupt::Interrupt;
 use crate::runtime;
@@ -46,14 +45,14 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
     let interrupt = Interrupt::listen(*ui);
     let rendering = Rendering::prepare(&args.render, settings, ui, &interrupt)?;
     runtime::run(async {
-        let loaded = rendering.load().await?;
+        let loaded = rendering.load_and_connect(settings, ui, &interrupt, false);
+        let (loaded, session) = loaded.await?;
         let request = ApplyRequest {
             selection: args.render.selected()?,
             create_namespace: args.create_namespace,
             options: args.plan.options(),
             ..ApplyRequest::new(loaded.rendered, loaded.name, loaded.namespace)
         };
-        let session = Session::open(settings, ui, &interrupt, false).await?;
         let report = session.engine.diff(&request, &session.caller()).await;
         if let (Some(path), Ok(report)) = (&args.save, &report) {
             save(path, report)?;

@@ -11,6 +11,7 @@ use opm_render::{CueError, Inputs, Lint, Loaded, ModuleRef, ModuleRenderer, Rend
 use opm_render::{RenderObserver, ValueFlags, Values};
 use tokio_util::sync::CancellationToken;
 
+use crate::cluster::Session;
 use crate::error::{CliError, ErrorKind};
 use crate::interrupt::Interrupt;
 use crate::settings::Settings;
@@ -87,6 +88,7 @@ impl Rendering {
             name: args.name.clone(),
             namespace: namespace(settings)?,
             values: Values::read(&flags).map_err(|error| failure(&error.into()))?,
+            capabilities: None,
         };
         Ok(Self {
             module: ModuleRef::parse(&args.module),
@@ -94,6 +96,24 @@ impl Rendering {
             renderer: renderer(settings, ui),
             cancel: interrupt.token(),
         })
+    }
+
+    /// Renders the module and connects. Charts want to know what the cluster can do; without any,
+    /// a module that does not render is told before a cluster is looked for.
+    pub(crate) async fn load_and_connect(
+        mut self,
+        settings: &Settings,
+        ui: &Ui,
+        interrupt: &Interrupt,
+        yes: bool,
+    ) -> Result<(Loaded, Session), CliError> {
+        if !opm_render::has_charts(&self.module) {
+            let loaded = self.load().await?;
+            return Ok((loaded, Session::open(settings, ui, interrupt, yes).await?));
+        }
+        let session = Session::open(settings, ui, interrupt, yes).await?;
+        self.inputs.capabilities = Some(session.capabilities().await?);
+        Ok((self.load().await?, session))
     }
 
     /// Renders the module.

@@ -1,0 +1,243 @@
+//! Why a chart cannot be rendered: what `helm` says, made short, with the user's own file and
+//! line in front.
+
+use std::path::PathBuf;
+
+use opm_core::manifest::ManifestError;
+use thiserror::Error;
+
+use super::output::place;
+use super::version::HelmVersionError;
+use crate::module_dir::DirError;
+use crate::program::CommandError;
+use crate::yaml::YamlError;
+
+/// The most of what `helm` says that is shown.
+const LONGEST: usize = 800;
+
+/// Why a chart cannot be rendered.
+#[derive(Debug, Error)]
+pub enum ChartError {
+    /// A file cannot be read.
+    #[error(transparent)]
+    Dir(#[from] DirError),
+    /// The directory is no chart.
+    #[error("{0}: not a chart: it has no Chart.yaml")]
+    NotAChart(String),
+    /// `helm` does not run to its end.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// `helm` cannot be used.
+    #[error(transparent)]
+    Version(#[from] HelmVersionError),
+    /// The temporary directory cannot be written.
+    #[error("failed to write to a temporary directory: {0}")]
+    PrivateDirectory(std::io::Error),
+    /// A values file is no YAML.
+    #[error("{place}: {source}")]
+    Values {
+        /// File, line and column.
+        place: String,
+        /// What is wrong.
+        source: YamlError,
+    },
+    /// A values file holds something else.
+    #[error("{0}: a values file must be one mapping")]
+    NotAMapping(String),
+    /// `set` cannot be understood.
+    #[error("{0}")]
+    Set(String),
+    /// Charts that this one needs are not there.
+    #[error("{chart}: charts that it depends on are missing: {}", names.join(", "))]
+    MissingDependencies {
+        /// The chart.
+        chart: String,
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// `helm` says what is wrong with the chart or its values.
+    #[error("{0}")]
+    Template(String),
+    /// What a template prints is no YAML.
+    #[error("{place}: {source}")]
+    Yaml {
+        /// The template.
+        place: String,
+        /// What is wrong.
+        source: YamlError,
+    },
+    /// What a template prints is no object.
+    #[error("{place}: {source}")]
+    Manifest {
+        /// The template.
+        place: String,
+        /// What is wrong.
+        source: ManifestError,
+    },
+    /// The output is not UTF-8.
+    #[error("{0}: the chart prints what is not UTF-8 text")]
+    NotText(String),
+    /// A chart that has to be fetched.
+    #[error("{0}: charts are not fetched yet")]
+    NotFetched(String),
+    /// A chart that wants to look at the cluster.
+    #[error("`lookup: true` is not supported yet")]
+    NoLookup,
+}
+
+impl ChartError {
+    /// What to do next, as far as it is known.
+    pub fn hints(&self) -> Vec<String> {
+        let one = |hint: String| vec![hint];
+        match self {
+            Self::Command(CommandError::Program(_)) => vec![
+                "charts need the `helm` command, 3.14 or later, or Helm 4: \
+                 https://helm.sh/docs/intro/install/"
+                    .to_owned(),
+                "opm looks for it in PATH, unless OPM_HELM names it".to_owned(),
+            ],
+            Self::Version(_) => {
+                one("install a current version: https://helm.sh/docs/intro/install/".to_owned())
+            }
+            Self::Command(CommandError::TimedOut { .. }) => one(
+                "the templates may never end; if the chart is just large, raise \
+                 OPM_RENDER_TIMEOUT (seconds)"
+                    .to_owned(),
+            ),
+            Self::Command(CommandError::OutOfMemory { .. }) => {
+                one("if the chart is just large, raise OPM_RENDER_MEMORY (MiB)".to_owned())
+            }
+            Self::MissingDependencies { chart, .. } => {
+                one(format!("`helm dependency build {chart}` gets them"))
+            }
+            Self::Dir(DirError::Outside { .. }) => one("copy it into the module".to_owned()),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the caller gave up.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        matches!(self, Self::Command(CommandError::Interrupted(_)))
+    }
+}
+
+/// What `helm` printed when it failed, for the chart that the user calls `shown`, with the values
+/// files as `helm` and as the user names them.
+pub(super) fn of_helm(stderr: &str, shown: &str, values: &[(PathBuf, String)]) -> ChartError {
+    let said = said(stderr);
+    if let Some((_, names)) = said.split_once("missing in charts/ directory: ") {
+        let names = names.lines().next().unwrap_or_default();
+        return ChartError::MissingDependencies {
+            chart: shown.to_owned(),
+            names: names
+                .split(',')
+                .map(|name| name.trim().to_owned())
+                .collect(),
+        };
+    }
+    let mut said = values.iter().fold(said, |said, (path, shown)| {
+        said.replace(&*path.to_string_lossy(), shown)
+    });
+    if let Some((at, message)) = located(&said) {
+        said = format!("{}: {message}", place(&at, shown));
+    } else {
+        said = format!("{shown}: {said}");
+    }
+    ChartError::Template(shorten(&said))
+}
+
+/// The error without what `helm` says around it, on one line.
+fn said(stderr: &str) -> String {
+    let from = stderr.find("Error: ").map_or(0, |at| at + "Error: ".len());
+    let lines = stderr[from..].lines().map(str::trim);
+    let lines = lines.take_while(|line| !line.starts_with("Use --debug flag"));
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    lines.join(" ")
+}
+
+/// The template that an error is about (`chart/templates/a.yaml:6:15`), and the error.
+fn located(said: &str) -> Option<(String, String)> {
+    for (prefix, end) in [
+        ("execution error at (", "): "),
+        ("parse error at (", "): "),
+        ("YAML parse error on ", ": "),
+    ] {
+        if let Some(rest) = said.strip_prefix(prefix) {
+            let (at, message) = rest.split_once(end)?;
+            return Some((at.to_owned(), message.to_owned()));
+        }
+    }
+    // The innermost template is where it went wrong; those around it only include it.
+    if let Some((around, message)) = said.rsplit_once("template: ")
+        && (around.is_empty() || around.ends_with(": "))
+    {
+        let (at, message) = message.split_once(": ")?;
+        return Some((at.to_owned(), message.to_owned()));
+    }
+    let (at, message) = said.split_once(' ')?;
+    let is_place = at.contains('/') && at.rsplit(':').next()?.parse::<u32>().is_ok();
+    is_place.then(|| (at.to_owned(), message.to_owned()))
+}
+
+fn shorten(said: &str) -> String {
+    match said.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &said[..at]),
+        None => said.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_helm_says_gets_a_place_and_loses_the_rest() {
+        let recursion = format!(
+            "Error: {}rendering template has a nested reference name: rec: unable to execute template\n",
+            "template: c/templates/f.yaml:1:42: executing \"rec\" at <include \"rec\" .>: error calling include: "
+                .repeat(1000)
+        );
+        for (stderr, expected) in [
+            (
+                "Error: c/templates/a.yaml:6:15\n  executing \"c/templates/a.yaml\" at <.Values.a.b>:\n    nil pointer evaluating interface {}.b\n\nUse --debug flag to render out invalid YAML\n",
+                "charts/pg/templates/a.yaml:6:15: executing \"c/templates/a.yaml\" at <.Values.a.b>: nil pointer evaluating interface {}.b",
+            ),
+            (
+                "Error: execution error at (c/templates/f.yaml:1:3): boom\n\nUse --debug flag to render out invalid YAML\n",
+                "charts/pg/templates/f.yaml:1:3: boom",
+            ),
+            (
+                "level=WARN msg=x\nError: YAML parse error on c/templates/f.yaml: error converting YAML to JSON: yaml: line 1: did not find\n",
+                "charts/pg/templates/f.yaml: error converting YAML to JSON: yaml: line 1: did not find",
+            ),
+            (
+                "Error: parse error at (c/templates/f.yaml:2): unclosed action started at c/templates/f.yaml:1\n",
+                "charts/pg/templates/f.yaml:2: unclosed action started at c/templates/f.yaml:1",
+            ),
+            (
+                "Error: template: c/templates/f.yaml:1:3: executing \"c/templates/f.yaml\" at <include \"x\" .>: error calling include: template: c/charts/sub/templates/_x.tpl:4:2: executing \"x\" at <fail>: boom\n",
+                "charts/pg/charts/sub/templates/_x.tpl:4:2: executing \"x\" at <fail>: boom",
+            ),
+            (
+                &recursion,
+                "charts/pg/templates/f.yaml:1:42: executing \"rec\" at <include \"rec\" .>: error calling include: rendering template has a nested reference name: rec: unable to execute template",
+            ),
+            (
+                "Error: an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to fetch missing dependencies: found in Chart.yaml, but missing in charts/ directory: sub, other\n",
+                "charts/pg: charts that it depends on are missing: sub, other",
+            ),
+            (
+                "Error: values don't meet the specifications of the schema(s) in the following chart(s):\nc:\n- at '/a': got string\n",
+                "charts/pg: values don't meet the specifications of the schema(s) in the following chart(s): c: - at '/a': got string",
+            ),
+            (
+                "Error: failed to parse /m/v.yaml: bad\n",
+                "charts/pg: failed to parse mod/v.yaml: bad",
+            ),
+        ] {
+            let values = [(PathBuf::from("/m/v.yaml"), "mod/v.yaml".to_owned())];
+            let error = of_helm(stderr, "charts/pg", &values).to_string();
+            assert_eq!(error, expected);
+        }
+    }
+}
