@@ -259,6 +259,7 @@ fn record(candidate: &Candidate) -> Record {
         components: Some(Vec::new()),
         features: None,
         order: BTreeMap::new(),
+        hooks: Vec::new(),
         parent: None,
         record: None,
         extra: Extra::default(),

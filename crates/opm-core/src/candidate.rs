@@ -16,6 +16,7 @@ use std::fmt;
 use crate::canonical;
 use crate::digest::{ManifestDigest, ObjectHash};
 use crate::entry::Entry;
+use crate::hook::{Hook, HookEvent};
 use crate::identity::Identity;
 use crate::ids::{ChangeId, ReleaseId};
 use crate::labels::{MANAGED_BY, MANAGED_BY_OPM, Owner, is_shared};
@@ -49,8 +50,29 @@ impl CandidateObject {
         let entry = Entry::new(identity, self.manifest.version(), self.component.as_str());
         Entry {
             hash: Some(self.hash.clone()),
+            template: self.manifest.template().map(str::to_owned),
             ..entry
         }
+    }
+}
+
+/// A hook of a candidate: made at its moments, and no part of what the release consists of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CandidateHook {
+    /// The object as it will be sent.
+    pub object: CandidateObject,
+    /// When it runs, and what becomes of it.
+    pub hook: Hook,
+}
+
+impl CandidateHook {
+    /// The hooks among what a change was made of, as it was applied.
+    pub fn restored(rendered: &Rendered) -> Vec<Self> {
+        let components = rendered.components.iter();
+        let manifests = components.flat_map(|one| one.manifests.iter().map(|m| (&one.name, m)));
+        let digested =
+            manifests.map(|(name, manifest)| DigestedObject::new(name.clone(), manifest.clone()));
+        digested.filter_map(DigestedObject::into_hook).collect()
     }
 }
 
@@ -82,7 +104,9 @@ pub struct Candidate {
     pub components: Vec<CandidateComponent>,
     /// All objects, in the order of the digest.
     pub objects: Vec<CandidateObject>,
-    /// The digest of the objects.
+    /// The hooks, in the order of the digest.
+    pub hooks: Vec<CandidateHook>,
+    /// The digest of objects and hooks.
     pub digest: ManifestDigest,
     /// The id of the change that applying it makes.
     pub change: ChangeId,
@@ -115,11 +139,12 @@ impl Candidate {
         }
     }
 
-    /// The objects as the digest is computed over them: canonical bytes, a newline between.
+    /// Objects and hooks as the digest is computed over them: canonical bytes, a newline between.
     pub fn canonical_manifests(&self) -> Vec<u8> {
-        let objects = self.objects.iter().map(|one| one.manifest.object());
+        let hooks = self.hooks.iter().map(|one| &one.object);
+        let objects = self.objects.iter().chain(hooks);
         objects
-            .map(canonical::object_bytes)
+            .map(|one| canonical::object_bytes(one.manifest.object()))
             .collect::<Vec<_>>()
             .join(&b'\n')
     }
@@ -149,12 +174,21 @@ impl Candidate {
         let chosen = selection::choose(components, selection, &mut warnings)?;
 
         let prepared = prepare(chosen.rendered, &owner, &scopes, &mut warnings)?;
-        let digest = ManifestDigest::of_each(prepared.iter().map(|one| one.bytes.as_slice()));
+        let (prepared, hooks): (Vec<_>, Vec<_>) =
+            prepared.into_iter().partition(|one| one.hook.is_none());
+        let all = prepared.iter().chain(&hooks);
+        let digest = ManifestDigest::of_each(all.map(|one| one.bytes.as_slice()));
         let objects: Vec<CandidateObject> = prepared.into_iter().map(|one| one.object).collect();
+        let hooks: Vec<CandidateHook> = hooks
+            .into_iter()
+            .filter_map(DigestedObject::into_hook)
+            .collect();
         duplicate::refuse(&objects)?;
-        let hooks: Vec<Identity> = helm_hooks(&objects).cloned().collect();
-        if !hooks.is_empty() {
-            warnings.push(CandidateWarning::HelmHooks(hooks));
+        duplicate::refuse_hooks(&objects, &hooks)?;
+        warnings.extend(hooks.iter().filter_map(unknown_moment));
+        let unmarked: Vec<Identity> = helm_hooks(&objects).cloned().collect();
+        if !unmarked.is_empty() {
+            warnings.push(CandidateWarning::HelmHooks(unmarked));
         }
         let version = module.version.as_deref();
         let change = ChangeId::of(module.path.as_str(), version, &values, &digest);
@@ -165,6 +199,7 @@ impl Candidate {
             selected: chosen.selected,
             components: chosen.components,
             objects,
+            hooks,
             digest,
             change,
             warnings,
@@ -196,7 +231,7 @@ impl Candidate {
     }
 
     /// The objects in the order in which they are applied.
-    pub fn in_apply_order(&self) -> Vec<&CandidateObject> {
+    fn in_apply_order(&self) -> Vec<&CandidateObject> {
         let stages = stages(&self.component_order()).unwrap_or_default();
         let stage = |object: &CandidateObject| stages.get(object.component.as_str());
         let mut objects: Vec<&CandidateObject> = self.objects.iter().collect();
@@ -216,6 +251,20 @@ impl Candidate {
         self.components.iter().map(component).collect()
     }
 
+    /// The moments at which the candidate has hooks, as a change records them.
+    pub fn hook_events(&self) -> Vec<String> {
+        let events = self.hooks.iter().flat_map(|hook| &hook.hook.events);
+        let events: BTreeSet<HookEvent> = events.copied().collect();
+        events.into_iter().map(|event| event.to_string()).collect()
+    }
+
+    /// The objects in the order in which they are applied, and then the hooks.
+    pub fn all_in_order(&self) -> Vec<&CandidateObject> {
+        let mut all = self.in_apply_order();
+        all.extend(self.hooks.iter().map(|hook| &hook.object));
+        all
+    }
+
     /// All objects as an inventory names them.
     pub fn entries(&self) -> Vec<Entry> {
         self.objects.iter().map(CandidateObject::entry).collect()
@@ -227,6 +276,7 @@ struct DigestedObject {
     weight: i32,
     bytes: Vec<u8>,
     object: CandidateObject,
+    hook: Option<Hook>,
 }
 
 impl DigestedObject {
@@ -237,12 +287,18 @@ impl DigestedObject {
         Self {
             weight,
             bytes,
+            hook: Hook::of(&manifest),
             object: CandidateObject {
                 component,
                 manifest,
                 hash,
             },
         }
+    }
+
+    fn into_hook(self) -> Option<CandidateHook> {
+        let (object, hook) = (self.object, self.hook?);
+        Some(CandidateHook { object, hook })
     }
 
     fn order(&self) -> (i32, &Identity) {
@@ -294,6 +350,15 @@ fn helm_hooks(objects: &[CandidateObject]) -> impl Iterator<Item = &Identity> {
     };
     let hooks = objects.iter().filter(is_hook);
     hooks.map(|one| one.manifest.identity())
+}
+
+/// A hook that names a moment which nobody knows.
+fn unknown_moment(hook: &CandidateHook) -> Option<CandidateWarning> {
+    let word = hook.hook.unknown.first()?;
+    Some(CandidateWarning::UnknownHook {
+        object: hook.object.manifest.identity().clone(),
+        word: word.chars().take(40).collect(),
+    })
 }
 
 /// What an object says who manages it, if that is not this tool.

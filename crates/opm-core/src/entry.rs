@@ -29,6 +29,9 @@ pub struct Entry {
     /// What was applied, in short.
     #[serde(skip)]
     pub hash: Option<ObjectHash>,
+    /// The template of a chart that it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
 }
 
 impl Entry {
@@ -45,6 +48,7 @@ impl Entry {
             component,
             uid: None,
             hash: None,
+            template: None,
         }
     }
 

@@ -118,6 +118,8 @@ pub enum Remedy {
     TakeOwnership,
     /// Take over fields that other managers set.
     ForceConflicts,
+    /// Go on without the hooks of charts.
+    NoHooks,
     /// Wait for objects that are being deleted.
     WaitForDeletion,
     /// Let a module that renders nothing remove everything, or delete the release.
@@ -218,6 +220,7 @@ impl fmt::Display for Remedy {
                     "adopt {identity} by name: that takes over its fields as well"
                 );
             }
+            Self::NoHooks => "go on without hooks: they are then not run",
             Self::TakeOwnership => "take ownership: that transfers it to this release",
             Self::ForceConflicts => "force conflicts: that makes these objects what is rendered",
             Self::WaitForDeletion => "wait until it is deleted",

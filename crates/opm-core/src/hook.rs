@@ -8,6 +8,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use serde_json::{Map, Value};
+
+use crate::health::{self, HealthState};
 use crate::identity::Identity;
 use crate::manifest::Manifest;
 use crate::plan::apply_order;
@@ -55,6 +58,12 @@ impl HookEvent {
         (Self::PostDelete, "post-delete"),
         (Self::Test, "test"),
     ];
+
+    /// Whether it runs before the objects of its component are touched.
+    pub fn is_before(self) -> bool {
+        use HookEvent::{PreDelete, PreInstall, PreRollback, PreUpgrade};
+        matches!(self, PreInstall | PreUpgrade | PreRollback | PreDelete)
+    }
 
     /// As a chart writes it.
     pub fn word(self) -> &'static str {
@@ -189,6 +198,34 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     words.filter(|word| !word.is_empty())
 }
 
+/// How far a hook has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookProgress {
+    /// It is at work; what it says about that.
+    Running(String),
+    /// It has come to a good end.
+    Succeeded,
+    /// It has come to a bad end; what it says about that.
+    Failed(String),
+}
+
+impl HookProgress {
+    /// How far the hook with this live object has come. A Pod that is ready is still at work.
+    pub fn of(object: &Map<String, Value>) -> Self {
+        let health = health::of(object);
+        let phase = object.get("status").and_then(|status| status.get("phase"));
+        let is_pod = object.get("kind").is_some_and(|kind| kind == "Pod");
+        match health.state {
+            HealthState::Failed => Self::Failed(health.message),
+            HealthState::Ready if !is_pod || phase.is_some_and(|it| it == "Succeeded") => {
+                Self::Succeeded
+            }
+            HealthState::Ready => Self::Running("it is still running".to_owned()),
+            _ => Self::Running(health.message),
+        }
+    }
+}
+
 /// The order in which hooks of one event run: by weight, then as objects are applied.
 pub fn hook_order(a: (i32, &Identity), b: (i32, &Identity)) -> std::cmp::Ordering {
     a.0.cmp(&b.0).then_with(|| apply_order(a.1, b.1))
@@ -202,7 +239,7 @@ pub fn is_awaited(identity: &Identity) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -262,6 +299,32 @@ mod tests {
             assert_eq!(read.unknown.join(","), unknown);
             assert_eq!(read.weight, number);
             assert_eq!((read.delete.succeeded, read.delete.failed), gone);
+        }
+    }
+
+    #[test]
+    fn how_far_a_hook_has_come() {
+        let job = |condition: &str| {
+            json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"},
+                "status": {"conditions": [{"type": condition, "status": "True", "reason": "R", "message": "M"}]}})
+        };
+        let pod = |phase: &str| {
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "status":
+                {"phase": phase, "conditions": [{"type": "Ready", "status": "True"}]}})
+        };
+        for (object, expected) in [
+            (job("Complete"), "Succeeded"),
+            (job("Failed"), "Failed"),
+            (job("Suspended"), "Running"),
+            (pod("Running"), "Running"),
+            (pod("Succeeded"), "Succeeded"),
+            (pod("Failed"), "Failed"),
+        ] {
+            let progress = HookProgress::of(object.as_object().unwrap());
+            assert!(
+                format!("{progress:?}").starts_with(expected),
+                "{progress:?}"
+            );
         }
     }
 

@@ -25,7 +25,8 @@ use crate::repair::RepairReport;
 use crate::report::Report;
 use crate::request::{
     ApplyRequest, CompareRequest, DeleteRequest, ForgetRequest, HistoryRequest, ListRequest,
-    PruneRequest, RepairRequest, RollbackRequest, ShowRequest, StatusRequest, UnlockRequest,
+    PruneRequest, RepairRequest, RollbackRequest, ShowRequest, StatusRequest, TestRequest,
+    UnlockRequest,
 };
 use crate::run::Run;
 use crate::status::{Status, StatusObserver};
@@ -221,6 +222,15 @@ impl<B: Backend> Engine<B> {
         caller: &Caller<'_>,
     ) -> Result<Report, Failure> {
         run!(self, caller, "prune", |run| run.prune(request))
+    }
+
+    /// Runs the tests that a release's charts bring along.
+    pub async fn test(
+        &self,
+        request: &TestRequest,
+        caller: &Caller<'_>,
+    ) -> Result<Report, Failure> {
+        run!(self, caller, "test", |run| run.test(request))
     }
 
     /// Stops tracking objects, and deletes nothing.

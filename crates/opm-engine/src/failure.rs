@@ -184,7 +184,10 @@ impl Failure {
     #[must_use]
     pub(crate) fn about_failed(self, report: &Report) -> Self {
         report.failed().fold(self, |failure, object| {
-            let reason = object.reason.clone().unwrap_or_default();
+            let mut reason = object.reason.clone().unwrap_or_default();
+            if let Some(template) = &object.template {
+                reason = format!("{reason} (from {template})");
+            }
             failure.object(object.identity.clone(), reason)
         })
     }

@@ -125,6 +125,7 @@ pub mod failure;
 pub mod fuzzing;
 mod global_features;
 mod history;
+mod hooks;
 pub mod list;
 mod maintenance;
 mod observe;

@@ -77,6 +77,9 @@ pub struct ObjectOutcome {
     pub component: String,
     /// What happened to it.
     pub action: Action,
+    /// The template of a chart that it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
     /// Why: always there when it was kept, failed or skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -89,6 +92,7 @@ impl ObjectOutcome {
             identity: entry.identity.clone(),
             version: entry.version.clone(),
             component: entry.component.clone(),
+            template: entry.template.clone(),
             action,
             reason,
         }

@@ -115,6 +115,8 @@ pub struct ApplyOptions {
     pub preflight: bool,
     /// Send everything, also what would change nothing as far as can be told.
     pub send_all: bool,
+    /// Run the hooks of charts.
+    pub hooks: bool,
     /// Which guarded kinds may go.
     pub guards: GuardFlags,
     /// Wait until the release is ready, after it is recorded.
@@ -151,6 +153,7 @@ impl Default for ApplyOptions {
             force_conflicts: false,
             preflight: false,
             send_all: false,
+            hooks: true,
             guards: GuardFlags::default(),
             wait: false,
             prune_after_ready: false,
@@ -221,6 +224,8 @@ pub struct DeleteRequest {
     pub timeout: Duration,
     /// How long to wait for another holder of the lock.
     pub lock_timeout: Duration,
+    /// Run the hooks of charts.
+    pub hooks: bool,
     /// Keep changes and log, so that the release can be brought back.
     pub keep_history: bool,
     /// No such release is success.
@@ -245,6 +250,7 @@ impl DeleteRequest {
             wait: false,
             timeout: DEFAULT_TIMEOUT,
             lock_timeout: Duration::ZERO,
+            hooks: true,
             keep_history: false,
             ignore_not_found: false,
             max_history: DEFAULT_MAX_HISTORY,
@@ -278,6 +284,19 @@ pub struct PruneRequest {
     pub lock_timeout: Duration,
     /// How many requests at a time.
     pub concurrency: Concurrency,
+}
+
+/// Run the tests of a release's charts.
+#[derive(Debug, Clone)]
+pub struct TestRequest {
+    /// Which release.
+    pub release: ReleaseRef,
+    /// Its namespace.
+    pub namespace: NamespaceName,
+    /// How long each test may take.
+    pub timeout: Duration,
+    /// How long to wait for another holder of the lock.
+    pub lock_timeout: Duration,
 }
 
 /// Stop tracking objects, and delete nothing.

@@ -40,6 +40,7 @@ pub(super) fn words(remedy: &Remedy) -> String {
         Remedy::AdoptFieldsOf(identity) => {
             format!("--adopt={} does so for this one alone", named(identity))
         }
+        Remedy::NoHooks => "--no-hooks goes on without them".to_owned(),
         Remedy::TakeOwnership => "Use --take-ownership to transfer it to this release".to_owned(),
         Remedy::ForceConflicts => {
             "--force-conflicts makes these objects what is rendered".to_owned()

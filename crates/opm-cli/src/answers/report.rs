@@ -99,6 +99,7 @@ mod tests {
 
     fn outcome(action: Action) -> ObjectOutcome {
         ObjectOutcome {
+            template: None,
             identity: Identity::new(GroupKind::new("", "Service"), Some("games"), "web"),
             version: "v1".to_owned(),
             component: "app".to_owned(),

@@ -1,5 +1,7 @@
 //! How a release stands.
 
+use std::collections::BTreeMap;
+
 use opm_core::drift::FieldDrift;
 use opm_core::identity::Identity;
 use opm_core::words;
@@ -45,11 +47,20 @@ pub(super) fn exit(status: &Status, exit_code: bool) -> Exit {
 
 /// The table for people: what the release has, then what else the record or the labels name.
 pub(super) fn table(status: &Status, format: Format) -> Table {
-    let mut table = Table::new(["COMPONENT", "OBJECT", "NAMESPACE", "HEALTH", "MESSAGE"]);
+    let templates: BTreeMap<&Identity, &str> = status
+        .objects()
+        .filter_map(|one| Some((&one.entry.identity, one.entry.template.as_deref()?)))
+        .collect();
+    let wide = format == Format::Wide && !templates.is_empty();
+    let mut header = vec!["COMPONENT", "OBJECT", "NAMESPACE", "HEALTH", "MESSAGE"];
+    header.extend(wide.then_some("TEMPLATE"));
+    let mut table = Table::of(&header);
     let mut row = |component: &str, identity: &Identity, health: &str, message: &str| {
         let object = format!("{}/{}", identity.kind(), identity.name);
         let namespace = identity.namespace.as_deref().unwrap_or_default();
-        table.row([component, &object, namespace, health, message]);
+        let mut cells = vec![component, &object, namespace, health, message];
+        cells.extend(wide.then(|| templates.get(identity).copied().unwrap_or_default()));
+        table.cells(&cells);
     };
     for object in status.objects() {
         let entry = &object.entry;

@@ -74,7 +74,10 @@ fn object(text: &mut String, difference: &Difference, format: Format) {
     let (style, sign) = sign(outcome.action);
     let mut line = format!("{} {}", outcome.identity, outcome.action.word());
     if format == Format::Wide {
-        let _ = write!(line, " (component {})", outcome.component);
+        let template = outcome.template.as_ref();
+        let template = template.map(|name| format!(", {name}"));
+        let template = template.unwrap_or_default();
+        let _ = write!(line, " (component {}{template})", outcome.component);
     }
     if let Some(reason) = &outcome.reason {
         let _ = write!(line, ": {reason}");

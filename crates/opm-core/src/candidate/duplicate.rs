@@ -1,6 +1,8 @@
 //! The same object twice in one render, also through two components or two API versions.
 
-use super::{CandidateError, CandidateObject};
+use std::collections::HashMap;
+
+use super::{CandidateError, CandidateHook, CandidateObject};
 use crate::identity::Identity;
 use crate::name::ComponentName;
 
@@ -24,6 +26,34 @@ pub(super) fn refuse(sorted: &[CandidateObject]) -> Result<(), CandidateError> {
                 .iter()
                 .map(|o| (o.component.clone(), o.manifest.api_version()))
                 .collect(),
+        })
+        .collect();
+    match duplicates.is_empty() {
+        true => Ok(()),
+        false => Err(CandidateError::Duplicates(duplicates)),
+    }
+}
+
+/// Refuses hooks that are objects of the release too. Two hooks may be one object: each runs at its
+/// own moment.
+pub(super) fn refuse_hooks(
+    objects: &[CandidateObject],
+    hooks: &[CandidateHook],
+) -> Result<(), CandidateError> {
+    let by_identity: HashMap<&Identity, &CandidateObject> = objects
+        .iter()
+        .map(|one| (one.manifest.identity(), one))
+        .collect();
+    let place = |one: &CandidateObject| (one.component.clone(), one.manifest.api_version());
+    let duplicates: Vec<Duplicate> = hooks
+        .iter()
+        .filter_map(|hook| {
+            let identity = hook.object.manifest.identity();
+            let object = by_identity.get(identity)?;
+            Some(Duplicate {
+                identity: identity.clone(),
+                places: vec![place(object), place(&hook.object)],
+            })
         })
         .collect();
     match duplicates.is_empty() {

@@ -124,6 +124,14 @@ pub enum CandidateWarning {
         .0.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     )]
     HelmHooks(Vec<Identity>),
+    /// A hook of a chart names a moment that there is not.
+    #[error("{object}: there is no hook {word:?}, so it does not run then")]
+    UnknownHook {
+        /// The hook.
+        object: Identity,
+        /// What it names.
+        word: String,
+    },
     /// Objects say that another tool manages them.
     #[error(
         "{object}{}: the label `app.kubernetes.io/managed-by` says {manager:?}; \

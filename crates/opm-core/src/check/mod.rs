@@ -6,6 +6,7 @@
 mod adopt;
 mod apply;
 mod disown;
+mod hooks;
 mod live;
 mod ownership;
 mod recreate;
@@ -21,6 +22,7 @@ use serde::Serialize;
 
 pub use adopt::{Adopt, AdoptSelector, HelmRelease};
 pub use disown::{Disown, SharedDecision, decide_shared, disown, former_manager};
+pub use hooks::{HookMethod, HookStep};
 pub use live::{LiveObject, Observed};
 pub use ownership::{LabelledRelease, Ownership, counts_as_discovered};
 pub use recreate::{RecreateRefusal, may_recreate, must_end_first};
@@ -266,6 +268,8 @@ pub struct CheckedPlan {
     pub options: PlanOptions,
     /// What is applied, in order.
     pub phases: Vec<CheckedPhase>,
+    /// The hooks that run, by moment and then in order.
+    pub hooks: Vec<HookStep>,
     /// What happens to stale objects.
     pub stale: StaleDecisions,
     /// What earlier runs left standing and is still there.
@@ -298,6 +302,8 @@ impl CheckedPlan {
 pub struct Preview {
     /// What would be applied, in order, without the objects that are refused.
     pub phases: Vec<CheckedPhase>,
+    /// The hooks that would run.
+    pub hooks: Vec<HookStep>,
     /// What would happen to stale objects.
     pub stale: StaleDecisions,
     /// What earlier runs left standing and is still there.
@@ -335,6 +341,7 @@ pub fn check(
         purpose,
         options,
         phases: preview.phases,
+        hooks: preview.hooks,
         stale: preview.stale,
         carried: preview.carried,
         remaining,
@@ -362,7 +369,8 @@ fn judge(plan: &Plan, observed: &Observed, checking: &CheckContext<'_>) -> (Prev
             why: RefusalReason::AnotherModule(plan.replaced.clone()),
         });
     }
-    let (phases, intents) = apply::phases(plan, observed, checking, &mut refusals);
+    let (phases, mut intents) = apply::phases(plan, observed, checking, &mut refusals);
+    let hooks = hooks::steps(plan, observed, checking, &mut refusals, &mut intents);
     let stale = stale::decide(plan, observed, checking, &mut refusals);
     let (carried, let_go) = stale::carried(plan, observed, checking);
     let stale = StaleDecisions {
@@ -371,6 +379,7 @@ fn judge(plan: &Plan, observed: &Observed, checking: &CheckContext<'_>) -> (Prev
     };
     let preview = Preview {
         phases,
+        hooks,
         stale,
         carried,
         refusals,

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
+use crate::entry::Entry;
 use crate::identity::Identity;
 use crate::labels;
 use crate::manifest::Manifest;
@@ -40,21 +41,22 @@ pub fn restore(
         change,
         all: Vec::new(),
     };
-    let recorded: BTreeMap<&Identity, &str> = change
-        .entries()
-        .iter()
-        .map(|recorded| (&recorded.entry.identity, recorded.entry.component.as_str()))
-        .collect();
+    let entries = change.entries().iter().map(|recorded| &recorded.entry);
+    let recorded: BTreeMap<&Identity, &Entry> =
+        entries.map(|entry| (&entry.identity, entry)).collect();
     for manifest in manifests {
         let identity = manifest.identity();
-        let named = recorded
-            .get(identity)
-            .copied()
-            .filter(|name| !name.is_empty());
+        let entry = recorded.get(identity).copied();
+        let named = entry.map(|entry| entry.component.as_str());
+        let named = named.filter(|name| !name.is_empty());
         // A shared object carries no label for it, a forgotten one has no entry.
         let named = named.or_else(|| manifest.label(labels::COMPONENT_NAME));
         let name = named.ok_or_else(|| RestoreError::NoComponent(identity.clone()))?;
-        components.get(&name.to_owned())?.manifests.push(manifest);
+        let component = components.get(&name.to_owned())?;
+        let template = entry.and_then(|entry| entry.template.as_deref());
+        component
+            .manifests
+            .push(manifest.from_template(template.unwrap_or_default()));
     }
     let order = change.order.iter();
     let ordered = order.flat_map(|(name, after)| std::iter::once(name).chain(after));

@@ -8,6 +8,7 @@ mod claims;
 mod components;
 mod delete;
 mod guard;
+mod hooks;
 mod order;
 mod replaced;
 mod stale;
@@ -22,6 +23,7 @@ pub use delete::{plan_delete, plan_delete_component, plan_prune_kept};
 pub use guard::{
     Guard, GuardFlags, Occupant, Occupants, SilentGroup, ignored_in_namespace, lives_in,
 };
+pub use hooks::PlannedHook;
 pub use order::{apply_order, is_custom, rank};
 
 use crate::entry::Entry;
@@ -207,6 +209,8 @@ pub struct Plan {
     pub options: PlanOptions,
     /// What is applied, in order.
     pub phases: Vec<Phase>,
+    /// The hooks that run, by moment and then in order.
+    pub hooks: Vec<PlannedHook>,
     /// What should go, in the order in which it goes.
     pub stale: Vec<StaleObject>,
     /// What earlier runs left standing and this one leaves alone.
@@ -235,6 +239,7 @@ impl Plan {
         applies
             .chain(stale)
             .chain(self.carried.iter().map(|kept| &kept.entry))
+            .chain(self.hooks.iter().map(|hook| &hook.entry))
             .chain(remaining.filter(|_| !self.stale.is_empty()))
     }
 
@@ -283,6 +288,7 @@ pub fn plan(
         purpose: Purpose::Apply,
         options,
         phases,
+        hooks: Vec::new(),
         stale,
         carried: stale::carried(stored, &current),
         remaining: Vec::new(),

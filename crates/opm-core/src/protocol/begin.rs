@@ -153,6 +153,7 @@ pub fn is_idle(
         && is_settled(record, acquisition.loaded())
         && checked.stale.prune.is_empty()
         && checked.intents.is_empty()
+        && checked.hooks.is_empty()
         && record.pending.objects.here().is_some_and(Vec::is_empty)
         && applies
             .all(|step| step.method == ApplyMethod::Completed || unchanged(&step.entry.identity))

@@ -33,6 +33,8 @@ pub struct NewChange {
     pub features: BTreeMap<String, bool>,
     /// Which components come after which others.
     pub order: BTreeMap<String, Vec<String>>,
+    /// The moments at which it has hooks.
+    pub hooks: Vec<String>,
     /// Where its manifests are, if they are recorded.
     pub record: Option<RecordRef>,
 }
@@ -52,6 +54,7 @@ impl NewChange {
             components: candidate.selected.iter().map(ToString::to_string).collect(),
             features,
             order: candidate.order(),
+            hooks: candidate.hook_events(),
             record,
         }
     }
@@ -73,6 +76,7 @@ impl NewChange {
             components: Some(self.components),
             features: Some(self.features),
             order: self.order,
+            hooks: self.hooks,
             parent: former.filter(|former| *former != self.id),
             id: self.id,
             record: None,
@@ -215,6 +219,7 @@ impl Reconciled {
             components: Some(change.components),
             features: Some(change.features),
             order: change.order,
+            hooks: change.hooks,
             parent: None,
             record: change.record,
             extra: former.unwrap_or_default(),

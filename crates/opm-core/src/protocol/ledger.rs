@@ -83,6 +83,30 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    /// A hook that ran is gone, or stands as its chart wants it to: then it is kept, until the
+    /// release goes.
+    pub(super) fn hooks(&mut self, checked: &CheckedPlan, uids: &HashMap<Identity, String>) {
+        let mut seen = HashSet::new();
+        for step in &checked.hooks {
+            if !seen.insert(&step.entry.identity) {
+                continue;
+            }
+            let uid = uids.get(&step.entry.identity).cloned();
+            let entry = Entry {
+                uid: uid.clone(),
+                ..step.entry.clone()
+            };
+            let origin = StaleOrigin::Pending {
+                why: PendingWhy::Create,
+                late: false,
+            };
+            match uid {
+                Some(_) => self.keep(&entry, KeptWhy::OptOut, HOOK),
+                None => self.gone(&entry, &origin),
+            }
+        }
+    }
+
     /// Gone for good, unless a request of an earlier run may still bring it back.
     fn gone(&mut self, entry: &Entry, origin: &StaleOrigin) {
         if self.hold {
@@ -148,10 +172,14 @@ impl<'a> Ledger<'a> {
     }
 }
 
+/// Why a hook is kept.
+const HOOK: &str = "hook";
+
 fn decided(checked: &CheckedPlan) -> HashSet<&Identity> {
     let stale = &checked.stale;
     let applies = checked.applies().map(|step| &step.entry.identity);
     applies
+        .chain(checked.hooks.iter().map(|step| &step.entry.identity))
         .chain(stale.prune.iter().map(|step| &step.entry.identity))
         .chain(stale.keep.iter().map(|keep| &keep.entry.identity))
         .chain(

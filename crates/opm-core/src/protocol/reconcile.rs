@@ -110,6 +110,15 @@ pub(super) fn finish(
             Some(SendOutcome::Uncertain) | None => (complete, uncertain) = (false, true),
         }
     }
+    for step in &locked.checked.hooks {
+        match outcomes.get(&step.entry.identity) {
+            Some(SendOutcome::Done { uid }) => {
+                uids.extend(uid.clone().map(|uid| (step.entry.identity.clone(), uid)));
+            }
+            Some(SendOutcome::Failed | SendOutcome::NotSent) => complete = false,
+            Some(SendOutcome::Uncertain) | None => (complete, uncertain) = (false, true),
+        }
+    }
     let applied = Applied { locked, uids };
     if complete {
         Ok(applied)
@@ -185,6 +194,7 @@ impl Applied {
         let hold = took_over || rest_until.is_some();
         let mut ledger = Ledger::new(&checked, &record, &change, now, hold);
         ledger.reconcile(&checked, outcomes);
+        ledger.hooks(&checked, &uids);
         let Ledger {
             pending,
             kept,

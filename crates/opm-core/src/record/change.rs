@@ -181,6 +181,7 @@ impl StoredObject for Entry {
             component: fields.field("component")?,
             uid: fields.field("uid")?,
             hash: fields.hash("hash")?,
+            template: fields.field("template")?,
         })
     }
 
@@ -198,6 +199,7 @@ impl StoredObject for Entry {
         fields.field("component", &self.component);
         fields.field("uid", &self.uid);
         fields.hash("hash", &self.hash);
+        fields.field("template", &self.template);
     }
 }
 
@@ -246,6 +248,8 @@ pub struct Change {
     /// Which components come after which others, where any do: applying the change again keeps
     /// to it.
     pub order: BTreeMap<String, Vec<String>>,
+    /// The moments at which it has hooks, where it has any: they are among its manifests.
+    pub hooks: Vec<String>,
     /// The change that was current before it.
     pub parent: Option<String>,
     /// Where the rest of it is.
@@ -265,6 +269,7 @@ stored_fields!(Change {
     components: field("components"),
     features: field("features"),
     order: or_default("order"),
+    hooks: or_default("hooks"),
     parent: field("parent"),
     extra: rest(),
 } then Self::with_values_and_inventory);

@@ -376,6 +376,7 @@ impl<'a> ObjectIntake<'a> {
     fn pending(&mut self, entry: Entry) {
         let entry = Entry {
             hash: None,
+            template: None,
             ..entry
         };
         let object = PendingObject {

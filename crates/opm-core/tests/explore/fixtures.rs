@@ -49,6 +49,7 @@ pub(crate) fn change(task: Task) -> NewChange {
         components: Vec::new(),
         features: BTreeMap::new(),
         order: BTreeMap::new(),
+        hooks: Vec::new(),
         record: None,
     }
 }

@@ -327,6 +327,7 @@ pub(crate) fn change(made_of: &str) -> NewChange {
         components: Vec::new(),
         features: BTreeMap::new(),
         order: BTreeMap::new(),
+        hooks: Vec::new(),
         record: None,
     }
 }

@@ -37,6 +37,7 @@ fn recorded(candidate: &Candidate) -> Change {
         components: Some(candidate.selected.iter().map(ToString::to_string).collect()),
         features: None,
         order: candidate.order(),
+        hooks: candidate.hook_events(),
         parent: None,
         record: None,
         extra: Extra::default(),

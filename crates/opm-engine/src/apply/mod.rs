@@ -13,6 +13,7 @@ mod claims;
 mod diff_report;
 mod dry_run;
 mod early;
+mod hooks;
 mod observe;
 mod orphans;
 mod plan;

@@ -76,7 +76,13 @@ impl<B: Backend> Apply<'_, B> {
         };
         let plan = plan(&self.candidate.desired(), Some(&record), options)
             .map_err(|error| self.refusal(Failure::refused(error.to_string()).because(error)))?
-            .of_module(&self.candidate.module, &record);
+            .of_module(&self.candidate.module, &record)
+            .with_hooks(
+                &self.candidate.hooks,
+                self.hook_flow(&record),
+                Some(&record),
+            );
+        warnings.extend(self.hooks_to_come(&plan));
         warnings.extend(self.candidate.warnings.iter().map(ToString::to_string));
         Ok(PlannedApply {
             plan,

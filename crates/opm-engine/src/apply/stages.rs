@@ -19,10 +19,12 @@ use opm_core::record::AppliedNotes;
 
 use super::Apply;
 use super::check::ApplyContext;
+use super::hooks::has_hooks_after;
 use super::postponed::{Postponed, PostponedObject};
 use super::send::{AppliedObject, ObjectToSend, SendError};
 use crate::concurrently::concurrently;
 use crate::failure::{Failure, FailureKind};
+use crate::hooks::HookResults;
 use crate::ports::{ApiError, Backend, Permit, Stopped};
 use crate::record::LockGuard;
 use crate::report::{Action, ObjectOutcome, Report};
@@ -40,6 +42,8 @@ pub(super) struct ApplyResults {
     failed: bool,
     /// What would help with those that failed.
     remedies: Vec<Remedy>,
+    /// What became of hooks.
+    pub(super) hooks: HookResults,
 }
 
 /// A run whose objects are all applied.
@@ -93,7 +97,7 @@ impl ApplyResults {
     }
 
     pub(super) fn is_broken(&self) -> bool {
-        self.failed || self.stopped.is_some()
+        self.failed || self.stopped.is_some() || self.hooks.is_broken()
     }
 
     /// What was applied and is not ready has failed as far as the next step is concerned.
@@ -126,7 +130,9 @@ impl<B: Backend> Apply<'_, B> {
         let permit = self.run.permit_under(guard);
         let objects = locked.plan().applies().count();
         self.tell_phase(RunPhase::Apply, objects);
-        let sent = self.apply_phases(locked.plan(), context, permit).await;
+        let mut sent = self.apply_phases(locked.plan(), context, permit).await;
+        sent.outcomes.append(&mut sent.hooks.outcomes);
+        sent.results.extend(std::mem::take(&mut sent.hooks.results));
         let report = Report {
             first_apply: context.first_apply,
             resources: sent.outcomes,
@@ -146,8 +152,9 @@ impl<B: Backend> Apply<'_, B> {
             }),
             Err(partial) => {
                 // An object whose fate is unknown hides that the run was stopped.
-                let stopped = sent.stopped.or(permit.check(self.run.now()).err());
-                let failure = not_applied(report, stopped, sent.remedies);
+                let stopped = sent.stopped.or(sent.hooks.stopped);
+                let stopped = stopped.or(permit.check(self.run.now()).err());
+                let failure = not_applied(report, stopped, sent.remedies, sent.hooks.failed);
                 Err(self.let_go(*partial, guard, failure).await)
             }
         }
@@ -162,6 +169,7 @@ impl<B: Backend> Apply<'_, B> {
         let mut all = ApplyResults::default();
         let phases = &checked.phases;
         for (at, phase) in phases.iter().enumerate() {
+            self.hooks_before(checked, phase, permit, &mut all).await;
             let mut postponed = Postponed::default();
             for step in &phase.steps {
                 if all.is_broken() {
@@ -181,10 +189,13 @@ impl<B: Backend> Apply<'_, B> {
             self.send_postponed(&mut postponed, context, permit, &mut all)
                 .await;
             let is_last = at + 1 == phases.len();
-            if !is_last && !all.is_broken() {
+            let awaited = !is_last || has_hooks_after(checked, phase);
+            if awaited && !all.is_broken() {
                 self.ready_for_next_phase(phase, permit, &mut all).await;
             }
+            self.hooks_after(checked, phase, permit, &mut all).await;
         }
+        self.hooks_without_objects(checked, permit, &mut all).await;
         let places: HashMap<&Identity, usize> = checked
             .applies()
             .enumerate()
@@ -387,15 +398,23 @@ fn broke(needed: &[Identity], error: ApiError, all: &mut ApplyResults) {
     }
 }
 
-fn not_applied(report: Report, stopped: Option<Stopped>, remedies: Vec<Remedy>) -> Failure {
+fn not_applied(
+    report: Report,
+    stopped: Option<Stopped>,
+    remedies: Vec<Remedy>,
+    hook: Option<String>,
+) -> Failure {
     if let Some(stopped) = stopped {
         return stopped_failure(stopped, report);
     }
-    let message = format!(
-        "{} of {} objects could not be applied; nothing was pruned and nothing was recorded",
-        report.failed().count(),
-        report.resources.len()
-    );
+    let message = match hook {
+        Some(hook) => format!("{hook}; nothing was pruned and nothing was recorded"),
+        None => format!(
+            "{} of {} objects could not be applied; nothing was pruned and nothing was recorded",
+            report.failed().count(),
+            report.resources.len()
+        ),
+    };
     let failure = Failure::new(FailureKind::Failed, message);
     let failure = remedies.into_iter().fold(failure, Failure::remedy);
     failure

@@ -127,6 +127,7 @@ impl<B: Backend> Delete<'_, B> {
             components: self.selection(current),
             features: current.features.clone().unwrap_or_default(),
             order: current.order.clone(),
+            hooks: current.hooks.clone(),
             record: None,
         }
     }

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use opm_core::check::PruneStep;
 use opm_core::event::{Event, Wait};
+use opm_core::hook::HookEvent;
 use opm_core::identity::Identity;
 use opm_core::protocol::{Applied, Conclusion, Locked, PruneOutcome, Resume};
 use opm_core::record::{LogResult, Record};
 use opm_core::time::Timestamp;
 
+use super::hooks::{hook_failure, presumed};
 use super::{Delete, DeleteSource};
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Backend, Stopped};
@@ -47,9 +49,13 @@ impl<B: Backend> Delete<'_, B> {
             lingering: BTreeMap::new(),
             namespace: None,
         };
+        locked = self
+            .hooks_first(locked, source, guard, &mut deleted.report)
+            .await?;
         let mut decided = false;
         loop {
-            let Ok(applied) = locked.finish(&HashMap::new()) else {
+            let outcomes = presumed(&locked);
+            let Ok(applied) = locked.finish(&outcomes) else {
                 let message = "a delete applies nothing";
                 return Err(Failure::new(FailureKind::Failed, message));
             };
@@ -68,6 +74,15 @@ impl<B: Backend> Delete<'_, B> {
                     return Err(self.run.let_go(applied.stop(), guard, failure).await);
                 }
             };
+            let hooks = &applied.plan().hooks;
+            let report = &mut deleted.report;
+            let ran = self.run_hooks(hooks, HookEvent::PostDelete, source, guard, report);
+            let ran = ran.await;
+            if ran.is_broken() {
+                let so = "the release's record stays";
+                let failure = hook_failure(ran, deleted.report, so);
+                return Err(self.run.let_go(applied.stop(), guard, failure).await);
+            }
             if self.request.component.is_some() {
                 deleted.namespace = None;
                 self.record_component(applied, &results, guard, &mut deleted.report, source)
@@ -169,7 +184,7 @@ impl<B: Backend> Delete<'_, B> {
         let pause = self.run.backend.sleep(rest);
         let rested = self.run.unless_stopped(permit, pause).await;
         let looked = self.run.server_now();
-        let checked = self.check(resume.record()).await;
+        let checked = self.check(resume.record(), &[]).await;
         let locked = match checked {
             Ok(checked) => resume.go_on(checked, looked),
             Err(failure) => return Err(failure.after(report.clone())),
@@ -238,7 +253,7 @@ impl<B: Backend> Delete<'_, B> {
     }
 }
 
-fn stopped_failure(stopped: Stopped, report: Report) -> Failure {
+pub(super) fn stopped_failure(stopped: Stopped, report: Report) -> Failure {
     let message = match stopped {
         Stopped::Cancelled => "interrupted; objects that are not deleted yet are still tracked",
         Stopped::LockUncertain => {

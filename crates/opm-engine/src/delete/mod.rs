@@ -7,12 +7,15 @@
 mod component;
 mod conclude;
 mod discovered;
+mod hooks;
 mod own_namespace;
 mod remove;
 mod unrecorded;
 
+use opm_core::candidate::CandidateHook;
 use opm_core::check::{Adopt, CheckContext, CheckedPlan, check};
 use opm_core::event::{AnnouncedObject, Event, PlannedAction, RunPhase};
+use opm_core::hook::HookFlow;
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
 use opm_core::plan::{Plan, PlanError, PlanOptions, plan_delete, plan_delete_component};
@@ -44,6 +47,8 @@ struct DeleteSource {
     record: Record,
     stored: Option<StoredSecret>,
     warnings: Vec<String>,
+    /// The hooks of the current change.
+    hooks: Vec<CandidateHook>,
 }
 
 impl<B: Backend> Run<'_, B> {
@@ -81,11 +86,12 @@ impl<B: Backend> RecordWriter for Delete<'_, B> {
             warnings,
         } = loaded;
         let free = FreeRecord::of(loaded.as_ref(), &acquisition);
-        let Some(source) = self.source(loaded, warnings).await? else {
+        let Some(mut source) = self.source(loaded, warnings).await? else {
             let given = &self.request.release;
             let missing = Failure::no_release(given, given.namespace_or(&self.request.namespace));
             return not_found(self.request, &[], missing).map(Attempt::Done);
         };
+        source.hooks = self.hooks(&source.record).await?;
         // Who asks is told in lock and log, which come later.
         let checking = async {
             let who = async {
@@ -93,7 +99,7 @@ impl<B: Backend> RecordWriter for Delete<'_, B> {
                     self.run.who().await;
                 }
             };
-            futures::join!(self.check(&source.record), who).0
+            futures::join!(self.check(&source.record, &source.hooks), who).0
         };
         let checked = match self.run.unless_cancelled(checking).await {
             Ok(checked) => checked,
@@ -163,6 +169,7 @@ impl<B: Backend> Delete<'_, B> {
                 record: loaded.record,
                 stored: Some(loaded.stored),
                 warnings,
+                hooks: Vec::new(),
             }));
         }
         if self.request.component.is_some() {
@@ -178,6 +185,7 @@ impl<B: Backend> Delete<'_, B> {
             record,
             stored: None,
             warnings,
+            hooks: Vec::new(),
         }))
     }
 
@@ -212,8 +220,13 @@ impl<B: Backend> Delete<'_, B> {
     }
 
     /// Plans, looks, and checks.
-    async fn check(&self, record: &Record) -> Result<CheckedPlan, Failure> {
+    async fn check(
+        &self,
+        record: &Record,
+        hooks: &[CandidateHook],
+    ) -> Result<CheckedPlan, Failure> {
         let plan = self.plan(record)?;
+        let plan = plan.with_hooks(hooks, Some(HookFlow::Delete), Some(record));
         let release = &self.release.id;
         let (observed, _) = self.run.observe(&plan, release, |_| Detail::Metadata).await;
         let occupants = self.run.look_into(&plan, None).await;

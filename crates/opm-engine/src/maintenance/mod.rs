@@ -1,8 +1,9 @@
-//! `prune`, `forget` and `unlock`: runs that change what the record says of single objects, or
+//! `prune`, `forget`, `test` and `unlock`: runs that change what the record says of single objects, or
 //! nothing but its lock, and make no new change.
 
 mod forget;
 mod prune;
+mod test;
 mod unlock;
 
 use std::collections::HashMap;

@@ -181,6 +181,7 @@ mod tests {
             components: None,
             features: None,
             order: std::collections::BTreeMap::new(),
+            hooks: Vec::new(),
             parent: None,
             record: None,
             extra: Extra::default(),

@@ -217,6 +217,7 @@ mod tests {
             components: None,
             features: None,
             order: BTreeMap::new(),
+            hooks: Vec::new(),
             parent: None,
             record: None,
             extra: Default::default(),

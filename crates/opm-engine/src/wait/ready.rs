@@ -230,7 +230,11 @@ impl<B: Backend> Run<'_, B> {
     }
 
     /// What the object says, and behind it what its pods say.
-    async fn explain(&self, health: &Health, object: Option<&Map<String, Value>>) -> String {
+    pub(crate) async fn explain(
+        &self,
+        health: &Health,
+        object: Option<&Map<String, Value>>,
+    ) -> String {
         let mut reason = health.message.clone();
         let Some(workload) = object else {
             return reason;

@@ -56,33 +56,41 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
         Format::Json => ui.json(&BuildDocument::new(&candidate, &settings.features))?,
         Format::Yaml if args.out_dir.is_some() => {}
         Format::Yaml => stream(&candidate, ui)?,
-        Format::Table | Format::Wide => ui.table(&table(&candidate), Format::Table)?,
+        format => ui.table(&table(&candidate, format), format)?,
     }
     Ok(Exit::DONE)
 }
 
 /// Prints the objects as a stream of YAML documents, one after the other.
 fn stream(candidate: &Candidate, ui: &Ui) -> Result<(), CliError> {
-    candidate
-        .in_apply_order()
-        .into_iter()
-        .try_for_each(|object| {
-            let text = yaml::write_object(object.manifest.object());
-            let text = text.map_err(|e| CliError::new(FailureKind::Failed, e.to_string()))?;
-            ui.verbatim(&text)
-        })
+    candidate.all_in_order().into_iter().try_for_each(|object| {
+        let text = yaml::write_object(object.manifest.object());
+        let mut text = text.map_err(|e| CliError::new(FailureKind::Failed, e.to_string()))?;
+        if let (Some(template), true) = (object.manifest.template(), text.starts_with("---\n")) {
+            text.insert_str(4, &format!("# Source: {template}\n"));
+        }
+        ui.verbatim(&text)
+    })
 }
 
-fn table(candidate: &Candidate) -> Table {
-    let mut table = Table::new(["COMPONENT", "KIND", "NAMESPACE", "NAME"]);
-    for object in candidate.in_apply_order() {
+fn table(candidate: &Candidate, format: Format) -> Table {
+    let objects = candidate.all_in_order();
+    let templates = objects.iter().any(|one| one.manifest.template().is_some());
+    let mut header = vec!["COMPONENT", "KIND", "NAMESPACE", "NAME"];
+    let wide = format == Format::Wide && templates;
+    header.extend(wide.then_some("TEMPLATE"));
+    let mut table = Table::of(&header);
+    for object in objects {
         let identity = object.manifest.identity();
-        table.row([
+        let kind = identity.group_kind.to_string();
+        let mut cells = vec![
             object.component.as_str(),
-            &identity.group_kind.to_string(),
+            &kind,
             identity.namespace.as_deref().unwrap_or_default(),
             &identity.name,
-        ]);
+        ];
+        cells.extend(wide.then(|| object.manifest.template().unwrap_or_default()));
+        table.cells(&cells);
     }
     table
 }
@@ -104,14 +112,17 @@ struct BuildDocument<'a> {
 struct BuiltObject<'a> {
     component: &'a str,
     object: &'a Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    template: Option<&'a str>,
 }
 
 impl<'a> BuildDocument<'a> {
     fn new(candidate: &'a Candidate, features: &FeatureSet) -> Self {
-        let resources = candidate.in_apply_order();
+        let resources = candidate.all_in_order();
         let resources = resources.into_iter().map(|object| BuiltObject {
             component: object.component.as_str(),
             object: object.manifest.object(),
+            template: object.manifest.template(),
         });
         Self {
             change_id: candidate.change.as_str(),

@@ -55,6 +55,10 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "component")]
     keep_history: bool,
 
+    /// Do not run the hooks of charts
+    #[arg(long)]
+    no_hooks: bool,
+
     /// Succeed if there is no such release
     #[arg(long)]
     ignore_not_found: bool,
@@ -80,6 +84,7 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             wait: args.wait,
             timeout: args.timeout,
             lock_timeout: args.lock_timeout,
+            hooks: !args.no_hooks,
             keep_history: args.keep_history,
             ignore_not_found: args.ignore_not_found,
             message: args.message.clone(),

@@ -19,6 +19,7 @@ mod repair;
 mod rollback;
 mod show;
 mod status;
+mod test;
 mod unlock;
 mod vet;
 
@@ -44,6 +45,7 @@ pub(crate) enum Command {
     History(history::Args),
     Show(show::Args),
     Rollback(Box<rollback::Args>),
+    Test(test::Args),
     Prune(prune::Args),
     Forget(forget::Args),
     Repair(repair::Args),
@@ -63,6 +65,7 @@ pub(super) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exi
         Command::History(args) => history::run(args, settings, ui),
         Command::Show(args) => show::run(args, settings, ui),
         Command::Rollback(args) => rollback::run(args, settings, ui),
+        Command::Test(args) => test::run(args, settings, ui),
         Command::Prune(args) => prune::run(args, settings, ui),
         Command::Forget(args) => forget::run(args, settings, ui),
         Command::Repair(args) => repair::run(args, settings, ui),

@@ -51,7 +51,7 @@ struct BuiltFile {
 
 /// Writes the candidate's objects and removes what an earlier build wrote and this one does not.
 pub(super) fn write(directory: &Path, candidate: &Candidate) -> Result<Written, CliError> {
-    let files = candidate.objects.iter().map(|object| {
+    let files = candidate.all_in_order().into_iter().map(|object| {
         let identity = object.manifest.identity();
         let text = yaml::write_object(object.manifest.object());
         Ok(BuiltFile {

@@ -46,6 +46,10 @@ pub(crate) struct PlanArgs {
     #[arg(long)]
     send_all: bool,
 
+    /// Do not run the hooks of charts
+    #[arg(long)]
+    no_hooks: bool,
+
     #[command(flatten)]
     guards: GuardArgs,
 
@@ -79,6 +83,7 @@ impl PlanArgs {
             replace_all: self.replace_all,
             force_conflicts: self.force_conflicts,
             send_all: self.send_all,
+            hooks: !self.no_hooks,
             guards: self.guards.flags(),
             wait_for_deletion: self.wait_for_deletion,
             concurrency: self

@@ -1,0 +1,109 @@
+//! How each hook is to be made, or why it must not be.
+
+use super::{CheckContext, Intent, LiveObject, Observed, Ownership, Refusal, RefusalReason};
+use crate::api_error::ApiErrorKind;
+use crate::entry::Entry;
+use crate::hook::{DeletePolicy, HookEvent};
+use crate::observation::Observation;
+use crate::plan::{Guard, Plan, PlannedHook, TrackedAs};
+use crate::record::PendingWhy;
+
+/// How a hook's object is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookMethod {
+    /// Nothing is there.
+    Create,
+    /// An earlier run left this one, which goes first.
+    Replace {
+        /// Its uid.
+        uid: String,
+    },
+    /// An earlier run left this one, and it may hold data: it is applied as it is.
+    Keep {
+        /// Its uid.
+        uid: String,
+    },
+}
+
+/// One hook to run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HookStep {
+    /// Which object.
+    pub entry: Entry,
+    /// The moment.
+    pub event: HookEvent,
+    /// What becomes of it.
+    pub delete: DeletePolicy,
+    /// How it is made.
+    pub method: HookMethod,
+}
+
+/// Decides about every hook, and what has to be written down before any of them is made.
+pub(super) fn steps(
+    plan: &Plan,
+    observed: &Observed,
+    checking: &CheckContext<'_>,
+    refusals: &mut Vec<Refusal>,
+    intents: &mut Vec<Intent>,
+) -> Vec<HookStep> {
+    let mut steps = Vec::new();
+    for hook in &plan.hooks {
+        let identity = &hook.entry.identity;
+        match decide(hook, observed.get(identity), checking) {
+            Ok(method) => {
+                let is_new = !intents.iter().any(|one| one.entry.identity == *identity);
+                if is_new && hook.known != TrackedAs::Inventoried {
+                    intents.push(Intent {
+                        entry: hook.entry.clone(),
+                        why: PendingWhy::Create,
+                    });
+                }
+                steps.push(HookStep {
+                    entry: hook.entry.clone(),
+                    event: hook.event,
+                    delete: hook.delete,
+                    method,
+                });
+            }
+            Err(why) => refusals.push(Refusal {
+                object: Some(identity.clone()),
+                why,
+            }),
+        }
+    }
+    steps
+}
+
+fn decide(
+    hook: &PlannedHook,
+    seen: Option<&Observation<LiveObject>>,
+    checking: &CheckContext<'_>,
+) -> Result<HookMethod, RefusalReason> {
+    let live = match seen {
+        Some(Observation::Absent) => return Ok(HookMethod::Create),
+        Some(Observation::Present(live)) => live,
+        Some(Observation::Failed(error)) => {
+            return Err(match error.kind {
+                ApiErrorKind::Forbidden => RefusalReason::Forbidden(error.to_string()),
+                _ => RefusalReason::Unreachable(error.to_string()),
+            });
+        }
+        None => return Err(RefusalReason::Unreachable("nobody has looked".to_owned())),
+    };
+    if live.is_record {
+        return Err(RefusalReason::Record);
+    }
+    let uid = live.uid.clone();
+    match Ownership::of(live, hook.entry.uid.as_deref(), &checking.release) {
+        Ownership::Mine if Guard::of(&hook.entry.identity.group_kind).is_some() => {
+            Ok(HookMethod::Keep { uid })
+        }
+        Ownership::Mine => Ok(HookMethod::Replace { uid }),
+        Ownership::OtherRelease(release) => Err(RefusalReason::OtherRelease(release)),
+        Ownership::Shared { others, .. } => Err(RefusalReason::SharedByOthers(others)),
+        Ownership::Unowned => match &live.helm {
+            Some(release) => Err(RefusalReason::HelmOwned(release.clone())),
+            None => Err(RefusalReason::Untracked),
+        },
+    }
+}

@@ -1,0 +1,310 @@
+//! Running hooks: each is made, waited for, and taken away again if its chart says so.
+//!
+//! A hook is written down as pending before a run touches anything, so a crash at any point
+//! leaves nothing that the next run does not know of. What is decided about hooks stands in
+//! `opm_core::hook`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use opm_core::candidate::CandidateHook;
+use opm_core::check::{HookMethod, HookStep};
+use opm_core::event::{Event, Wait};
+use opm_core::health::Health;
+use opm_core::hook::{HookProgress, is_awaited};
+use opm_core::identity::Identity;
+use opm_core::labels;
+use opm_core::protocol::SendOutcome;
+use serde_json::{Map, Value};
+
+use crate::ports::{
+    ApiError, ApiErrorKind, ApplyObject, Backend, DeleteObject, Permit, Precondition, Propagation,
+    Stopped, WatchEvent,
+};
+use crate::report::{Action, ObjectOutcome};
+use crate::run::Run;
+
+/// How hooks are run.
+#[derive(Clone, Copy)]
+pub(crate) struct HookOptions<'a> {
+    /// Where their objects come from.
+    pub(crate) hooks: &'a [CandidateHook],
+    /// How long each may take.
+    pub(crate) timeout: Duration,
+    /// Whether they go when they are done, whatever their chart says: the release goes too.
+    pub(crate) removed: bool,
+    pub(crate) permit: Permit<'a>,
+}
+
+/// What became of hooks.
+#[derive(Debug, Default)]
+pub(crate) struct HookResults {
+    pub(crate) outcomes: Vec<ObjectOutcome>,
+    /// Of each hook that was to run; one that is done and still there has a uid.
+    pub(crate) results: HashMap<Identity, SendOutcome>,
+    pub(crate) stopped: Option<Stopped>,
+    /// The hook that failed, in words.
+    pub(crate) failed: Option<String>,
+}
+
+impl HookResults {
+    pub(crate) fn is_broken(&self) -> bool {
+        self.failed.is_some() || self.stopped.is_some()
+    }
+
+    fn uid(&self, identity: &Identity) -> Option<String> {
+        match self.results.get(identity) {
+            Some(SendOutcome::Done { uid }) => uid.clone(),
+            _ => None,
+        }
+    }
+
+    /// Hooks that were not run, because something before them failed.
+    pub(crate) fn skip<'s>(&mut self, steps: impl IntoIterator<Item = &'s HookStep>) {
+        for step in steps {
+            let identity = step.entry.identity.clone();
+            self.results.entry(identity).or_insert(SendOutcome::NotSent);
+        }
+    }
+}
+
+/// Why a hook did not come to a good end.
+enum HookError {
+    Stopped(Stopped),
+    /// It may or may not have been made.
+    Uncertain(String),
+    Failed(String),
+}
+
+impl From<ApiError> for HookError {
+    fn from(error: ApiError) -> Self {
+        match error.kind {
+            ApiErrorKind::Stopped(stopped) => Self::Stopped(stopped),
+            ApiErrorKind::Unreachable => Self::Uncertain(error.to_string()),
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl<B: Backend> Run<'_, B> {
+    /// Runs hooks of one moment, one after the other, and then takes away those that are to go.
+    pub(crate) async fn run_hooks(
+        &self,
+        steps: &[&HookStep],
+        options: HookOptions<'_>,
+        all: &mut HookResults,
+    ) {
+        let mut done: Vec<(&HookStep, String)> = Vec::new();
+        for step in steps {
+            if all.is_broken() {
+                all.skip([*step]);
+                continue;
+            }
+            match self.run_hook(step, options, all).await {
+                Ok(uid) => done.push((step, uid)),
+                Err(error) => self.take_failed(step, error, options, all).await,
+            }
+        }
+        for (step, uid) in done.into_iter().rev() {
+            if step.delete.succeeded || options.removed {
+                self.take_away(step, &uid, options, all).await;
+            }
+        }
+    }
+
+    /// Makes one hook and waits for it. Answers with its uid.
+    async fn run_hook(
+        &self,
+        step: &HookStep,
+        options: HookOptions<'_>,
+        all: &mut HookResults,
+    ) -> Result<String, HookError> {
+        let identity = &step.entry.identity;
+        let mut hooks = options.hooks.iter();
+        let hook = hooks.find(|hook| {
+            hook.object.manifest.identity() == identity && hook.hook.events.contains(&step.event)
+        });
+        let Some(hook) = hook else {
+            return Err(HookError::Failed("it is not rendered".to_owned()));
+        };
+        // The same object may have run at an earlier moment of this very run.
+        let former = all.uid(identity);
+        let method = former.map_or_else(|| step.method.clone(), |uid| HookMethod::Replace { uid });
+        let precondition = match &method {
+            HookMethod::Create => Precondition::Absent,
+            HookMethod::Keep { uid } => Precondition::Exists { uid: uid.clone() },
+            HookMethod::Replace { uid } => {
+                self.remove_hook(identity, uid, options, true).await?;
+                Precondition::Absent
+            }
+        };
+        self.tell_sent(&step.entry);
+        let request = ApplyObject {
+            identity,
+            version: hook.object.manifest.version(),
+            object: hook.object.manifest.object(),
+            precondition,
+            field_manager: labels::FIELD_MANAGER,
+            force: false,
+            dry_run: false,
+        };
+        let made = self.backend.apply(request, options.permit).await?;
+        let uid = uid_of(&made.object).unwrap_or_default();
+        let outcome = SendOutcome::Done {
+            uid: Some(uid.clone()),
+        };
+        all.results.insert(identity.clone(), outcome);
+        self.tell_hook(step, Action::Created, None, all);
+        if is_awaited(identity) {
+            self.emit(Event::Waiting(Wait::Ready(vec![identity.clone()])));
+            self.wait_for_hook(identity, &made.object, options).await?;
+        }
+        Ok(uid)
+    }
+
+    /// Waits until a hook has come to its end.
+    async fn wait_for_hook(
+        &self,
+        identity: &Identity,
+        made: &Map<String, Value>,
+        options: HookOptions<'_>,
+    ) -> Result<(), HookError> {
+        let mut last = Some(made.clone());
+        let mut on_event = |event| {
+            last = match event {
+                WatchEvent::Seen(_, object) => Some(object),
+                WatchEvent::Gone(_) => None,
+            };
+            let running = |object: &_| matches!(HookProgress::of(object), HookProgress::Running(_));
+            !last.as_ref().is_some_and(running)
+        };
+        let wanted = [identity.clone()];
+        let watching = self.backend.watch(&wanted, options.timeout, &mut on_event);
+        let watched = self.unless_stopped(options.permit, watching).await;
+        watched.map_err(HookError::Stopped)??;
+        let Some(object) = last else {
+            // One that removes itself when it is done is done.
+            let expires = made
+                .get("spec")
+                .and_then(|spec| spec.get("ttlSecondsAfterFinished"));
+            return match expires {
+                Some(_) => Ok(()),
+                None => Err(HookError::Failed("it was deleted while it ran".to_owned())),
+            };
+        };
+        let (health, late) = match HookProgress::of(&object) {
+            HookProgress::Succeeded => return Ok(()),
+            HookProgress::Failed(said) => (Health::failed(said), String::new()),
+            HookProgress::Running(said) => {
+                let late = format!("it did not end within {} s: ", options.timeout.as_secs());
+                (Health::progressing(said), late)
+            }
+        };
+        let said = self.explain(&health, Some(&object)).await;
+        Err(HookError::Failed(format!("{late}{said}")))
+    }
+
+    async fn take_failed(
+        &self,
+        step: &HookStep,
+        error: HookError,
+        options: HookOptions<'_>,
+        all: &mut HookResults,
+    ) {
+        let identity = &step.entry.identity;
+        let uid = all.uid(identity);
+        let (reason, result) = match error {
+            HookError::Stopped(stopped) => {
+                all.stopped = Some(stopped);
+                let reason = ApiError::stopped(stopped).message;
+                self.tell_hook(step, Action::Skipped, Some(reason), all);
+                all.results.insert(identity.clone(), SendOutcome::NotSent);
+                return;
+            }
+            HookError::Uncertain(reason) => (reason, SendOutcome::Uncertain),
+            HookError::Failed(reason) => (reason, SendOutcome::Failed),
+        };
+        all.failed = Some(format!("the {} hook {identity} failed", step.event));
+        self.tell_hook(step, Action::Failed, Some(reason), all);
+        if let (Some(uid), true) = (uid, step.delete.failed) {
+            self.take_away(step, &uid, options, all).await;
+        }
+        all.results.insert(identity.clone(), result);
+    }
+
+    /// Takes the object of a hook away that is done. One that stays is tracked as kept.
+    async fn take_away(
+        &self,
+        step: &HookStep,
+        uid: &str,
+        options: HookOptions<'_>,
+        all: &mut HookResults,
+    ) {
+        let identity = &step.entry.identity;
+        match self.remove_hook(identity, uid, options, false).await {
+            Ok(()) => {
+                let gone = SendOutcome::Done { uid: None };
+                all.results.insert(identity.clone(), gone);
+                self.tell_hook(step, Action::Deleted, None, all);
+            }
+            Err(HookError::Stopped(stopped)) => all.stopped = Some(stopped),
+            Err(HookError::Failed(reason) | HookError::Uncertain(reason)) => {
+                let reason = format!("it is done and could not be deleted: {reason}");
+                self.tell_hook(step, Action::Kept, Some(reason), all);
+            }
+        }
+    }
+
+    async fn remove_hook(
+        &self,
+        identity: &Identity,
+        uid: &str,
+        options: HookOptions<'_>,
+        awaited: bool,
+    ) -> Result<(), HookError> {
+        let request = DeleteObject {
+            identity,
+            uid,
+            resource_version: None,
+            propagation: Propagation::Background,
+            dry_run: false,
+        };
+        self.backend.delete(request, options.permit).await?;
+        if !awaited {
+            return Ok(());
+        }
+        let going = BTreeMap::from([(identity.clone(), uid.to_owned())]);
+        let there = self
+            .wait_gone(&going, options.timeout, options.permit)
+            .await?;
+        match there.into_iter().next() {
+            None => Ok(()),
+            Some((_, why)) => Err(HookError::Failed(format!(
+                "the one of an earlier run is not gone: {why}"
+            ))),
+        }
+    }
+
+    /// Says what became of a hook, in place of what was said of it before.
+    fn tell_hook(
+        &self,
+        step: &HookStep,
+        action: Action,
+        reason: Option<String>,
+        all: &mut HookResults,
+    ) {
+        let reason = match reason {
+            Some(reason) => format!("{} hook: {reason}", step.event),
+            None => format!("{} hook", step.event),
+        };
+        let outcome = ObjectOutcome::of(&step.entry, action, Some(reason));
+        self.emit(outcome.event());
+        all.outcomes.retain(|one| one.identity != outcome.identity);
+        all.outcomes.push(outcome);
+    }
+}
+
+fn uid_of(object: &Map<String, Value>) -> Option<String> {
+    let uid = object.get("metadata")?.get("uid")?.as_str()?;
+    Some(uid.to_owned())
+}
