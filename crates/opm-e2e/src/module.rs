@@ -19,6 +19,8 @@ struct Component {
     after: Vec<String>,
     optional: bool,
     objects: Vec<Value>,
+    /// Whether they are the templates of a chart.
+    is_chart: bool,
 }
 
 impl Module {
@@ -60,6 +62,15 @@ impl Module {
         self.add(name, &[], false, objects)
     }
 
+    /// With one more component that is a chart, a template for each object. What a template may say
+    /// stands in the objects' texts: `{{ .Release.Name }}`.
+    #[must_use]
+    pub fn chart(self, name: &str, templates: &[Value]) -> Self {
+        let mut module = self.add(name, &[], false, templates);
+        module.components.last_mut().unwrap().is_chart = true;
+        module
+    }
+
     /// With one more component that comes after others.
     #[must_use]
     pub fn component_after(self, name: &str, after: &[&str], objects: &[Value]) -> Self {
@@ -78,6 +89,7 @@ impl Module {
             after: after.iter().map(|a| (*a).to_owned()).collect(),
             optional,
             objects: objects.to_vec(),
+            is_chart: false,
         });
         self
     }
@@ -110,11 +122,31 @@ impl Module {
 }
 
 impl Component {
-    fn write(&self, dir: &Path) -> Value {
+    fn write_chart(&self, dir: &Path) -> Value {
+        let path = format!("charts/{}", self.name);
+        let templates = dir.join(&path).join("templates");
+        std::fs::create_dir_all(&templates).unwrap();
+        let chart = json!({"apiVersion": "v2", "name": self.name, "version": "1.0.0"});
+        std::fs::write(dir.join(&path).join("Chart.yaml"), chart.to_string()).unwrap();
+        for (number, object) in self.objects.iter().enumerate() {
+            let file = templates.join(format!("{number:02}.yaml"));
+            std::fs::write(file, object.to_string()).unwrap();
+        }
+        json!({"name": self.name, "chart": {"path": path}})
+    }
+
+    fn write_manifests(&self, dir: &Path) -> Value {
         let file = format!("{}.yaml", self.name);
         let documents: Vec<String> = self.objects.iter().map(Value::to_string).collect();
         std::fs::write(dir.join(&file), documents.join("\n---\n")).unwrap();
-        let mut component = json!({"name": self.name, "manifests": [file]});
+        json!({"name": self.name, "manifests": [file]})
+    }
+
+    fn write(&self, dir: &Path) -> Value {
+        let mut component = match self.is_chart {
+            true => self.write_chart(dir),
+            false => self.write_manifests(dir),
+        };
         if !self.after.is_empty() {
             component["after"] = json!(self.after);
         }

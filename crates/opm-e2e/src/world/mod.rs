@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use opm_sandbox::Sandbox;
+use opm_testkit::programs::{self, BuildError, Program};
 use opm_testkit::{ControlPlane, Leftover, Opm, Rights, Rule, Target, TestNamespace, User, Writes};
 use tempfile::TempDir;
 
@@ -85,6 +86,23 @@ impl World {
     pub fn with_env(mut self, name: &str, value: &str) -> Self {
         self.opm = self.opm.env(name, value);
         self
+    }
+
+    /// The same world, in which `helm` is in the PATH. None, and a note, where it cannot be had.
+    #[must_use]
+    pub fn with_helm(self) -> Option<Self> {
+        match programs::ensure(&[Program::Helm]) {
+            Ok(()) => {}
+            Err(BuildError::NoGo) if !opm_testkit::cluster_required() => {
+                opm_testkit::skip_without("helm to render charts with");
+                return None;
+            }
+            Err(error) => panic!("{error}"),
+        }
+        let mut path = programs::directories();
+        path.extend(["/usr/bin", "/bin"].map(std::path::PathBuf::from));
+        let path = std::env::join_paths(path).expect("no colon in a path");
+        Some(self.with_env("PATH", path.to_str().expect("a path in UTF-8")))
     }
 
     /// A name that no other scenario uses, of a namespace or a cluster role that is removed when

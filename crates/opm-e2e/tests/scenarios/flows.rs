@@ -4,9 +4,9 @@
 //! One more flow is one more variant: how the release is brought to where the flow begins, what
 //! is run then, and what must be there when it has run to its end.
 
-use opm_e2e::objects::{config_map, deployment, secret, service, unacceptable};
+use opm_e2e::objects::{annotated, config_map, deployment, job, secret, service, unacceptable};
 use opm_e2e::{Module, World};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::operator;
 
@@ -17,6 +17,8 @@ pub(crate) enum Flow {
     FirstApply,
     /// All objects but one are renamed, so that new ones come and old ones go.
     Upgrade,
+    /// The same of a chart, with a hook before and one after.
+    UpgradeWithHooks,
     /// The same, after two applies failed that had renamed them otherwise.
     AfterTwoFailures,
     /// Everything goes.
@@ -34,6 +36,7 @@ impl Flow {
         match self {
             Self::FirstApply => "first",
             Self::Upgrade => "upgrade",
+            Self::UpgradeWithHooks => "hooked",
             Self::AfterTwoFailures => "third",
             Self::Delete => "delete",
             Self::Adopt => "adopt",
@@ -45,9 +48,11 @@ impl Flow {
     pub(crate) fn before(self) -> Option<&'static str> {
         match self {
             Self::FirstApply | Self::Adopt => None,
-            Self::Upgrade | Self::AfterTwoFailures | Self::Delete | Self::DeleteOperator => {
-                Some("v1")
-            }
+            Self::Upgrade
+            | Self::UpgradeWithHooks
+            | Self::AfterTwoFailures
+            | Self::Delete
+            | Self::DeleteOperator => Some("v1"),
         }
     }
 
@@ -55,7 +60,7 @@ impl Flow {
     pub(crate) fn after(self) -> Option<&'static str> {
         match self {
             Self::FirstApply | Self::Adopt => Some("v1"),
-            Self::Upgrade | Self::AfterTwoFailures => Some("v2"),
+            Self::Upgrade | Self::UpgradeWithHooks | Self::AfterTwoFailures => Some("v2"),
             Self::Delete | Self::DeleteOperator => None,
         }
     }
@@ -69,6 +74,7 @@ impl Flow {
     fn module(self, w: &World, release: &str, stem: &str) -> Module {
         match self {
             Self::DeleteOperator => operator::module(w, release),
+            Self::UpgradeWithHooks => hooked(release, stem),
             _ => module(release, stem),
         }
     }
@@ -216,6 +222,26 @@ pub(crate) fn module(release: &str, stem: &str) -> Module {
             deployment(&name("web")),
         ],
     )
+}
+
+/// The same objects as a chart, with a hook that is named after the stem before them, and one that
+/// is always named the same after them. Both go when they have succeeded.
+fn hooked(release: &str, stem: &str) -> Module {
+    let mut templates: Vec<Value> = module(release, stem).objects().cloned().collect();
+    let before = format!("{release}-{stem}-before");
+    let after = format!("{release}-after");
+    for (name, events) in [
+        (before, "pre-install,pre-upgrade"),
+        (after, "post-install,post-upgrade"),
+    ] {
+        let hook = annotated(job(&name), "helm.sh/hook", events);
+        templates.push(annotated(
+            hook,
+            "helm.sh/hook-delete-policy",
+            "hook-succeeded",
+        ));
+    }
+    Module::new(release).chart("app", &templates)
 }
 
 /// The same, with a Deployment that no server takes: it comes last, so the others are there.

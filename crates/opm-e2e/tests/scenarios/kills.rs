@@ -11,6 +11,7 @@ scenarios! {
     killed_first_apply,
     killed_upgrade_with_rename,
     killed_apply_after_two_failed_ones,
+    killed_upgrade_with_hooks,
     killed_delete,
     killed_adoption_with_moved_fields,
     killed_delete_of_a_controller_and_its_objects,
@@ -30,6 +31,12 @@ async fn killed_first_apply(w: World) {
 
 async fn killed_upgrade_with_rename(w: World) {
     kill_everywhere(w, Flow::Upgrade).await;
+}
+
+async fn killed_upgrade_with_hooks(w: World) {
+    if let Some(w) = w.with_helm() {
+        kill_everywhere(w, Flow::UpgradeWithHooks).await;
+    }
 }
 
 async fn killed_apply_after_two_failed_ones(w: World) {

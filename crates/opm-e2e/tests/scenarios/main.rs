@@ -17,6 +17,8 @@ mod api_versions;
 mod atomic;
 mod beforehand;
 mod change_records;
+mod chart_hooks;
+mod charts;
 mod damages;
 mod delete_order;
 mod deleted;

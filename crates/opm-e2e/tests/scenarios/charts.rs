@@ -1,0 +1,274 @@
+//! Charts as components: side by side, removed, dropped, with a history; and what is wrong with a
+//! chart is told with its file.
+
+use std::fs;
+use std::path::Path;
+
+use opm_e2e::objects::{annotated, config_map, custom, custom_kind, service};
+use opm_e2e::{Module, World, scenarios, set};
+use serde_json::{Value, json};
+
+scenarios! {
+    two_releases_of_a_chart_live_side_by_side_and_either_can_go,
+    a_chart_that_a_new_version_drops_is_pruned,
+    the_history_of_a_chart_is_kept_and_can_be_gone_back_to,
+    definitions_of_a_chart_come_first_and_are_upgraded,
+    what_helm_keeps_is_kept,
+    every_object_says_which_template_it_came_from,
+    a_chart_knows_what_the_cluster_can_do,
+    bad_charts_are_told_with_their_file,
+    helm_that_is_missing_or_too_old_is_told,
+}
+
+/// A chart whose objects are named after the release.
+fn shop(version: &str) -> Module {
+    let name = |stem: &str| format!("{{{{ .Release.Name }}}}-{stem}");
+    Module::new("shop").version(version).chart(
+        "app",
+        &[
+            config_map(&name("settings"), version),
+            service(&name("web")),
+        ],
+    )
+}
+
+async fn two_releases_of_a_chart_live_side_by_side_and_either_can_go(w: World) {
+    let Some(w) = w.with_helm() else { return };
+    for first in ["blue", "green"] {
+        for release in ["blue", "green"] {
+            w.apply(&shop("1.0.0"), &["--name", release]).await.ok();
+        }
+        let both = set(["ConfigMap/green-settings", "Service/green-web"]);
+        assert_eq!(w.record("green").await.inventory(), both);
+        let second = if first == "blue" { "green" } else { "blue" };
+        w.delete(first, &[]).await.ok();
+        let settings = format!("ConfigMap/{second}-settings");
+        w.holds_exactly(second, &[&settings, &format!("Service/{second}-web")])
+            .await;
+        w.delete(second, &[]).await.ok();
+        assert_eq!(w.settled_live(second).await, Vec::<String>::new());
+    }
+}
+
+async fn a_chart_that_a_new_version_drops_is_pruned(w: World) {
+    let Some(w) = w.with_helm() else { return };
+    let both = shop("1.0.0").chart("extra", &[config_map("extra", "1")]);
+    w.apply(&both, &[]).await.ok();
+    w.apply(&shop("2.0.0"), &[])
+        .await
+        .ok()
+        .did("pruned", "ConfigMap/extra");
+    w.holds_exactly("shop", &["ConfigMap/shop-settings", "Service/shop-web"])
+        .await;
+}
+
+async fn the_history_of_a_chart_is_kept_and_can_be_gone_back_to(w: World) {
+    let Some(w) = w.with_helm() else { return };
+    for version in ["1.0.0", "2.0.0"] {
+        w.apply(&shop(version), &[]).await.ok();
+        let again = w.apply(&shop(version), &[]).await.ok();
+        let action = again.action("ConfigMap/shop-settings");
+        assert_eq!(action.as_deref(), Some("unchanged"));
+    }
+    assert_eq!(w.record("shop").await.index().len(), 2);
+    w.opm(&["mod", "rollback", "shop", "--yes"]).await.ok();
+    let settings = w.get("ConfigMap/shop-settings").await.unwrap();
+    assert_eq!(settings["data"]["k"], "1.0.0");
+    let entry = w.record("shop").await.current().to_string();
+    assert!(
+        entry.contains("app/templates/00.yaml"),
+        "it keeps its template: {entry}"
+    );
+}
+
+async fn definitions_of_a_chart_come_first_and_are_upgraded(w: World) {
+    let Some(w) = w.with_helm() else { return };
+    let group = w.group();
+    let write = |description: &str| {
+        let dir = w.write(&shop("1.0.0").chart("kinds", &[custom(&group, "Widget", "one")]));
+        let crds = Path::new(&dir).join("charts/kinds/crds");
+        fs::create_dir_all(&crds).unwrap();
+        let definition = annotated(custom_kind(&group, "Widget"), "example.com/is", description);
+        fs::write(crds.join("widget.yaml"), definition.to_string()).unwrap();
+        dir
+    };
+    let definition = format!("CustomResourceDefinition/widgets.{group}");
+    let dir = write("first");
+    w.opm(&["mod", "apply", &dir, "-o", "json"])
+        .await
+        .ok()
+        .did("created", &definition);
+    let dir = write("second");
+    w.opm(&["mod", "apply", &dir, "-o", "json"])
+        .await
+        .ok()
+        .did("configured", &definition);
+    w.delete("shop", &["--prune-crds"]).await.ok();
+}
+
+async fn what_helm_keeps_is_kept(w: World) {
+    let Some(w) = w.with_helm() else { return };
+    let kept = annotated(config_map("data", "1"), "helm.sh/resource-policy", "keep");
+    let module = Module::new("shop").chart("app", &[kept, config_map("web", "1")]);
+    w.apply(&module, &[]).await.ok();
+    let dropped = Module::new("shop").chart("app", &[config_map("web", "1")]);
+    w.apply(&dropped, &[])
+        .await
+        .ok()
+        .did("kept", "ConfigMap/data");
+    assert!(w.exists("ConfigMap/data").await);
+    assert_eq!(w.record("shop").await.kept(), set(["ConfigMap/data"]));
+}
+
+async fn every_object_says_which_template_it_came_from(w: World) {
+    let Some(w) = w.with_helm() else { return };
+    let dir = w.write(&shop("1.0.0"));
+    let built = w.opm(&["mod", "build", &dir]).await.ok();
+    assert!(built.stdout().contains("# Source: app/templates/00.yaml\n"));
+    w.opm(&["mod", "diff", &dir, "-o", "wide"])
+        .await
+        .ok()
+        .says("app/templates/01.yaml");
+    w.apply(&shop("1.0.0"), &[]).await.ok();
+    w.opm(&["mod", "status", "shop", "-o", "wide"])
+        .await
+        .ok()
+        .says("app/templates/01.yaml");
+    let mut broken = service("{{ .Release.Name }}-web");
+    broken["spec"]["ports"] = json!([{"port": 70_000}]);
+    let broken = Module::new("shop").chart("app", &[broken]);
+    w.apply(&broken, &[])
+        .await
+        .ends(1)
+        .says("app/templates/00.yaml");
+}
+
+async fn a_chart_knows_what_the_cluster_can_do(w: World) {
+    let Some(w) = w.with_helm() else { return };
+    let said = r#"{{ .Capabilities.KubeVersion.Version }} {{ .Capabilities.APIVersions.Has "apps/v1/Deployment" }} {{ .Capabilities.APIVersions.Has "no.example.com/v1" }}"#;
+    let asks = |value: &str| {
+        let mut object = config_map("said", "");
+        object["data"]["k"] = Value::String("SAID".to_owned());
+        let dir = w.write(&Module::new("shop").chart("app", &[object.clone()]));
+        let text = object.to_string().replace("SAID", &value.replace('"', "`"));
+        fs::write(Path::new(&dir).join("charts/app/templates/00.yaml"), text).unwrap();
+        dir
+    };
+    let dir = asks(said);
+    let built = w.opm(&["mod", "build", &dir]).await.ok();
+    assert!(
+        built.stdout().contains("v1.34.0 false false"),
+        "{}",
+        built.stdout()
+    );
+    w.opm(&["mod", "apply", &dir]).await.ok();
+    let live = w.get("ConfigMap/said").await.unwrap();
+    assert_eq!(live["data"]["k"], "v1.34.4 true false");
+}
+
+/// What is done to a module, and what is said of it.
+async fn bad_charts_are_told_with_their_file(w: World) {
+    let Some(w) = w.with_helm() else { return };
+    let template =
+        |text: &'static str| move |dir: &Path| write(dir, "charts/app/templates/x.yaml", text);
+    type Damage<'a> = Box<dyn Fn(&Path) + 'a>;
+    let chart = |chart: Value| {
+        move |dir: &Path| {
+            let module = json!({"apiVersion": "core.opmodel.dev/v1alpha1", "kind": "Module",
+                "metadata": {"name": "shop"}, "components": [{"name": "app", "chart": chart}]});
+            write(dir, "module.yaml", &module.to_string());
+        }
+    };
+    let cases: Vec<(Damage<'_>, &[&str])> = vec![
+        (
+            Box::new(template("{{ fail \"boom\" }}")),
+            &["charts/app/templates/x.yaml:1:3: boom"],
+        ),
+        (Box::new(template("a: [")), &["charts/app/templates/x.yaml"]),
+        (
+            Box::new(template("{{ .Values.a.b }}")),
+            &["charts/app/templates/x.yaml:1:"],
+        ),
+        (
+            Box::new(template(
+                "{{ define \"r\" }}{{ include \"r\" . }}{{ end }}{{ include \"r\" . }}",
+            )),
+            &["charts/app/templates/x.yaml:1:"],
+        ),
+        (
+            Box::new(template(
+                "{{ range until 100000 }}{{ range until 100000 }}{{ range until 100000 }}more{{ end }}{{ end }}{{ end }}",
+            )),
+            &["helm template"],
+        ),
+        (
+            Box::new(template("apiVersion: v1\nkind: ConfigMap\n")),
+            &["charts/app/templates/x.yaml"],
+        ),
+        (
+            Box::new(|dir: &Path| {
+                let needs = json!({"apiVersion": "v2", "name": "app", "version": "1.0.0", "dependencies":
+                    [{"name": "grafana", "version": "1.0.0", "repository": "https://example.com"}]});
+                write(dir, "charts/app/Chart.yaml", &needs.to_string());
+            }),
+            &["are missing: grafana", "helm dependency build"],
+        ),
+        (
+            Box::new(chart(json!({"path": "../elsewhere"}))),
+            &["leads out of the module"],
+        ),
+        (
+            Box::new(chart(json!({"path": "charts"}))),
+            &["not a chart: it has no Chart.yaml"],
+        ),
+        (
+            Box::new(|dir: &Path| {
+                write(dir, "values.yaml", "- 1\n");
+                chart(json!({"path": "charts/app", "values": ["values.yaml"]}))(dir);
+            }),
+            &["values.yaml: a values file must be one mapping"],
+        ),
+        (
+            Box::new(|dir: &Path| {
+                std::os::unix::fs::symlink("/etc", dir.join("charts/app/files")).unwrap();
+            }),
+            &["charts/app/files", "leads out of the module"],
+        ),
+    ];
+    let w = w.with_env("OPM_RENDER_TIMEOUT", "5");
+    for (damage, expected) in cases {
+        let dir = w.write(&shop("1.0.0"));
+        damage(Path::new(&dir));
+        let mut refused = w.opm(&["mod", "apply", &dir]).await.ends(2);
+        for words in expected {
+            refused = refused.says(words);
+        }
+    }
+    assert!(w.find_record("shop").await.is_none(), "nothing is touched");
+}
+
+fn write(dir: &Path, path: &str, text: &str) {
+    fs::write(dir.join(path), text).unwrap();
+}
+
+async fn helm_that_is_missing_or_too_old_is_told(w: World) {
+    let dir = w.write(&shop("1.0.0"));
+    w.opm_with(&[("PATH", "/nowhere")], &["mod", "build", &dir])
+        .await
+        .ends(2)
+        .says("the program `helm` was not found")
+        .says("3.14 or later");
+    let old = w.dir().join("old");
+    fs::create_dir_all(&old).unwrap();
+    let helm = old.join("helm");
+    fs::write(&helm, "#!/bin/sh\necho v3.9.0+g7ceeda6\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&helm, mode).unwrap();
+    w.opm_with(
+        &[("OPM_HELM", helm.to_str().unwrap())],
+        &["mod", "build", &dir],
+    )
+    .await
+    .ends(2)
+    .says("helm 3.9.0+g7ceeda6 is too old");
+}
