@@ -13,6 +13,7 @@ mod diff;
 mod diff_properties;
 mod fuzz;
 mod golden;
+mod hooks;
 mod immutable;
 mod labels;
 mod manifest;

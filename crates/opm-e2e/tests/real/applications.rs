@@ -407,6 +407,19 @@ pub(crate) const METRICS_SERVER: Application = Application {
     kept: &[],
 };
 
+/// The same, by its chart.
+pub(crate) const METRICS_SERVER_CHART: Application = Application {
+    from: Source {
+        module: METRICS_SERVER.from.module,
+        form: Form::Chart("charts/metrics-server", &[]),
+    },
+    to: Source {
+        module: METRICS_SERVER.to.module,
+        form: Form::Chart("charts/metrics-server", &[]),
+    },
+    ..METRICS_SERVER
+};
+
 pub(crate) const PROMETHEUS_OPERATOR: Application = Application {
     name: "prometheus-operator",
     namespace: "default",

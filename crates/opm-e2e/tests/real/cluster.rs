@@ -165,6 +165,13 @@ pub(crate) struct Report(Value);
 impl Report {
     pub(crate) fn resources(&self) -> impl Iterator<Item = (String, &str)> {
         let resources = self.0["resources"].as_array().into_iter().flatten();
+        // Hooks come and go; they are no part of the release.
+        let is_hook = |one: &&Value| {
+            one["reason"]
+                .as_str()
+                .is_some_and(|why| why.ends_with(" hook"))
+        };
+        let resources = resources.filter(move |one| !is_hook(one));
         resources.map(|one| (identity(one), one["action"].as_str().unwrap_or_default()))
     }
 

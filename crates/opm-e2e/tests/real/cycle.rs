@@ -6,6 +6,8 @@ use std::path::Path;
 use opm_testkit::CommandOutput;
 use opm_testkit::compatibility::{CycleResult, CycleStep, Tally};
 
+use serde_json::Value;
+
 use crate::applications::Application;
 use crate::cluster::{Cluster, Report};
 use crate::rendering::Modules;
@@ -62,6 +64,9 @@ impl Cycle<'_> {
         self.cluster.opm(&["vet", from]).await.ok();
         self.cluster.opm(&["vet", to]).await.ok();
 
+        if let Some(printed) = &modules.printed {
+            self.builds_the_same(from, text(printed)).await;
+        }
         let first = self.first_apply(from).await;
         self.changes_nothing(from, "again").await;
         self.is_as_applied(from).await;
@@ -89,6 +94,39 @@ impl Cycle<'_> {
     async fn apply(&self, module: &str) -> (Report, CycleStep) {
         let arguments = [&["apply", module, "--create-namespace"], WAIT].concat();
         self.cluster.step(&arguments).await
+    }
+
+    /// What a chart renders to is what `helm template` prints, object for object.
+    async fn builds_the_same(&self, chart: &str, printed: &str) {
+        let [ours, theirs] = [self.built(chart).await, self.built(printed).await];
+        let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+        let differ = |name: &&String| ours.get(*name) != theirs.get(*name);
+        let differing: Vec<&String> = names.into_iter().filter(differ).collect();
+        assert_eq!(differing, Vec::<&String>::new(), "built as helm prints it");
+    }
+
+    /// What a module renders to, by identity, without what is said in our own words.
+    async fn built(&self, module: &str) -> BTreeMap<String, String> {
+        let built = self
+            .cluster
+            .opm(&["build", module, "-o", "json"])
+            .await
+            .ok();
+        let built: Value = serde_json::from_str(&built.stdout).unwrap();
+        let resources = built["resources"].as_array().unwrap().iter();
+        let objects = resources.map(|one| {
+            let mut object = one["object"].clone();
+            let metadata = &mut object["metadata"];
+            let name = format!(
+                "{} {} {}",
+                one["object"]["kind"], metadata["namespace"], metadata["name"]
+            );
+            if let Some(annotations) = metadata["annotations"].as_object_mut() {
+                annotations.retain(|key, _| !key.starts_with("opmodel.dev/"));
+            }
+            (name, object.to_string())
+        });
+        objects.collect()
     }
 
     /// Everything is created, and was said to be so before. Says how many objects there are.

@@ -1,7 +1,7 @@
 //! Real applications, in two published versions each, through their whole life: on a control plane
 //! where something answers for their Services, and on the sandbox.
 //!
-//! Five in the ordinary tier, all of them with `cargo xtask test --real` and in the full tier. Where
+//! Six in the ordinary tier, all of them with `cargo xtask test --real` and in the full tier. Where
 //! they come from is in `applications`, what is expected of every one in `cycle`.
 
 #![allow(
@@ -47,6 +47,7 @@ applications! {
     gateway_api: GATEWAY_API,
     keda: KEDA,
     metrics_server: METRICS_SERVER,
+    metrics_server_chart: METRICS_SERVER_CHART,
     #[ignore = "runs with `cargo xtask test --real`"]
     argo_cd: ARGO_CD,
     #[ignore = "runs with `cargo xtask test --real`"]

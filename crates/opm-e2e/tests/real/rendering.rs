@@ -6,7 +6,7 @@ use std::process::Command;
 
 use opm_testkit::programs::{self, BuildError, Program};
 use opm_testkit::{FetchError, cluster_required, skip_without};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::applications::{Application, Form, Source};
 
@@ -15,6 +15,8 @@ pub(crate) struct Modules {
     pub(crate) from: PathBuf,
     pub(crate) to: PathBuf,
     pub(crate) needs: Option<PathBuf>,
+    /// Of a chart: what `helm template` prints for the first version, as plain manifests.
+    pub(crate) printed: Option<PathBuf>,
 }
 
 impl Modules {
@@ -22,11 +24,16 @@ impl Modules {
     pub(crate) fn write(application: &Application, dir: &Path) -> Option<Self> {
         let module = |place: &str, source: &Source, name: &str, used_by: &str| {
             let dir = dir.join(place);
-            let manifests = manifests(source, application)?;
-            write(&dir, name, source.module.version, &manifests, used_by);
+            fs::create_dir_all(&dir).unwrap();
+            let component = component(source, &dir)?;
+            write(&dir, name, source.module.version, component, used_by);
             Some(dir)
         };
         let name = application.name;
+        let printed = match application.from.form {
+            Form::Chart(..) => Some(printed(application, &dir.join("printed"))?),
+            _ => None,
+        };
         let needs = match &application.needs {
             Some(source) => Some(module("needs", source, "needs", "")?),
             None => None,
@@ -35,20 +42,17 @@ impl Modules {
             from: module("from", &application.from, name, application.used_by)?,
             to: module("to", &application.to, name, application.used_by)?,
             needs,
+            printed,
         })
     }
 }
 
-/// One directory with a module of these manifests. Both versions have the same path, so they are
+/// One directory with a module of this component. Both versions have the same path, so they are
 /// one module wherever they lie.
-fn write(dir: &Path, name: &str, version: &str, manifests: &[String], used_by: &str) {
+fn write(dir: &Path, name: &str, version: &str, component: Value, used_by: &str) {
     let path = format!("applications.example.com/{name}@v0");
     let metadata = json!({"name": name, "path": path, "version": version.trim_start_matches('v')});
-    let mut components = vec![json!({"name": "application", "manifests": ["manifests"]})];
-    fs::create_dir_all(dir.join("manifests")).unwrap();
-    for (n, text) in manifests.iter().enumerate() {
-        fs::write(dir.join(format!("manifests/{n:03}.yaml")), text).unwrap();
-    }
+    let mut components = vec![component];
     if !used_by.is_empty() {
         components.push(json!({"name": "used-by", "manifests": ["used-by.yaml"]}));
         fs::write(dir.join("used-by.yaml"), used_by).unwrap();
@@ -58,15 +62,83 @@ fn write(dir: &Path, name: &str, version: &str, manifests: &[String], used_by: &
     fs::write(dir.join("module.yaml"), module.to_string()).unwrap();
 }
 
-fn manifests(source: &Source, application: &Application) -> Option<Vec<String>> {
-    let dir = match source.module.fetch() {
-        Ok(dir) => dir,
+/// The component of an application's files: its chart, or manifests that are written beside it.
+fn component(source: &Source, dir: &Path) -> Option<Value> {
+    if let Form::Chart(place, settings) = source.form {
+        program(Program::Helm)?;
+        chart(&fetched(source)?.join(place), &dir.join("chart"));
+        let set: Map<String, Value> = settings.iter().map(|one| setting(one)).collect();
+        return Some(json!({"name": "application", "chart": {"path": "chart", "set": set}}));
+    }
+    Some(plain(&manifests(source)?, dir))
+}
+
+fn plain(manifests: &[String], dir: &Path) -> Value {
+    fs::create_dir_all(dir.join("manifests")).unwrap();
+    for (n, text) in manifests.iter().enumerate() {
+        fs::write(dir.join(format!("manifests/{n:03}.yaml")), text).unwrap();
+    }
+    json!({"name": "application", "manifests": ["manifests"]})
+}
+
+/// `a.b=true`, as a name and a value.
+fn setting(given: &str) -> (String, Value) {
+    let (name, value) = given.split_once('=').unwrap();
+    let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+    (name.to_owned(), value)
+}
+
+/// A chart's files, as they are released.
+fn chart(from: &Path, to: &Path) {
+    copy(from, to);
+    // Some fill in their versions only when they are released.
+    let unreleased = to.join("Chart.template.yaml");
+    if unreleased.is_file() {
+        fs::rename(unreleased, to.join("Chart.yaml")).unwrap();
+    }
+}
+
+/// The module of plain manifests that `helm template` prints for the first version.
+fn printed(application: &Application, dir: &Path) -> Option<PathBuf> {
+    let Form::Chart(place, settings) = application.from.form else {
+        return None;
+    };
+    let copied = tempfile::tempdir().unwrap();
+    chart(&fetched(&application.from)?.join(place), copied.path());
+    let mut helm = Command::new(program(Program::Helm)?);
+    helm.args(["template", application.name])
+        .arg(copied.path())
+        .args(["--namespace", application.namespace, "--include-crds"])
+        .args(["--kube-version", "1.34.0"]);
+    for setting in settings {
+        helm.args(["--set", setting]);
+    }
+    let component = plain(&[output(&mut helm)], dir);
+    let version = application.from.module.version;
+    write(
+        dir,
+        application.name,
+        version,
+        component,
+        application.used_by,
+    );
+    Some(dir.to_owned())
+}
+
+/// The files of a published version.
+fn fetched(source: &Source) -> Option<PathBuf> {
+    match source.module.fetch() {
+        Ok(dir) => Some(dir),
         Err(error @ FetchError::Sum { .. }) => panic!("{error}"),
         Err(error) => {
             skip_without(&format!("real application to try: {error}"));
-            return None;
+            None
         }
-    };
+    }
+}
+
+fn manifests(source: &Source) -> Option<Vec<String>> {
+    let dir = fetched(source)?;
     match source.form {
         Form::Manifests(places) => {
             let files = places.iter().flat_map(|place| files(&dir.join(place)));
@@ -82,23 +154,7 @@ fn manifests(source: &Source, application: &Application) -> Option<Vec<String>> 
             let text = output(Command::new(kubectl).arg("kustomize").arg(place));
             Some(vec![text])
         }
-        Form::Chart(place, settings) => {
-            let mut helm = Command::new(program(Program::Helm)?);
-            let chart = tempfile::tempdir().unwrap();
-            copy(&dir.join(place), chart.path());
-            // Some fill in their versions only when they are released.
-            let unreleased = chart.path().join("Chart.template.yaml");
-            if unreleased.is_file() {
-                fs::rename(unreleased, chart.path().join("Chart.yaml")).unwrap();
-            }
-            helm.args(["template", application.name])
-                .arg(chart.path())
-                .args(["--namespace", application.namespace, "--include-crds"]);
-            for setting in settings {
-                helm.args(["--set", setting]);
-            }
-            Some(vec![output(&mut helm)])
-        }
+        Form::Chart(..) => None,
     }
 }
 
