@@ -18,6 +18,7 @@ pub mod entry;
 pub mod event;
 pub mod failure;
 pub mod feature;
+pub mod generated;
 pub mod health;
 pub mod history;
 pub mod hook;

@@ -26,6 +26,8 @@ pub struct Manifest {
     object: Map<String, Value>,
     /// The template it came from, as the chart names it.
     template: Option<String>,
+    /// What a chart makes up anew at each rendering, as JSON pointers.
+    generated: Vec<String>,
 }
 
 impl fmt::Debug for Manifest {
@@ -68,6 +70,16 @@ impl Manifest {
     pub fn from_template(self, template: &str) -> Self {
         let template = Some(template.to_owned()).filter(|name| !name.is_empty());
         Self { template, ..self }
+    }
+
+    /// The places of what a chart makes up anew at each rendering, as JSON pointers.
+    pub fn generated(&self) -> &[String] {
+        &self.generated
+    }
+
+    /// The same object, with these places made up.
+    pub fn with_generated(self, generated: Vec<String>) -> Self {
+        Self { generated, ..self }
     }
 
     /// The whole object.

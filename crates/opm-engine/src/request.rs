@@ -117,6 +117,8 @@ pub struct ApplyOptions {
     pub send_all: bool,
     /// Run the hooks of charts.
     pub hooks: bool,
+    /// Make up anew what charts make up, instead of keeping what was applied.
+    pub rotate: bool,
     /// Which guarded kinds may go.
     pub guards: GuardFlags,
     /// Wait until the release is ready, after it is recorded.
@@ -154,6 +156,7 @@ impl Default for ApplyOptions {
             preflight: false,
             send_all: false,
             hooks: true,
+            rotate: false,
             guards: GuardFlags::default(),
             wait: false,
             prune_after_ready: false,

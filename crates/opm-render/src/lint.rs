@@ -18,7 +18,7 @@ use opm_core::values::{Number, Value};
 
 use crate::context::RenderContext;
 use crate::error::RenderError;
-use crate::load::load;
+use crate::load::{has_charts, load};
 use crate::module_dir::ModuleDir;
 use crate::source::Format;
 use crate::values::{Values, ValuesFile};
@@ -45,6 +45,13 @@ pub enum Lint {
         identity: Identity,
         /// Where the items are.
         items: Vec<String>,
+    },
+    /// What a chart makes up anew at each rendering.
+    Generated {
+        /// The object.
+        identity: Identity,
+        /// Where in it.
+        fields: Vec<String>,
     },
     /// A component without objects.
     Empty(ComponentName),
@@ -79,6 +86,12 @@ impl fmt::Display for Lint {
                 f,
                 "{identity} has items more than once, which no cluster takes: {}",
                 items.join(", ")
+            ),
+            Self::Generated { identity, fields } => write!(
+                f,
+                "{identity} has what its chart makes up anew at each rendering: {}; an apply \
+                 keeps what was applied before, unless --rotate is given",
+                fields.join(", ")
             ),
             Self::Empty(component) => write!(f, "component {component} has no objects"),
             Self::OldBoolean {
@@ -116,6 +129,7 @@ pub(crate) fn lint(
     let mut lints = empty_components(&loaded.rendered);
     lints.extend(loaded.notes.iter().cloned());
     lints.extend(repeated(&loaded.rendered));
+    lints.extend(generated(&loaded.rendered));
     let rerender: &Rerender<'_> = match is_fixed(module) {
         true => &|_| Ok(None),
         false => &rerender,
@@ -125,13 +139,14 @@ pub(crate) fn lint(
     Ok(lints)
 }
 
-/// Whether a module renders the same objects for every release: one of plain manifests does.
+/// Whether a module renders the same objects for every release: one of plain manifests does, one
+/// with charts need not.
 fn is_fixed(module: &ModuleRef) -> bool {
     let ModuleRef::Directory(path) = module else {
         return false;
     };
     let format = ModuleDir::open(path).ok().map(|dir| Format::of(&dir));
-    matches!(format, Some(Ok(Format::Yaml)))
+    matches!(format, Some(Ok(Format::Yaml))) && !has_charts(module)
 }
 
 fn empty_components(rendered: &Rendered) -> Vec<Lint> {
@@ -150,6 +165,21 @@ fn repeated(rendered: &Rendered) -> impl Iterator<Item = Lint> {
             items,
         })
     })
+}
+
+fn generated(rendered: &Rendered) -> impl Iterator<Item = Lint> {
+    let made_up = manifests(rendered).filter(|one| !one.generated().is_empty());
+    made_up.map(|one| Lint::Generated {
+        identity: one.identity().clone(),
+        fields: one.generated().iter().map(|leaf| field(leaf)).collect(),
+    })
+}
+
+/// A JSON pointer as people write a field.
+fn field(pointer: &str) -> String {
+    let names = pointer.split('/').skip(1);
+    let names = names.map(|name| name.replace("~1", "/").replace("~0", "~"));
+    names.collect::<Vec<_>>().join(".")
 }
 
 fn manifests(rendered: &Rendered) -> impl Iterator<Item = &Manifest> {

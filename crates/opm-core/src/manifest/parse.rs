@@ -30,6 +30,7 @@ pub(super) fn manifest(value: Value) -> Result<Manifest, ManifestError> {
     }
     Ok(Manifest {
         template: None,
+        generated: Vec::new(),
         identity,
         version,
         object,

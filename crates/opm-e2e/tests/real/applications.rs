@@ -112,7 +112,7 @@ pub(crate) const CERT_MANAGER: Application = Application {
     namespace: "cert-manager",
     from: Source {
         module: CERT_MANAGER_FROM,
-        form: Form::Chart("deploy/charts/cert-manager", &["crds.enabled=true"]),
+        form: Form::Chart("deploy/charts/cert-manager", CERT_MANAGER_SETTINGS),
     },
     to: Source {
         module: module(
@@ -120,7 +120,7 @@ pub(crate) const CERT_MANAGER: Application = Application {
             "v1.21.2",
             "h1:UWgoYM+KLNtRlqmoWOKjKBOBUPVHeepQ6/ac3ERJW68=",
         ),
-        form: Form::Chart("deploy/charts/cert-manager", &["crds.enabled=true"]),
+        form: Form::Chart("deploy/charts/cert-manager", CERT_MANAGER_SETTINGS),
     },
     needs: None,
     used_by: r#"
@@ -136,6 +136,9 @@ spec: {secretName: shop, dnsNames: [shop.example.com], issuerRef: {name: own, ki
 "#,
     kept: DEFINITIONS,
 };
+
+/// Its definitions are annotated to be kept otherwise, whatever is asked for.
+const CERT_MANAGER_SETTINGS: &[&str] = &["crds.enabled=true", "crds.keep=false"];
 
 const CERT_MANAGER_FROM: GoModule = module(
     "github.com/cert-manager/cert-manager",

@@ -16,6 +16,7 @@ scenarios! {
     what_helm_keeps_is_kept,
     every_object_says_which_template_it_came_from,
     a_chart_knows_what_the_cluster_can_do,
+    what_a_chart_makes_up_stays_until_it_is_rotated,
     bad_charts_are_told_with_their_file,
     helm_that_is_missing_or_too_old_is_told,
 }
@@ -164,6 +165,43 @@ async fn a_chart_knows_what_the_cluster_can_do(w: World) {
     w.opm(&["mod", "apply", &dir]).await.ok();
     let live = w.get("ConfigMap/said").await.unwrap();
     assert_eq!(live["data"]["k"], "v1.34.4 true false");
+}
+
+async fn what_a_chart_makes_up_stays_until_it_is_rotated(w: World) {
+    let Some(w) = w.with_helm() else { return };
+    let key = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key"},
+        "data": {"made": "{{ randAlphaNum 20 | b64enc }}"},
+        "stringData": {"text": "{{ randAlphaNum 20 }}", "said": "by the chart"}});
+    let module = |value: &str| {
+        let templates = [key.clone(), config_map("web", value)];
+        Module::new("shop").chart("app", &templates)
+    };
+    let dir = w.write(&module("1"));
+    w.opm(&["mod", "vet", &dir])
+        .await
+        .ok()
+        .says("Secret/key has what its chart makes up anew at each rendering: data.made, stringData.text;");
+    w.apply(&module("1"), &[]).await.ok();
+    let made = w.get("Secret/key").await.unwrap()["data"].clone();
+    w.apply(&module("1"), &[])
+        .await
+        .ok()
+        .did("unchanged", "Secret/key")
+        .did("unchanged", "ConfigMap/web");
+    w.apply(&module("2"), &[])
+        .await
+        .ok()
+        .did("unchanged", "Secret/key")
+        .did("configured", "ConfigMap/web");
+    assert_eq!(w.get("Secret/key").await.unwrap()["data"], made);
+    w.apply(&module("2"), &["--rotate"])
+        .await
+        .ok()
+        .did("configured", "Secret/key");
+    let rotated = w.get("Secret/key").await.unwrap()["data"].clone();
+    assert_ne!(rotated["made"], made["made"]);
+    assert_ne!(rotated["text"], made["text"]);
+    assert_eq!(rotated["said"], made["said"]);
 }
 
 /// What is done to a module, and what is said of it.

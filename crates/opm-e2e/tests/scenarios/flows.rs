@@ -293,7 +293,7 @@ pub(crate) async fn is_gone(w: &World, release: &str) {
 }
 
 /// Objects that are nobody's business: whatever goes wrong, they stay as they are.
-pub(crate) struct Bystanders(Vec<(String, serde_json::Value)>);
+pub(crate) struct Bystanders(Vec<(String, Value)>);
 
 impl Bystanders {
     pub(crate) async fn put(w: &World) -> Self {

@@ -88,19 +88,57 @@ impl ApplySource<'_> {
         record: Option<&Record>,
     ) -> Result<ApplyTask<'_>, Failure> {
         match self {
-            Self::Module(request) => Ok(ApplyTask {
-                request: Cow::Borrowed(request),
-                mode: ApplyMode {
-                    fallback: match request.atomic {
-                        true => Some(run.fallback(release, record).await?),
-                        false => None,
+            Self::Module(request) => {
+                let mut warnings = Vec::new();
+                let kept = run.keep_generated(request, release, record, &mut warnings);
+                Ok(ApplyTask {
+                    request: kept.await.map_or(Cow::Borrowed(*request), Cow::Owned),
+                    mode: ApplyMode {
+                        fallback: match request.atomic {
+                            true => Some(run.fallback(release, record).await?),
+                            false => None,
+                        },
+                        ..ApplyMode::default()
                     },
-                    ..ApplyMode::default()
-                },
-                warnings: Vec::new(),
-            }),
+                    warnings,
+                })
+            }
             Self::History(rollback) => run.rollback_task(rollback, release, record).await,
             Self::Fallback(fallback) => fallback.task(record),
+        }
+    }
+}
+
+impl<B: Backend> Run<'_, B> {
+    /// The request with what its charts made up when the current change was applied; none if they
+    /// made up nothing, or are to do so anew.
+    async fn keep_generated(
+        &self,
+        request: &ApplyRequest,
+        release: &Release,
+        record: Option<&Record>,
+        warnings: &mut Vec<String>,
+    ) -> Option<ApplyRequest> {
+        if request.options.rotate || !request.rendered.has_generated() {
+            return None;
+        }
+        let change = record.filter(|record| !record.is_deleted())?.current()?;
+        match self.restored(release, change).await {
+            Ok(former) => {
+                let mut request = request.clone();
+                let namespace = request.namespace.clone();
+                request
+                    .rendered
+                    .keep_generated(&former.rendered, &namespace);
+                Some(request)
+            }
+            Err(error) => {
+                warnings.push(format!(
+                    "what charts make up is made up anew, because the manifests of the current \
+                     change cannot be had: {error}"
+                ));
+                None
+            }
         }
     }
 }

@@ -9,9 +9,12 @@ mod output;
 mod set;
 mod version;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use opm_core::generated::differing_leaves;
+use opm_core::identity::Identity;
 use opm_core::manifest::Manifest;
 use opm_core::name::{NamespaceName, ReleaseName};
 use serde_json::Value;
@@ -64,6 +67,26 @@ pub(crate) struct RenderedChart {
     pub(crate) words: Vec<Lint>,
 }
 
+impl RenderedChart {
+    /// Marks what another rendering of the same chart has otherwise.
+    fn mark_generated(&mut self, again: &Self) {
+        let others: BTreeMap<&Identity, &Manifest> = again
+            .manifests
+            .iter()
+            .map(|one| (one.identity(), one))
+            .collect();
+        for manifest in &mut self.manifests {
+            let Some(other) = others.get(manifest.identity()) else {
+                continue;
+            };
+            let leaves = differing_leaves(manifest.object(), other.object());
+            if !leaves.is_empty() {
+                *manifest = manifest.clone().with_generated(leaves);
+            }
+        }
+    }
+}
+
 /// Renders a chart.
 pub(crate) fn render(
     dir: &ModuleDir,
@@ -99,7 +122,8 @@ pub(crate) fn render(
     }
     let name = source.release_name.as_deref();
     let name = name.unwrap_or(release.name.as_str());
-    let output = helm.template(name, &chart, &values, source.skip_crds, release)?;
+    let template = || helm.template(name, &chart, &values, source.skip_crds, release);
+    let output = template()?;
     if !output.status.success() {
         let values: Vec<(PathBuf, String)> = values
             .into_iter()
@@ -112,8 +136,18 @@ pub(crate) fn render(
             .collect();
         return Err(error::of_helm(&output.stderr, &shown, &values));
     }
-    let text = String::from_utf8(output.stdout).map_err(|_| ChartError::NotText(shown.clone()))?;
-    output::read(&text, &shown, memory)
+    let read = |output: ProgramOutput, memory: &mut MemoryBudget| {
+        let text = String::from_utf8(output.stdout);
+        let text = text.map_err(|_| ChartError::NotText(shown.clone()))?;
+        output::read(&text, &shown, memory)
+    };
+    let mut rendered = read(output, memory)?;
+    // What a chart makes up is found by rendering it once more.
+    let before = memory.state();
+    let again = read(template()?, memory)?;
+    memory.restore(before);
+    rendered.mark_generated(&again);
+    Ok(rendered)
 }
 
 const SET_FILE: &str = "set.json";

@@ -46,6 +46,10 @@ pub(crate) struct PlanArgs {
     #[arg(long)]
     send_all: bool,
 
+    /// Make up anew what charts make up (passwords, certificates), instead of keeping it
+    #[arg(long)]
+    rotate: bool,
+
     /// Do not run the hooks of charts
     #[arg(long)]
     no_hooks: bool,
@@ -84,6 +88,7 @@ impl PlanArgs {
             force_conflicts: self.force_conflicts,
             send_all: self.send_all,
             hooks: !self.no_hooks,
+            rotate: self.rotate,
             guards: self.guards.flags(),
             wait_for_deletion: self.wait_for_deletion,
             concurrency: self
