@@ -120,7 +120,7 @@ impl<B: Backend> Test<'_, B> {
             .map_err(|error| Failure::refused(error.to_string()).because(error))?
             .with_hooks(hooks, Some(HookFlow::Test), Some(record));
         let id = &self.release.id;
-        let (observed, _) = self.run.observe(&plan, id, Detail::Metadata).await;
+        let (observed, _) = self.run.observe(&plan, id, |_| Detail::Metadata).await;
         let context = CheckContext {
             release: *id,
             adopt: Adopt::None,
