@@ -130,15 +130,15 @@ mod tests {
     use crate::name::{ComponentName, ModuleName, ModulePath};
     use crate::rendered::{Component, Module};
 
-    fn object(value: Value) -> Map<String, Value> {
+    fn object(value: &Value) -> Map<String, Value> {
         value.as_object().unwrap().clone()
     }
 
     #[test]
     fn leaves_are_found_where_renderings_differ() {
-        let one = object(json!({"data": {"a": "1", "b/c": "x"}, "list": [{"k": 1}, 2], "n": [1]}));
+        let one = object(&json!({"data": {"a": "1", "b/c": "x"}, "list": [{"k": 1}, 2], "n": [1]}));
         let other = object(
-            json!({"data": {"a": "2", "b/c": "x", "new": 1}, "list": [{"k": 3}, 2], "n": []}),
+            &json!({"data": {"a": "2", "b/c": "x", "new": 1}, "list": [{"k": 3}, 2], "n": []}),
         );
         assert_eq!(
             differing_leaves(&one, &other),

@@ -243,7 +243,7 @@ mod tests {
 
     use super::*;
 
-    fn hook(annotations: Value) -> Option<Hook> {
+    fn hook(annotations: &Value) -> Option<Hook> {
         let object = json!({
             "apiVersion": "batch/v1", "kind": "Job",
             "metadata": {"name": "migrate", "annotations": annotations},
@@ -253,9 +253,9 @@ mod tests {
 
     #[test]
     fn only_what_a_chart_marks_is_a_hook() {
-        assert_eq!(hook(json!({"helm.sh/hook": "pre-install"})), None);
-        assert_eq!(hook(json!({"opmodel.dev/hook": "helm"})), None);
-        assert!(hook(json!({"helm.sh/hook": "test", "opmodel.dev/hook": "helm"})).is_some());
+        assert_eq!(hook(&json!({"helm.sh/hook": "pre-install"})), None);
+        assert_eq!(hook(&json!({"opmodel.dev/hook": "helm"})), None);
+        assert!(hook(&json!({"helm.sh/hook": "test", "opmodel.dev/hook": "helm"})).is_some());
     }
 
     /// hook, weight, policy → events, unknown, weight, (succeeded, failed)
@@ -290,7 +290,7 @@ mod tests {
                 (false, true),
             ),
         ] {
-            let read = hook(json!({
+            let read = hook(&json!({
                 "helm.sh/hook": word, "opmodel.dev/hook": "helm",
                 "helm.sh/hook-weight": weight, "helm.sh/hook-delete-policy": policy,
             }));

@@ -21,6 +21,8 @@ fn an_apply_is_what_the_command_line_documents() {
         force_conflicts,
         preflight,
         send_all,
+        hooks,
+        rotate,
         guards,
         wait,
         prune_after_ready,
@@ -42,11 +44,13 @@ fn an_apply_is_what_the_command_line_documents() {
         force_conflicts,
         preflight,
         send_all,
+        rotate,
         wait,
         prune_after_ready,
         wait_for_deletion,
     ];
-    assert_eq!(off, [false; 12]);
+    assert_eq!(off, [false; 13]);
+    assert!(hooks, "hooks run");
     assert_eq!((adopt, guards), (Adopt::None, GuardFlags::default()));
     assert_eq!((max_history, concurrency), (10, Concurrency::Adaptive));
     assert_eq!(timeout, Duration::from_secs(5 * 60));
@@ -72,5 +76,6 @@ fn a_delete_is_as_patient_as_an_apply_and_lifts_no_guard() {
     assert_eq!(delete.concurrency, apply.concurrency);
     assert_eq!(delete.max_history, apply.max_history);
     assert_eq!(delete.guards, GuardFlags::default());
+    assert!(delete.hooks, "hooks run");
     assert!(!delete.ignore_not_found && !delete.dry_run && !delete.wait);
 }
