@@ -35,7 +35,7 @@ impl ClusterClient {
 
     /// What was found in an earlier run: good enough to try and find objects there. Who does not
     /// find their kind asks anew.
-    fn from_memory(&self) -> Option<Arc<ServedKinds>> {
+    fn remembered(&self) -> Option<Arc<ServedKinds>> {
         let kept = Arc::new(self.kept_discovery()?.read()?);
         *self.served_cache() = Some(Arc::clone(&kept));
         Some(kept)
@@ -59,7 +59,7 @@ impl ClusterClient {
         kinds: impl IntoIterator<Item = &GroupKind> + Send,
     ) -> Result<Arc<ServedKinds>, ApiError> {
         let cached = self.served_cache().clone();
-        let cached = cached.or_else(|| self.from_memory());
+        let cached = cached.or_else(|| self.remembered());
         let mut kinds = kinds.into_iter();
         match cached {
             Some(cached) if kinds.all(|kind| cached.kinds.contains_key(kind)) => Ok(cached),

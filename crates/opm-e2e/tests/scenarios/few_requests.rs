@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use opm_e2e::objects::{config_map, deployment, secret, service};
 use opm_e2e::{Module, World, api, note, scenarios};
+use opm_testkit::relay::RequestInfo;
 use serde_json::{Value, json};
 
 scenarios! {
@@ -13,6 +14,7 @@ scenarios! {
     workloads_that_controllers_write_to_are_not_sent,
     damaged_notes_only_cost_requests,
     commands_take_few_round_trips,
+    more_is_sent_at_a_time_while_answers_take_no_longer,
 }
 
 fn maps(count: usize, changed: Option<usize>) -> Module {
@@ -193,4 +195,23 @@ async fn commands_take_few_round_trips(w: World) {
     let delete = run("delete", &["mod", "delete", "web", "--yes"]).await;
     assert!(delete.requests() <= 90 + 6 + 4, "{delete}");
     assert!(delete.depth_beside("delete configmaps") <= 7, "{delete}");
+}
+
+async fn more_is_sent_at_a_time_while_answers_take_no_longer(w: World) {
+    let line = w.lockstep().await;
+    let dir = w.write(&maps(100, None));
+    let sizes = async |more: &[&str]| -> Vec<usize> {
+        let arguments = [&["mod", "apply", &dir, "-n", &w.ns, "--send-all"], more].concat();
+        let (ran, rounds) = line.run(&arguments).await;
+        ran.ok();
+        let about_maps = |round: &Vec<RequestInfo>| {
+            let patches = round.iter().filter(|one| one.what() == "patch configmaps");
+            patches.count()
+        };
+        let sizes = rounds.0.iter().map(about_maps);
+        sizes.filter(|size| *size > 0).collect()
+    };
+    assert_eq!(sizes(&[]).await[..2], [24, 48]);
+    let fixed = sizes(&["--concurrency=30"]).await;
+    assert_eq!(fixed, [30, 30, 30, 10]);
 }
