@@ -87,6 +87,7 @@ fn release_of(manifest: Manifest) -> Result<Candidate, opm_core::candidate::Cand
         name: ModuleName::new("fuzz").expect("a name"),
         version: None,
         origin: None,
+        undeclared: false,
         default_namespace: None,
         description: None,
     };
@@ -100,6 +101,7 @@ fn release_of(manifest: Manifest) -> Result<Candidate, opm_core::candidate::Cand
         Rendered {
             module,
             values: String::new(),
+            set: Vec::new(),
             components: vec![component],
         },
         ReleaseName::new("fuzz").expect("a name"),

@@ -137,6 +137,7 @@ fn rendered() -> Outcome<Rendered> {
         name: ModuleName::new("bench")?,
         version: Some("1.0.0".to_owned()),
         origin: None,
+        undeclared: false,
         default_namespace: None,
         description: None,
     };
@@ -161,6 +162,7 @@ fn rendered() -> Outcome<Rendered> {
     Ok(Rendered {
         module,
         values: "{}".to_owned(),
+        set: Vec::new(),
         components,
     })
 }
@@ -260,6 +262,7 @@ fn record(candidate: &Candidate) -> Record {
         features: None,
         order: BTreeMap::new(),
         hooks: Vec::new(),
+        set: Vec::new(),
         parent: None,
         record: None,
         extra: Extra::default(),

@@ -96,6 +96,8 @@ pub struct Candidate {
     pub module: Module,
     /// The resolved values, as canonical CUE text.
     pub values: String,
+    /// The paths of those that were given, and are not the module's own.
+    pub set: Vec<String>,
     /// The optional components that are part of it, sorted: what a release remembers of its
     /// selection.
     pub selected: Vec<ComponentName>,
@@ -161,6 +163,7 @@ impl Candidate {
         let Rendered {
             module,
             values,
+            set,
             components,
         } = rendered;
         let owner = Owner {
@@ -196,6 +199,7 @@ impl Candidate {
             owner,
             module,
             values,
+            set,
             selected: chosen.selected,
             components: chosen.components,
             objects,

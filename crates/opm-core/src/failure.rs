@@ -126,6 +126,8 @@ pub enum Remedy {
     AllowEmpty,
     /// Let another module take the place of everything, or tell the two apart by path or name.
     ReplaceAll,
+    /// Start from the recorded values.
+    ReuseValues,
     /// Delete and recreate objects whose immutable fields changed.
     Recreate,
     /// Create the release's namespace.
@@ -224,6 +226,7 @@ impl fmt::Display for Remedy {
             Self::TakeOwnership => "take ownership: that transfers it to this release",
             Self::ForceConflicts => "force conflicts: that makes these objects what is rendered",
             Self::WaitForDeletion => "wait until it is deleted",
+            Self::ReuseValues => "start from the recorded values to keep them",
             Self::AllowEmpty => "allow an empty render if that is meant, or delete the release",
             Self::ReplaceAll => {
                 "replace everything if that is meant, or give the module a path or the release a name \

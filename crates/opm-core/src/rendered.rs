@@ -16,6 +16,9 @@ pub struct Module {
     pub version: Option<String>,
     /// Where a module without a path comes from, in eight digits; none if that is not known.
     pub origin: Option<String>,
+    /// Whether it is nothing but what lies in a directory, or was given as files: no module file
+    /// says which module it is.
+    pub undeclared: bool,
     /// The namespace it would like to live in.
     pub default_namespace: Option<NamespaceName>,
     /// What it is, in a sentence.
@@ -42,6 +45,8 @@ pub struct Rendered {
     pub module: Module,
     /// The resolved values, as canonical CUE text.
     pub values: String,
+    /// The paths of those that were given, and are not the module's own.
+    pub set: Vec<String>,
     /// All components, in the module's order.
     pub components: Vec<Component>,
 }

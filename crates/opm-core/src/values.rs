@@ -5,13 +5,16 @@
 //! against a schema happens in `opm-render`.
 
 mod cue;
+mod cue_data;
 mod json;
 mod number;
+mod paths;
 
 use std::collections::BTreeMap;
 
 pub use json::ValuesError;
 pub use number::{Number, NumberError};
+pub use paths::value_path;
 
 /// How deep values may be nested.
 pub const MAX_DEPTH: usize = 100;
@@ -37,6 +40,31 @@ impl Value {
     /// Reads JSON, numbers exactly as they are written.
     pub fn from_json(text: &str) -> Result<Self, ValuesError> {
         json::read(text)
+    }
+
+    /// Reads CUE text that is plain data, as the canonical text is; nothing if it needs `cue`.
+    pub fn from_cue(text: &str) -> Option<Self> {
+        cue_data::read(text)
+    }
+
+    /// The same as JSON. A number of more digits than 64 bits hold is rounded; one beyond them
+    /// is a text.
+    pub fn to_json(&self) -> serde_json::Value {
+        use serde_json::Value as Json;
+        match self {
+            Self::Null => Json::Null,
+            Self::Bool(flag) => Json::Bool(*flag),
+            Self::Number(number) => {
+                let text = number.as_str();
+                serde_json::from_str(text).map_or_else(|_| Json::from(text), Json::Number)
+            }
+            Self::String(text) => Json::String(text.clone()),
+            Self::List(items) => Json::Array(items.iter().map(Self::to_json).collect()),
+            Self::Struct(fields) => {
+                let fields = fields.iter();
+                Json::Object(fields.map(|(k, v)| (k.clone(), v.to_json())).collect())
+            }
+        }
     }
 
     /// The canonical CUE text: equal values, equal text, and it reads back to equal values.

@@ -52,10 +52,12 @@
 //!         name,
 //!         version: None,
 //!         origin: None,
+//!         undeclared: false,
 //!         default_namespace: None,
 //!         description: None,
 //!     },
 //!     values: "{}\n".to_owned(),
+//!     set: Vec::new(),
 //!     components: vec![Component {
 //!         name: ComponentName::new("main")?,
 //!         after: Vec::new(),

@@ -13,6 +13,7 @@ use crate::json;
 use crate::lint::Lint;
 use crate::manifests::{FilesError, flatten};
 use crate::parallel;
+use crate::substitution::{Substitution, line_of};
 use crate::yaml::{self, Document, MemoryBudget, Position, Word};
 
 /// As much text as is held at once, but for the last file.
@@ -65,16 +66,22 @@ impl Batch {
     }
 
     /// The objects of all files, in order.
-    pub(crate) fn parse(self, memory: &mut MemoryBudget) -> Result<Vec<Parsed>, FilesError> {
+    pub(crate) fn parse(
+        self,
+        memory: &mut MemoryBudget,
+        substitution: Option<&Substitution>,
+    ) -> Result<Vec<Parsed>, FilesError> {
         let pieces: Vec<Piece<'_>> = self.files.iter().flat_map(pieces).collect();
         let before = memory.state();
         let shared = memory.clone();
-        let parsed = parallel::map(&pieces, |piece| parse(piece, &mut shared.clone()).ok());
+        let parsed = parallel::map(&pieces, |piece| {
+            parse(piece, &mut shared.clone(), substitution).ok()
+        });
         if let Some(parsed) = parsed {
             return Ok(parsed);
         }
         memory.restore(before);
-        let whole = |file| parse(&whole(file), memory);
+        let whole = |file| parse(&whole(file), memory, substitution);
         self.files.iter().map(whole).collect()
     }
 }
@@ -124,10 +131,28 @@ fn pieces(file: &SourceFile) -> Vec<Piece<'_>> {
     pieces
 }
 
-fn parse(piece: &Piece<'_>, memory: &mut MemoryBudget) -> Result<Parsed, FilesError> {
+fn parse(
+    piece: &Piece<'_>,
+    memory: &mut MemoryBudget,
+    substitution: Option<&Substitution>,
+) -> Result<Parsed, FilesError> {
     let mut parsed = Parsed::default();
     let file = piece.file;
-    for Document { line, value, words } in documents(file, piece.text, memory)? {
+    for Document {
+        line,
+        mut value,
+        words,
+    } in documents(file, piece.text, memory)?
+    {
+        if let Some(substitution) = substitution {
+            substitution.apply(&mut value).map_err(|source| {
+                let line = line_of(piece.text, line, &source.expression) + piece.lines_before;
+                FilesError::Substitution {
+                    place: format!("{file}:{line}"),
+                    source,
+                }
+            })?;
+        }
         let line = line + piece.lines_before;
         flatten(value, &mut parsed.objects).map_err(|source| FilesError::Manifest {
             place: format!("{file}:{line}"),
@@ -200,7 +225,7 @@ mod tests {
         let parsed = batch
             .files
             .iter()
-            .map(|file| parse(&whole(file), &mut memory));
+            .map(|file| parse(&whole(file), &mut memory, None));
         parsed.collect()
     }
 
@@ -222,7 +247,7 @@ mod tests {
         let texts = [object(1000, ""), long, object(1001, "")];
         let cut = batch(&texts);
         assert!(cut.files.iter().flat_map(pieces).count() > 5);
-        let (objects, words) = shown(cut.parse(&mut MemoryBudget::default()).unwrap());
+        let (objects, words) = shown(cut.parse(&mut MemoryBudget::default(), None).unwrap());
         assert_eq!((objects.len(), words.len()), (502, MAX_WORDS));
         assert_eq!((objects, words), shown(one_by_one(&texts).unwrap()));
     }
@@ -241,7 +266,7 @@ mod tests {
             assert!(expected.starts_with("1.yaml:"), "{expected}");
             for _ in 0..3 {
                 let error = batch(&texts)
-                    .parse(&mut MemoryBudget::default())
+                    .parse(&mut MemoryBudget::default(), None)
                     .unwrap_err();
                 assert_eq!(error.to_string(), expected);
             }

@@ -6,6 +6,7 @@
 
 mod diagnostics;
 mod kept;
+mod layers;
 mod masking;
 mod module_file;
 mod output;
@@ -18,6 +19,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use opm_core::rendered::Module;
+use opm_core::values::Value;
 use thiserror::Error;
 
 use kept::KeptRendering;
@@ -128,7 +130,8 @@ pub(crate) fn load(
     context: &RenderContext<'_>,
 ) -> Result<Loaded, CueError> {
     let (module, stdout) = evaluate(dir, inputs, &["-e", "opm"], context)?;
-    let loaded = output::read(&stdout, &module.path)?;
+    let mut loaded = output::read(&stdout, &module.path)?;
+    loaded.rendered.set = inputs.values.set();
     Ok(loaded)
 }
 
@@ -160,16 +163,17 @@ fn evaluate(
         return Ok((module, stdout));
     }
     let runtime = settings.runtime.as_deref();
-    let workspace = Workspace::create(dir, &module, inputs, runtime)?;
+    let export = |directory: &Path, package: &str| Cue { context, directory }.data(package);
+    let workspace = Workspace::create(dir, &module, inputs, runtime, &export)?;
     let cue = Cue {
         context,
-        workspace: &workspace,
+        directory: workspace.path(),
     };
     cue.check_version()?;
-    let mut output = cue.export(flags)?;
+    let mut output = cue.export(&workspace, flags)?;
     if !output.status.success() && lacks_dependency(&output.stderr) {
-        cue.fetch()?;
-        output = cue.export(flags)?;
+        cue.fetch(&workspace)?;
+        output = cue.export(&workspace, flags)?;
     }
     match output.status.success() {
         true => {
@@ -199,7 +203,8 @@ fn lacks_dependency(stderr: &str) -> bool {
 /// `cue` with everything it needs to run on a module.
 struct Cue<'a> {
     context: &'a RenderContext<'a>,
-    workspace: &'a Workspace,
+    /// The workspace's.
+    directory: &'a Path,
 }
 
 impl Cue<'_> {
@@ -208,8 +213,20 @@ impl Cue<'_> {
         Ok(version::check(&String::from_utf8_lossy(&output.stdout))?)
     }
 
-    fn export(&self, flags: &[&str]) -> Result<ProgramOutput, CommandError> {
-        let (package, input) = self.workspace.package();
+    /// What a package holds, if it is plain data.
+    fn data(&self, package: &str) -> Option<Value> {
+        let arguments = ["export", package, "--out", "json"];
+        let output = self.run(&arguments, self.evaluating(), None).ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        let value = output
+            .status
+            .success()
+            .then(|| Value::from_json(&text).ok());
+        value.flatten()
+    }
+
+    fn export(&self, workspace: &Workspace, flags: &[&str]) -> Result<ProgramOutput, CommandError> {
+        let (package, input) = workspace.package();
         let mut arguments = vec!["export", "-E"];
         arguments.extend(package);
         arguments.extend(["--out", "json"]);
@@ -219,7 +236,7 @@ impl Cue<'_> {
 
     /// Downloads missing dependencies. What it prints is the next evaluation's to judge, except
     /// that the registry's own words are better than "not found".
-    fn fetch(&self) -> Result<(), CueError> {
+    fn fetch(&self, workspace: &Workspace) -> Result<(), CueError> {
         let package = format!("./{}", workspace::PACKAGE);
         let arguments = ["export", &package, "-e", "fetched"];
         let environment = fetching(self.context.settings.cue_cache.as_deref());
@@ -228,7 +245,7 @@ impl Cue<'_> {
             true => Ok(()),
             false => Err(CueError::Evaluation(Diagnostics::read(
                 &output.stderr,
-                self.workspace,
+                workspace,
             ))),
         }
     }
@@ -243,7 +260,7 @@ impl Cue<'_> {
             program: &self.context.settings.cue,
             search_path: self.context.settings.search_path.as_deref(),
             arguments,
-            directory: self.workspace.path(),
+            directory: self.directory,
             environment,
             limits: self.context.settings.limits,
             input,
@@ -254,7 +271,7 @@ impl Cue<'_> {
     /// Nothing of the user's environment: variables can switch checks off (CUE_DEBUG) or write
     /// files (CUE_STATS_FILE).
     fn evaluating(&self) -> Environment {
-        let nowhere = OsString::from(self.workspace.nowhere());
+        let nowhere = OsString::from(workspace::nowhere(self.directory));
         let cache = self
             .context
             .settings

@@ -6,20 +6,59 @@ use thiserror::Error;
 use crate::chart::ChartError;
 use crate::components::ComponentsError;
 use crate::cue::CueError;
+use crate::kustomize::KustomizeError;
 use crate::manifests::FilesError;
 use crate::module_dir::DirError;
 use crate::program::CommandError;
-use crate::values::ValuesError;
+use crate::values::{ResolveError, ValuesError};
 use crate::yaml_module::ModuleFileError;
 
 /// Why a module cannot be rendered.
 #[derive(Debug, Error)]
 pub enum RenderError {
     /// Neither format's files are there.
-    #[error("{path}: not a module: it has neither module.yaml nor cue.mod")]
+    #[error("{path}: not a module: it has neither module.yaml nor cue.mod, and no manifests")]
     NotAModule {
         /// The directory.
         path: String,
+        /// Directories below it that may have manifests.
+        below: Vec<String>,
+    },
+    /// Nothing tells what a module without a module file is called.
+    #[error("{what}: it has no module file, and nothing else tells the module's name: {source}")]
+    Unnamed {
+        /// What was given.
+        what: String,
+        /// Why it gives no name.
+        source: NameError,
+    },
+    /// What another tool would make of a directory, and opm cannot.
+    #[error("{place}: {what} are not supported yet")]
+    NotYet {
+        /// The file.
+        place: String,
+        /// What it defines.
+        what: &'static str,
+    },
+    /// Two tools would make something of it.
+    #[error(
+        "{path}: has both a kustomization and a Chart.yaml, and no module file says which counts"
+    )]
+    TwoTools {
+        /// The directory.
+        path: String,
+    },
+    /// A directory beside files.
+    #[error("{path} is a directory: a module is one directory, or files")]
+    DirectoryAmongFiles {
+        /// The directory.
+        path: String,
+    },
+    /// The same file twice.
+    #[error("{given:?} is given twice")]
+    Twice {
+        /// The file.
+        given: String,
     },
     /// The file has the wrong ending.
     #[error("{path}: not a module: it has a module.yml, but the file must be called module.yaml")]
@@ -37,11 +76,22 @@ pub enum RenderError {
     #[error(transparent)]
     Dir(#[from] DirError),
     /// Values for a module that takes none.
-    #[error("{path}: a YAML module takes no values")]
+    #[error("{path}: this module takes no values")]
     NoValues {
         /// The module.
         path: String,
     },
+    /// A schema for values is none.
+    #[error("{place}: this is no JSON Schema: {why}")]
+    Schema {
+        /// The file.
+        place: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// Values that are not the module's.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
     /// Components do not fit together.
     #[error(transparent)]
     Components(#[from] ComponentsError),
@@ -76,6 +126,20 @@ pub enum RenderError {
         /// What is wrong.
         source: Box<ChartError>,
     },
+    /// A component's kustomization cannot be built.
+    #[error("component `{component}`: {source}")]
+    Kustomize {
+        /// The component.
+        component: ComponentName,
+        /// What is wrong.
+        source: Box<KustomizeError>,
+    },
+    /// Files that were given are not valid.
+    #[error("{source}")]
+    Given {
+        /// What is wrong.
+        source: Box<FilesError>,
+    },
     /// A component's files are not valid.
     #[error("component `{component}`: {source}")]
     Component {
@@ -103,17 +167,34 @@ impl RenderError {
     /// What to do next, as far as it is known.
     pub fn hints(&self) -> Vec<String> {
         match self {
+            Self::NotAModule { below, .. } if !below.is_empty() => vec![format!(
+                "there are manifests in {}: name one of these, or list them in a module.yaml",
+                below.join(", ")
+            )],
             Self::NotAModule { .. } => {
                 vec!["`opm mod init DIR` writes a new module".to_owned()]
             }
+            Self::Unnamed { .. } => vec!["--name gives it a name".to_owned()],
+            Self::NotYet { .. } => vec![
+                "render it to files and list those in a module.yaml, under `manifests`".to_owned(),
+            ],
             Self::NearlyAModule { .. } => vec!["rename it to module.yaml".to_owned()],
             Self::ModuleFile { source, .. } => source.hint().into_iter().collect(),
             Self::Chart { source, .. } => source.hints(),
-            Self::Component { source, .. } => source.hint().into_iter().collect(),
-            Self::NoValues { .. } => vec![
-                "-f and --set are for CUE modules, which declare their values in #config"
+            Self::Given { source } if matches!(**source, FilesError::Manifest { .. }) => vec![
+                "if it is not meant to be a manifest: `opm mod init` writes a module.yaml that \
+                 lists the files, and there it can be left out"
                     .to_owned(),
             ],
+            Self::Component { source, .. } | Self::Given { source } => {
+                source.hint().into_iter().collect()
+            }
+            Self::NoValues { .. } => vec![
+                "a module.yaml declares its values under `values`, and manifests use them as \
+                 `${values.port}`"
+                    .to_owned(),
+            ],
+            Self::Kustomize { source, .. } => source.hint().into_iter().collect(),
             Self::Components(error) => error.hint().into_iter().collect(),
             Self::Cue(error) => error.hints(),
             _ => Vec::new(),

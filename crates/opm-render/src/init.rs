@@ -1,4 +1,5 @@
-//! A first module: files that apply as they are and explain themselves.
+//! A first module: files that apply as they are and explain themselves, or the module file of
+//! what is there already.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -6,6 +7,11 @@ use std::path::{Path, PathBuf};
 
 use opm_core::name::{ModuleName, NameError};
 use thiserror::Error;
+
+use crate::error::RenderError;
+use crate::module_dir::ModuleDir;
+use crate::undeclared::{self, Found, fitting_name};
+use crate::yaml_module;
 
 /// The language of a new module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +36,9 @@ pub enum InitError {
     /// The directory's name cannot be a module's.
     #[error(transparent)]
     Name(#[from] NameError),
+    /// What is in the directory cannot be looked at, or be a module.
+    #[error(transparent)]
+    Found(#[from] Box<RenderError>),
     /// A file cannot be written.
     #[error("failed to write {path}: {source}")]
     Write {
@@ -52,8 +61,10 @@ fn listed(files: &[String]) -> String {
 pub struct NewModule {
     /// The name that the module got, from its directory.
     pub name: ModuleName,
-    /// The files, relative to the directory.
+    /// The files that were written, relative to the directory.
     pub files: Vec<&'static str>,
+    /// What was there already and belongs to the module now.
+    pub found: Vec<String>,
 }
 
 const CUE: [(&str, &str); 3] = [
@@ -74,11 +85,18 @@ const YAML: [(&str, &str); 3] = [
 /// Both formats' definitions: a directory that has either holds a module.
 const DEFINITIONS: [&str; 3] = ["cue.mod", "module.yaml", "module.cue"];
 
-/// Writes a new module. Nothing that is there is overwritten.
-pub fn init(directory: &Path, format: InitFormat) -> Result<NewModule, InitError> {
+/// Writes a new module. Nothing that is there is overwritten. A directory that holds manifests
+/// gets the module file that says what `opm` makes of them without one, unless CUE is asked for.
+pub fn init(directory: &Path, format: Option<InitFormat>) -> Result<NewModule, InitError> {
+    if format != Some(InitFormat::Cue) && directory.is_dir() {
+        refuse_existing(directory, &DEFINITIONS)?;
+        if let Some(found) = found(directory).map_err(Box::new)? {
+            return declare(directory, &found);
+        }
+    }
     let files = match format {
-        InitFormat::Cue => CUE,
-        InitFormat::Yaml => YAML,
+        Some(InitFormat::Cue) | None => CUE,
+        Some(InitFormat::Yaml) => YAML,
     };
     let name = name_for(directory)?;
     let mut wanted: Vec<&str> = DEFINITIONS.to_vec();
@@ -106,7 +124,55 @@ pub fn init(directory: &Path, format: InitFormat) -> Result<NewModule, InitError
     Ok(NewModule {
         name,
         files: files.iter().map(|(path, _)| *path).collect(),
+        found: Vec::new(),
     })
+}
+
+fn found(directory: &Path) -> Result<Option<Found>, RenderError> {
+    Found::within(&ModuleDir::open(directory)?)
+}
+
+/// Writes the module file of what is there. It declares no path, so that releases which were
+/// applied without it go on.
+fn declare(directory: &Path, found: &Found) -> Result<NewModule, InitError> {
+    let name = name_for(directory)?;
+    let source = match found {
+        Found::Manifests(_) => {
+            let files = found.shown();
+            let listed = files
+                .iter()
+                .map(|file| format!("      - {}\n", scalar(file)));
+            format!("manifests:\n{}", listed.collect::<String>())
+        }
+        Found::Kustomization(_) => "kustomize: .\n".to_owned(),
+        Found::Chart => "chart: {path: .}\n".to_owned(),
+    };
+    let text = format!(
+        "{DECLARED}metadata:\n  name: {name}\n\ncomponents:\n  - name: {}\n    {source}",
+        undeclared::COMPONENT
+    );
+    write_new(&directory.join(yaml_module::FILE), &text)?;
+    Ok(NewModule {
+        name,
+        files: vec![yaml_module::FILE],
+        found: found.shown(),
+    })
+}
+
+const DECLARED: &str =
+    "# A module for opm, made from what was in this directory. `opm mod build .` shows what it
+# renders, `opm mod apply .` applies it.
+apiVersion: core.opmodel.dev/v1alpha1
+kind: Module
+";
+
+/// A file's name as YAML: bare where nothing else could be read from it.
+fn scalar(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
+    match name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(plain) {
+        true => name.to_owned(),
+        false => serde_json::Value::from(name).to_string(),
+    }
 }
 
 fn refuse_existing(directory: &Path, wanted: &[&str]) -> Result<(), InitError> {
@@ -145,38 +211,5 @@ fn write_new(path: &Path, text: &str) -> Result<(), InitError> {
 /// The directory's name, as far as it can be a module's name.
 fn name_for(directory: &Path) -> Result<ModuleName, NameError> {
     let absolute = std::path::absolute(directory).unwrap_or_else(|_| PathBuf::from(directory));
-    let base = absolute
-        .file_name()
-        .map(|name| name.to_string_lossy().to_lowercase());
-    let fitting: String = base
-        .unwrap_or_default()
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .take(40)
-        .collect();
-    ModuleName::new(fitting.trim_matches('-'))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_come_from_directories() {
-        for (directory, expected) in [
-            ("/a/web", Some("web")),
-            ("My_App", Some("my-app")),
-            ("a/b/../shop.v2", Some("shop-v2")),
-            ("/", None),
-            ("___", None),
-        ] {
-            let name = name_for(Path::new(directory)).ok();
-            assert_eq!(
-                name.as_ref().map(ModuleName::as_str),
-                expected,
-                "{directory}"
-            );
-        }
-        assert!(name_for(Path::new(&"long".repeat(50))).is_ok());
-    }
+    fitting_name(absolute.file_name().and_then(|name| name.to_str()))
 }

@@ -18,6 +18,7 @@ mod deep_stack;
 mod error;
 mod init;
 mod json;
+mod kustomize;
 mod lint;
 mod load;
 mod manifests;
@@ -29,6 +30,8 @@ mod program;
 mod renderer;
 mod settings;
 mod source;
+mod substitution;
+mod undeclared;
 mod values;
 mod yaml_module;
 
@@ -50,6 +53,7 @@ pub use cue::{
 pub use error::RenderError;
 pub use init::{InitError, InitFormat, NewModule, init};
 pub use json::{JsonError, json_document};
+pub use kustomize::{KustomizeError, KustomizeVersionError, ScanError};
 pub use lint::Lint;
 pub use load::release;
 pub use manifests::FilesError;
@@ -59,7 +63,9 @@ pub use program::{CommandError, Limits, ProgramError};
 pub use renderer::ModuleRenderer;
 pub use settings::{RenderSettings, SettingsError};
 pub use source::ModuleRef;
-pub use values::{ValueFlags, Values, ValuesError};
+pub use substitution::SubstitutionError;
+pub use undeclared::GivenManifests;
+pub use values::{PlacedViolation, ResolveError, ValueFlags, Values, ValuesError};
 pub use yaml_module::{ModuleFileError, schema as module_schema};
 
 use cancellation::Cancellation;
@@ -73,7 +79,7 @@ pub struct Inputs {
     /// The release's namespace, from the command line or the kubeconfig's context. The module's
     /// `defaultNamespace`, else `default`, when none is given.
     pub namespace: Option<NamespaceName>,
-    /// The values; only CUE modules take any.
+    /// The values that are given.
     pub values: Values,
     /// What the cluster can do, for charts; a fixed set when no cluster is asked.
     pub capabilities: Option<Capabilities>,
@@ -126,7 +132,7 @@ pub fn describe(
     observer: &dyn RenderObserver,
 ) -> Result<Module, RenderError> {
     blocking(settings, observer, |context| {
-        load::describe(module, context)
+        load::describe(module, None, context)
     })
 }
 

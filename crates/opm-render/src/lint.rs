@@ -18,10 +18,8 @@ use opm_core::values::{Number, Value};
 
 use crate::context::RenderContext;
 use crate::error::RenderError;
-use crate::load::{has_charts, load};
-use crate::module_dir::ModuleDir;
-use crate::source::Format;
-use crate::values::{Values, ValuesFile};
+use crate::load::load;
+use crate::values::Values;
 use crate::{Inputs, Loaded, ModuleRef};
 
 /// The most renderings with another value that one vet takes.
@@ -130,23 +128,9 @@ pub(crate) fn lint(
     lints.extend(loaded.notes.iter().cloned());
     lints.extend(repeated(&loaded.rendered));
     lints.extend(generated(&loaded.rendered));
-    let rerender: &Rerender<'_> = match is_fixed(module) {
-        true => &|_| Ok(None),
-        false => &rerender,
-    };
-    lints.extend(cluster_scoped(loaded, inputs, rerender)?);
-    lints.extend(moving_claims(loaded, rerender)?);
+    lints.extend(cluster_scoped(loaded, inputs, &rerender)?);
+    lints.extend(moving_claims(loaded, &rerender)?);
     Ok(lints)
-}
-
-/// Whether a module renders the same objects for every release: one of plain manifests does, one
-/// with charts need not.
-fn is_fixed(module: &ModuleRef) -> bool {
-    let ModuleRef::Directory(path) = module else {
-        return false;
-    };
-    let format = ModuleDir::open(path).ok().map(|dir| Format::of(&dir));
-    matches!(format, Some(Ok(Format::Yaml))) && !has_charts(module)
 }
 
 fn empty_components(rendered: &Rendered) -> Vec<Lint> {
@@ -237,10 +221,7 @@ fn moving_claims(loaded: &Loaded, rerender: &Rerender<'_>) -> Result<Vec<Lint>, 
         if !leaf.change(&mut changed) {
             continue;
         }
-        let values = Values {
-            files: vec![ValuesFile::resolved(&changed)],
-            assignments: Vec::new(),
-        };
+        let values = Values::recorded(&changed.to_cue());
         let inputs = Inputs {
             name: Some(loaded.name.clone()),
             namespace: Some(loaded.namespace.clone()),

@@ -15,8 +15,12 @@ use crate::error::RenderError;
 use crate::manifests::ManifestReader;
 use crate::module_dir::ModuleDir;
 use crate::source::{Format, ModuleRef};
-use crate::yaml_module::{self, ModuleDefinition, ModuleFileError};
-use crate::{Inputs, Loaded, components, cue, origin};
+use crate::substitution::Substitution;
+use crate::undeclared::{self, Found, GivenManifests};
+use crate::values::{self, OwnValues, Schema};
+use crate::yaml;
+use crate::yaml_module::{self, ModuleDefinition, ModuleFileError, SchemaFile, ValuesDefinition};
+use crate::{Inputs, Loaded, components, cue, kustomize, origin};
 
 /// Renders a module.
 pub(crate) fn load(
@@ -32,6 +36,7 @@ pub(crate) fn load(
             loaded.rendered.module.version = Some(cached.version);
             loaded
         }
+        ModuleRef::Manifests(given) => load_given(given, inputs)?,
     };
     components::check(&loaded.rendered.components)?;
     Ok(loaded)
@@ -42,8 +47,13 @@ pub(crate) fn has_charts(module: &ModuleRef) -> bool {
     let ModuleRef::Directory(path) = module else {
         return false;
     };
-    let definition = ModuleDir::open(path).map_err(RenderError::from);
-    let definition = definition.and_then(|dir| read_module_file(&dir, yaml_module::parse));
+    let Ok(dir) = ModuleDir::open(path) else {
+        return false;
+    };
+    if let Ok(Format::Undeclared(found)) = Format::of(&dir) {
+        return found == Found::Chart;
+    }
+    let definition = read_module_file(&dir, yaml_module::parse);
     definition.is_ok_and(|module| {
         let mut components = module.components.iter();
         components.any(|one| matches!(one.source, ComponentSource::Chart(_)))
@@ -53,6 +63,7 @@ pub(crate) fn has_charts(module: &ModuleRef) -> bool {
 /// Reads what a module says about itself.
 pub(crate) fn describe(
     module: &ModuleRef,
+    name: Option<&ReleaseName>,
     context: &RenderContext<'_>,
 ) -> Result<Module, RenderError> {
     match module {
@@ -61,8 +72,10 @@ pub(crate) fn describe(
             match Format::of(&dir)? {
                 Format::Yaml => read_module_file(&dir, yaml_module::parse_metadata),
                 Format::Cue => Ok(cue::describe(&dir, context)?),
+                Format::Undeclared(_) => undeclared::describe(&dir, name),
             }
         }
+        ModuleRef::Manifests(given) => given.describe(name),
         ModuleRef::Registry { path, version } => {
             let cached = cue::resolve(path, version, context)?;
             let dir = ModuleDir::open(&cached.directory)?;
@@ -97,48 +110,80 @@ fn load_directory(
     inputs: &Inputs,
     context: &RenderContext<'_>,
 ) -> Result<Loaded, RenderError> {
-    let dir = ModuleDir::open(path)?;
-    match Format::of(&dir)? {
-        Format::Cue => Ok(cue::load(&dir, inputs, context)?),
-        Format::Yaml if !inputs.values.is_empty() => Err(RenderError::NoValues {
-            path: path.display().to_string(),
+    let mut dir = ModuleDir::open(path)?;
+    let definition = match Format::of(&dir)? {
+        Format::Cue => return Ok(cue::load(&dir, inputs, context)?),
+        Format::Yaml => read_module_file(&dir, yaml_module::parse)?,
+        Format::Undeclared(found) => {
+            let module = undeclared::describe(&dir, inputs.name.as_ref())?;
+            dir = dir.within_repository();
+            undeclared::definition(module, &found)?
+        }
+    };
+    load_yaml(&dir, definition, inputs, context)
+}
+
+/// Nothing in plain manifests could use values.
+fn refuse_values(module: &impl ToString, inputs: &Inputs) -> Result<(), RenderError> {
+    match inputs.values.is_empty() {
+        true => Ok(()),
+        false => Err(RenderError::NoValues {
+            path: module.to_string(),
         }),
-        Format::Yaml => load_yaml(&dir, inputs, context),
     }
 }
 
 fn load_yaml(
     dir: &ModuleDir,
+    definition: ModuleDefinition,
     inputs: &Inputs,
     context: &RenderContext<'_>,
 ) -> Result<Loaded, RenderError> {
     let ModuleDefinition {
         mut module,
+        values: declared,
         components,
-    } = read_module_file(dir, yaml_module::parse)?;
+    } = definition;
     if module.path == ModulePath::local(&module.name) {
         module.origin = origin::of(dir.root());
     }
+    let values = resolved(dir, &declared, inputs)?;
     let (name, namespace) = release(&module, inputs.name.as_ref(), inputs.namespace.as_ref())?;
+    let substitution = declared
+        .substitute
+        .then(|| Substitution::new(&values, &module, &name, &namespace));
     let capabilities = inputs.capabilities.clone().unwrap_or_default();
     let chart_release = ChartRelease {
         name: &name,
         namespace: &namespace,
         capabilities: &capabilities,
     };
-    let mut reader = ManifestReader::new(dir);
+    let mut reader = ManifestReader::new(substitution);
     let mut rendered = Vec::new();
     for component in components {
         let manifests = match &component.source {
             ComponentSource::Manifests(paths) => {
-                let objects = reader.objects(paths);
-                objects.map_err(|source| RenderError::Component {
-                    component: component.name.clone(),
-                    source: Box::new(source),
+                let objects = reader.objects(dir, paths).map_err(Box::new);
+                objects.map_err(|source| match module.undeclared {
+                    true => RenderError::Given { source },
+                    false => RenderError::Component {
+                        component: component.name.clone(),
+                        source,
+                    },
                 })?
             }
-            ComponentSource::Kustomize(_) => {
-                return Err(unsupported(dir, &component.name, "kustomize"));
+            ComponentSource::Kustomize(source) => {
+                let built = kustomize::build(dir, source, context).map_err(|source| {
+                    RenderError::Kustomize {
+                        component: component.name.clone(),
+                        source: Box::new(source),
+                    }
+                })?;
+                let objects = reader.texts(std::iter::once(Ok(built))).map_err(Box::new);
+                objects.map_err(|source| RenderError::Component {
+                    component: component.name.clone(),
+                    source,
+                })?
             }
             ComponentSource::Chart(source) => {
                 let chart = chart::render(dir, source, chart_release, reader.memory(), context);
@@ -157,27 +202,90 @@ fn load_yaml(
             manifests,
         });
     }
-    // What a YAML module has: no values at all.
+    loaded(module, values, rendered, reader, inputs)
+}
+
+/// The values of a module: none at all, if it takes none.
+fn resolved(
+    dir: &ModuleDir,
+    declared: &ValuesDefinition,
+    inputs: &Inputs,
+) -> Result<Value, RenderError> {
+    let Some(own) = &declared.own else {
+        refuse_values(&dir.given().display(), inputs)?;
+        return Ok(Value::Struct(BTreeMap::new()));
+    };
+    let place = dir.shown(Path::new(yaml_module::FILE));
+    let (at, schema) = match &declared.schema {
+        None => (place.clone(), None),
+        Some(SchemaFile::Inline(schema)) => (place.clone(), Some(schema.clone().into())),
+        Some(SchemaFile::File(file)) => {
+            let path = Path::new(file);
+            let (text, shown) = (dir.read(path)?, dir.shown(path));
+            (shown.clone(), Some(schema_in(&text, &shown)?))
+        }
+    };
+    let schema = schema.as_ref().map(Schema::new).transpose();
+    let schema = schema.map_err(|why| RenderError::Schema { place: at, why })?;
+    let own = OwnValues {
+        value: own,
+        place: &place,
+    };
+    Ok(values::resolve(own, &inputs.values, schema.as_ref())?)
+}
+
+/// The schema in a file: JSON, or YAML.
+fn schema_in(text: &str, shown: &str) -> Result<serde_json::Value, RenderError> {
+    yaml::document(text).map_err(|error| RenderError::Schema {
+        place: match error.position() {
+            Some(at) => format!("{shown}:{}:{}", at.line, at.column),
+            None => shown.to_owned(),
+        },
+        why: error.to_string(),
+    })
+}
+
+/// Manifests that were given, as the one component of a module that no file declares.
+fn load_given(given: &GivenManifests, inputs: &Inputs) -> Result<Loaded, RenderError> {
+    refuse_values(given, inputs)?;
+    let module = given.describe(inputs.name.as_ref())?;
+    let mut reader = ManifestReader::new(None);
+    let texts = given.files.iter();
+    let manifests = reader
+        .texts(texts.map(|file| Ok((file.shown.clone(), file.text.clone()))))
+        .map_err(|source| RenderError::Given {
+            source: Box::new(source),
+        })?;
+    let component = Component {
+        name: ComponentName::new(undeclared::COMPONENT)?,
+        after: Vec::new(),
+        optional: false,
+        manifests,
+    };
     let values = Value::Struct(BTreeMap::new());
+    loaded(module, values, vec![component], reader, inputs)
+}
+
+fn loaded(
+    module: Module,
+    values: Value,
+    components: Vec<Component>,
+    reader: ManifestReader,
+    inputs: &Inputs,
+) -> Result<Loaded, RenderError> {
+    let (name, namespace) = release(&module, inputs.name.as_ref(), inputs.namespace.as_ref())?;
     Ok(Loaded {
         name,
         namespace,
         rendered: Rendered {
             module,
             values: values.to_cue(),
-            components: rendered,
+            set: inputs.values.set(),
+            components,
         },
         values,
         notes: reader.words(),
     })
-}
-
-fn unsupported(dir: &ModuleDir, component: &ComponentName, what: &'static str) -> RenderError {
-    let component = component.clone();
-    RenderError::ModuleFile {
-        place: dir.shown(Path::new(yaml_module::FILE)),
-        source: Box::new(ModuleFileError::Unsupported { component, what }),
-    }
 }
 
 /// Reads module.yaml with one of the parsers, and says where in it an error is.

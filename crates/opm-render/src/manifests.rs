@@ -16,6 +16,7 @@ use crate::batch::Batch;
 use crate::json::JsonError;
 use crate::lint::Lint;
 use crate::module_dir::{DirError, ModuleDir};
+use crate::substitution::{Substitution, SubstitutionError};
 use crate::yaml::{MAX_WORDS, MemoryBudget, YamlError};
 use crate::yaml_module;
 
@@ -65,6 +66,14 @@ pub enum FilesError {
         /// What is wrong.
         source: ManifestError,
     },
+    /// An expression that stands for nothing.
+    #[error("{place}: {source}")]
+    Substitution {
+        /// File and line.
+        place: String,
+        /// What is wrong.
+        source: SubstitutionError,
+    },
     /// More text than is read.
     #[error("the module's manifests hold more than {} MiB", MAX_TOTAL >> 20)]
     TooMuch,
@@ -74,6 +83,7 @@ impl FilesError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
+            Self::Substitution { source, .. } => source.hint(),
             Self::Dir {
                 meant: Some(meant), ..
             } => did_you_mean(&[meant]),
@@ -97,18 +107,19 @@ impl From<DirError> for FilesError {
 
 /// Reads the objects of a module's components, and counts the bytes and memory of all of them.
 #[derive(Debug)]
-pub(crate) struct ManifestReader<'a> {
-    module: &'a ModuleDir,
+pub(crate) struct ManifestReader {
+    /// What expressions stand for, where they are replaced.
+    substitution: Option<Substitution>,
     read: usize,
     memory: MemoryBudget,
     words: Vec<Lint>,
 }
 
-impl<'a> ManifestReader<'a> {
+impl ManifestReader {
     /// A reader for one rendering of a module.
-    pub(crate) fn new(module: &'a ModuleDir) -> Self {
+    pub(crate) fn new(substitution: Option<Substitution>) -> Self {
         Self {
-            module,
+            substitution,
             read: 0,
             memory: MemoryBudget::default(),
             words: Vec::new(),
@@ -131,21 +142,36 @@ impl<'a> ManifestReader<'a> {
         self.words.extend(words.into_iter().take(left));
     }
 
-    /// The objects in all files that `paths` mean.
-    pub(crate) fn objects(&mut self, paths: &[String]) -> Result<Vec<Manifest>, FilesError> {
+    /// The objects in all files of a module that `paths` mean.
+    pub(crate) fn objects(
+        &mut self,
+        module: &ModuleDir,
+        paths: &[String],
+    ) -> Result<Vec<Manifest>, FilesError> {
+        let files = ManifestFiles { module }.listed(paths)?;
+        self.texts(files.into_iter().map(|file| {
+            let text = module.read(&file)?;
+            Ok((module.shown(&file), text))
+        }))
+    }
+
+    /// The objects in texts, each with what messages call it.
+    pub(crate) fn texts(
+        &mut self,
+        texts: impl Iterator<Item = Result<(String, String), DirError>>,
+    ) -> Result<Vec<Manifest>, FilesError> {
         let mut objects = Vec::new();
         let mut batch = Batch::default();
-        for file in self.files(paths)? {
-            let text = self.module.read(&file).map_err(FilesError::from);
-            let text = text.and_then(|text| {
+        for text in texts {
+            let text = text.map_err(FilesError::from).and_then(|(shown, text)| {
                 self.read += text.len();
                 match self.read > MAX_TOTAL {
                     true => Err(FilesError::TooMuch),
-                    false => Ok(text),
+                    false => Ok((shown, text)),
                 }
             });
             match text {
-                Ok(text) => batch.add(self.module.shown(&file), text),
+                Ok((shown, text)) => batch.add(shown, text),
                 // What is wrong in an earlier file comes first.
                 Err(error) => return Err(self.parse(batch, &mut objects).err().unwrap_or(error)),
             }
@@ -159,15 +185,22 @@ impl<'a> ManifestReader<'a> {
 
     /// Appends the objects of some files, and remembers their words.
     fn parse(&mut self, batch: Batch, objects: &mut Vec<Manifest>) -> Result<(), FilesError> {
-        for parsed in batch.parse(&mut self.memory)? {
+        for parsed in batch.parse(&mut self.memory, self.substitution.as_ref())? {
             objects.extend(parsed.objects);
             self.remember(parsed.words);
         }
         Ok(())
     }
+}
 
+/// The files of a module that hold objects.
+struct ManifestFiles<'a> {
+    module: &'a ModuleDir,
+}
+
+impl ManifestFiles<'_> {
     /// The files that `paths` mean, each once, where it is first named.
-    fn files(&self, paths: &[String]) -> Result<Vec<PathBuf>, FilesError> {
+    fn listed(&self, paths: &[String]) -> Result<Vec<PathBuf>, FilesError> {
         let mut seen = BTreeSet::new();
         let mut files = Vec::new();
         for path in paths {
@@ -267,7 +300,7 @@ fn fixed_part(pattern: &str) -> PathBuf {
 }
 
 /// Files that a directory contributes: what is hidden or of another kind must be named.
-fn holds_objects(file: &Path) -> bool {
+pub(crate) fn holds_objects(file: &Path) -> bool {
     let hidden = file
         .file_name()
         .is_none_or(|n| n.as_encoded_bytes().starts_with(b"."));

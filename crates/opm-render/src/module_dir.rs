@@ -86,6 +86,8 @@ impl DirError {
 #[derive(Debug, Clone)]
 pub(crate) struct ModuleDir {
     root: PathBuf,
+    /// How far a kustomization in it may reach.
+    reach: PathBuf,
     given: PathBuf,
 }
 
@@ -95,6 +97,7 @@ impl ModuleDir {
         let root = given.canonicalize().map_err(|e| DirError::io(given, e))?;
         match root.is_dir() {
             true => Ok(Self {
+                reach: root.clone(),
                 root,
                 given: given.to_owned(),
             }),
@@ -107,6 +110,23 @@ impl ModuleDir {
     /// The directory without links.
     pub(crate) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The same for a directory that the user names as it is, without a module file: what it names
+    /// may be anywhere in the repository around it, or anywhere if there is none.
+    pub(crate) fn within_repository(self) -> Self {
+        let is_repository = |path: &&Path| path.join(".git").symlink_metadata().is_ok();
+        let around = self.root.ancestors().find(is_repository);
+        let reach = around.or(self.root.ancestors().last()).map(Path::to_owned);
+        Self {
+            reach: reach.unwrap_or_else(|| self.root.clone()),
+            ..self
+        }
+    }
+
+    /// The directory that nothing in it may leave.
+    pub(crate) fn reach(&self) -> &Path {
+        &self.reach
     }
 
     /// The directory as the user named it.

@@ -35,6 +35,18 @@ pub(crate) fn of(directory: &Path) -> Option<String> {
     hash.as_str().get(..8).map(str::to_owned)
 }
 
+/// The origin of files whose links are resolved: each by its directory's and its own name.
+pub(crate) fn of_files(mut paths: Vec<PathBuf>) -> Option<String> {
+    paths.sort();
+    let mut text = String::new();
+    for path in &paths {
+        let (directory, name) = (of(path.parent()?)?, path.file_name()?.to_str()?);
+        text.push_str(&format!("{directory}\n{name}\n"));
+    }
+    let hash = ObjectHash::of_bytes(text.as_bytes());
+    hash.as_str().get(..8).map(str::to_owned)
+}
+
 struct Repository {
     root: PathBuf,
     remote: Option<String>,

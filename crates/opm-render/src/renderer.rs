@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use opm_core::name::ReleaseName;
 use opm_core::record;
 use opm_core::rendered::{Module, Rendered};
 use opm_engine::ports::{RenderFailure, RenderRequest, Renderer};
@@ -64,14 +65,17 @@ impl ModuleRenderer {
     }
 
     /// Reads what a module says about itself: enough to find its release with
-    /// [`release`](crate::release), even if the module does not render.
+    /// [`release`](crate::release), even if the module does not render. One that no file declares
+    /// is called `name`, if that is given.
     pub async fn describe(
         &self,
         module: &ModuleRef,
+        name: Option<&ReleaseName>,
         cancel: &CancellationToken,
     ) -> Result<Module, RenderError> {
-        let module = module.clone();
-        let work = move |context: &RenderContext<'_>| load::describe(&module, context);
+        let (module, name) = (module.clone(), name.cloned());
+        let work =
+            move |context: &RenderContext<'_>| load::describe(&module, name.as_ref(), context);
         self.spawn(cancel, work).await
     }
 

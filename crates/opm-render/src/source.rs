@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::error::RenderError;
 use crate::module_dir::ModuleDir;
+use crate::undeclared::{self, Found, GivenManifests};
 use crate::yaml_module;
 
 /// A module as the user names it.
@@ -19,9 +20,26 @@ pub enum ModuleRef {
         /// A version, a major version (`v1`), a minor one (`v1.2`), or `latest`.
         version: String,
     },
+    /// Manifests that are read already.
+    Manifests(GivenManifests),
 }
 
 impl ModuleRef {
+    /// What the words of a command line mean: a directory, a reference, or files (`-` is standard
+    /// input), which are read. A file that defines its directory stands for that directory.
+    pub fn read(given: &[String]) -> Result<Self, RenderError> {
+        match given {
+            [one] if undeclared::is_file(one) && undeclared::defines_directory(one) => {
+                let parent = PathBuf::from(one).parent().map(PathBuf::from);
+                let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
+                Ok(Self::Directory(parent.unwrap_or_else(|| ".".into())))
+            }
+            [one] if !undeclared::is_file(one) => Ok(Self::parse(one)),
+            [] => Ok(Self::Directory(".".into())),
+            files => Ok(Self::Manifests(GivenManifests::read(files)?)),
+        }
+    }
+
     /// What `given` means: a directory if there is one, else a reference if it looks like one.
     pub fn parse(given: &str) -> Self {
         let directory = PathBuf::from(given);
@@ -46,17 +64,20 @@ impl fmt::Display for ModuleRef {
         match self {
             Self::Directory(path) => path.display().fmt(f),
             Self::Registry { path, version } => write!(f, "{path}@{version}"),
+            Self::Manifests(given) => given.fmt(f),
         }
     }
 }
 
 /// The format of a module.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Format {
     /// `cue.mod/module.cue` is there.
     Cue,
     /// `module.yaml` is there.
     Yaml,
+    /// No module file is there, but something that can be one.
+    Undeclared(Found),
 }
 
 impl Format {
@@ -70,7 +91,13 @@ impl Format {
             (false, false) if dir.has("module.yml") => {
                 Err(RenderError::NearlyAModule { path: path() })
             }
-            (false, false) => Err(RenderError::NotAModule { path: path() }),
+            (false, false) => match Found::within(dir)? {
+                Some(found) => Ok(Self::Undeclared(found)),
+                None => Err(RenderError::NotAModule {
+                    path: path(),
+                    below: undeclared::below(dir),
+                }),
+            },
         }
     }
 }

@@ -1,10 +1,16 @@
-//! Values as the user gives them: files (`-f`) and assignments (`--set` and its kin).
+//! Values as the user gives them: files (`-f`) and assignments (`--set` and its kin), over what a
+//! module or an earlier change has.
 //!
 //! Read and checked for what needs no schema; what they mean to a module is the module's to say.
+//! Later beats earlier, by key (`picks`).
 
 mod assignment;
+mod data;
 mod key;
 mod literal;
+mod picks;
+mod resolve;
+mod schema;
 
 use std::fmt;
 use std::fs::File;
@@ -13,6 +19,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use opm_core::manifest::type_name;
+use opm_core::values::Value::Null;
+use opm_core::values::value_path;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -21,10 +29,20 @@ use crate::module_dir::{self, DirError};
 use crate::yaml::{self, Document, Position};
 
 pub(crate) use assignment::{AssignedValue, Assignment};
+pub(crate) use data::{PlainValues, YamlData};
 pub(crate) use key::{KeyPath, Segment};
+pub(crate) use picks::{Layer, Pick};
+pub(crate) use resolve::{OwnValues, resolve};
+pub(crate) use schema::Schema;
+
+pub use resolve::{PlacedViolation, ResolveError};
 
 /// The largest values file.
 const MAX_FILE: u64 = 32 << 20;
+/// The most paths that are remembered as given.
+const MAX_SET: usize = 500;
+/// What standard input is called.
+pub(crate) const STANDARD_INPUT: &str = "standard input";
 
 /// What is wrong with given values.
 #[derive(Debug, Error)]
@@ -67,7 +85,7 @@ pub enum ValuesError {
         /// What is wrong with it.
         why: String,
     },
-    /// Two assignments that cannot both hold.
+    /// Two assignments by different flags, of which nobody knows which came later.
     #[error("{first} and {second} contradict each other")]
     Conflict {
         /// The first flag with its key.
@@ -93,6 +111,10 @@ pub struct ValueFlags {
 /// Values, read.
 #[derive(Debug, Clone, Default)]
 pub struct Values {
+    /// What everything else comes over, instead of the module's own values.
+    pub(crate) base: Option<ValuesFile>,
+    /// The paths of those in it that were given at the time.
+    reused: Vec<String>,
     pub(crate) files: Vec<ValuesFile>,
     pub(crate) assignments: Vec<Assignment>,
 }
@@ -139,40 +161,88 @@ impl Values {
             .chain(contents)
             .collect::<Result<Vec<_>, _>>()?;
         assignment::check_conflicts(&assignments)?;
-        Ok(Self { files, assignments })
+        Ok(Self {
+            base: None,
+            reused: Vec::new(),
+            files,
+            assignments,
+        })
     }
 
     /// Values that an earlier rendering resolved and a change recorded as CUE text.
     pub fn recorded(text: &str) -> Self {
+        Self::default().over_recorded(text, Vec::new())
+    }
+
+    /// The same values over those that a change recorded, instead of the module's own. `set` are
+    /// the paths of those that were given to that change.
+    #[must_use]
+    pub fn over_recorded(self, text: &str, set: Vec<String>) -> Self {
         Self {
-            files: vec![ValuesFile {
+            reused: set,
+            base: Some(ValuesFile {
                 shown: "recorded values".to_owned(),
                 format: ValuesFormat::Cue,
                 text: text.to_owned(),
-            }],
-            assignments: Vec::new(),
+            }),
+            ..self
         }
     }
 
-    /// Whether no flag is given at all.
+    /// Whether there are none, and the module's own are all.
     pub fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.assignments.is_empty()
+        self.base.is_none() && self.files.is_empty() && self.assignments.is_empty()
+    }
+
+    /// The paths of what is given, as far as it can be told without another program, and not too
+    /// many.
+    pub(crate) fn set(&self) -> Vec<String> {
+        let mut paths = self.reused.clone();
+        for plain in self.files.iter().filter_map(ValuesFile::plain) {
+            let given = plain.value.paths().into_iter();
+            let removed = |path: &String| plain.value.at_path(path) == Some(&Null);
+            paths.extend(given.filter(|path| !removed(path)));
+        }
+        paths.extend(
+            self.assignments
+                .iter()
+                .filter(|one| !one.removes())
+                .map(|one| {
+                    let fields = one.key.0.iter().map_while(|segment| match segment {
+                        Segment::Field(name) => Some(name.as_str()),
+                        Segment::Index(_) => None,
+                    });
+                    value_path(fields)
+                }),
+        );
+        paths.sort();
+        paths.dedup();
+        paths.truncate(MAX_SET);
+        paths
+    }
+
+    /// All files.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &ValuesFile> {
+        self.base.iter().chain(&self.files)
     }
 }
 
-fn read_file(given: &str) -> Result<ValuesFile, ValuesError> {
-    let (shown, text) = match given {
-        "-" => {
-            let shown = "standard input".to_owned();
-            let text = module_dir::read_capped(io::stdin().lock(), &shown, MAX_FILE)?;
-            (shown, text)
-        }
-        path => (path.to_owned(), open_any(Path::new(path), path)?),
+/// The text of a file that the user names; `-` is standard input.
+pub(crate) fn read_any(given: &str) -> Result<String, DirError> {
+    let text = match given {
+        "-" => module_dir::read_capped(io::stdin().lock(), STANDARD_INPUT, MAX_FILE)?,
+        path => open_any(Path::new(path), path)?,
     };
-    let text = text
-        .strip_prefix('\u{feff}')
-        .map(str::to_owned)
-        .unwrap_or(text);
+    let stripped = text.strip_prefix('\u{feff}').map(str::to_owned);
+    Ok(stripped.unwrap_or(text))
+}
+
+fn read_file(given: &str) -> Result<ValuesFile, ValuesError> {
+    let text = read_any(given)?;
+    let shown = match given {
+        "-" => STANDARD_INPUT.to_owned(),
+        path => path.to_owned(),
+    };
     let format = format_of(given)?;
     if format != ValuesFormat::Cue {
         check_document(&shown, format, &text)?;
@@ -264,15 +334,6 @@ impl fmt::Debug for ValuesFile {
 }
 
 impl ValuesFile {
-    /// Resolved values as a file, in the place of everything that is given.
-    pub(crate) fn resolved(values: &opm_core::values::Value) -> Self {
-        Self {
-            shown: "resolved values".to_owned(),
-            format: ValuesFormat::Cue,
-            text: values.to_cue(),
-        }
-    }
-
     /// Whether there is nothing in it. A CUE file always says something, if only its package.
     pub(crate) fn is_blank(&self) -> bool {
         self.format != ValuesFormat::Cue

@@ -2,11 +2,12 @@
 //!
 //! The JSON Schema in docs/schema/ is made from these types. No file is opened here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use opm_core::name::{ComponentName, ModuleName, ModulePath, NameError, NamespaceName};
 use opm_core::nearest::{did_you_mean, nearest};
 use opm_core::rendered::Module;
+use opm_core::values::Value;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use thiserror::Error;
@@ -14,6 +15,7 @@ use thiserror::Error;
 use crate::component_source::{
     self, ChartFile, ComponentSource, ComponentSourceError, SourceFields,
 };
+use crate::values::YamlData;
 use crate::yaml::{self, Position, YamlError};
 
 /// The file's name.
@@ -34,14 +36,9 @@ pub enum ModuleFileError {
     /// A component does not say what it is made of.
     #[error("{0}")]
     Source(#[from] ComponentSourceError),
-    /// A way to hold objects that is not there yet.
-    #[error("component `{component}` uses `{what}`, which is not supported yet")]
-    Unsupported {
-        /// The component.
-        component: ComponentName,
-        /// Such as `kustomize`.
-        what: &'static str,
-    },
+    /// The values are a list or a scalar.
+    #[error("`values` must be a mapping")]
+    Values,
     /// Two components of one name.
     #[error("component `{0}` is defined twice")]
     Twice(ComponentName),
@@ -64,9 +61,6 @@ impl ModuleFileError {
                 did_you_mean(&near).or_else(|| Some(format!("known fields: {}", known.join(", "))))
             }
             Self::Version(_) => Some("use three numbers, such as 1.4.0".to_owned()),
-            Self::Unsupported { .. } => {
-                Some("render it to files and list those under `manifests`".to_owned())
-            }
             _ => None,
         }
     }
@@ -85,8 +79,28 @@ pub(crate) struct ModuleFile {
     kind: Kind,
     /// What the module says about itself.
     metadata: Metadata,
+    /// The values that `${values.…}` in manifests stands for, unless others are given. A module
+    /// that has them has its manifests' expressions replaced.
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    values: Option<YamlData>,
+    /// A JSON Schema for the values, or the file that holds one, relative to module.yaml.
+    #[schemars(with = "Option<SchemaFile>")]
+    schema: Option<SchemaFile>,
+    /// Whether expressions in manifests are replaced. Default: if the module has `values` or
+    /// `schema`.
+    substitute: Option<bool>,
     /// Its components, each a named group of objects.
     components: Vec<ComponentFile>,
+}
+
+/// A schema, or where it is.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum SchemaFile {
+    /// A file.
+    File(String),
+    /// The schema itself.
+    Inline(serde_json::Map<String, serde_json::Value>),
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -131,7 +145,8 @@ struct ComponentFile {
     /// Files, directories and patterns (`more/*.yaml`) that hold Kubernetes objects as YAML or
     /// JSON, relative to module.yaml.
     manifests: Option<Vec<String>>,
-    /// A directory with a kustomization. Not supported yet.
+    /// A directory with a kustomization, relative to module.yaml; built by `kustomize` or
+    /// `kubectl`.
     kustomize: Option<String>,
     /// Whether the kustomization may name resources by URL, which are fetched.
     remote: Option<bool>,
@@ -150,8 +165,50 @@ struct ComponentFile {
 pub(crate) struct ModuleDefinition {
     /// What the module says about itself.
     pub module: Module,
+    /// What it says about values.
+    pub values: ValuesDefinition,
     /// Its components, their files not yet read.
     pub components: Vec<ComponentDefinition>,
+}
+
+/// What a module says about its values.
+#[derive(Debug)]
+pub(crate) struct ValuesDefinition {
+    /// Its own; nothing if it takes none.
+    pub own: Option<Value>,
+    /// What they are held against.
+    pub schema: Option<SchemaFile>,
+    /// Whether expressions in its manifests are replaced.
+    pub substitute: bool,
+}
+
+impl ValuesDefinition {
+    /// What a module says that takes none.
+    pub(crate) fn none() -> Self {
+        Self {
+            own: None,
+            schema: None,
+            substitute: false,
+        }
+    }
+
+    fn read(
+        own: Option<Value>,
+        schema: Option<SchemaFile>,
+        substitute: Option<bool>,
+    ) -> Result<Self, ModuleFileError> {
+        let declares = own.is_some() || schema.is_some();
+        let own = match own {
+            Some(Value::Struct(fields)) => Some(Value::Struct(fields)),
+            Some(_) => return Err(ModuleFileError::Values),
+            None => (declares || substitute == Some(true)).then(|| Value::Struct(BTreeMap::new())),
+        };
+        Ok(Self {
+            own,
+            schema,
+            substitute: substitute.unwrap_or(declares),
+        })
+    }
 }
 
 /// A component whose files are not yet read.
@@ -180,7 +237,12 @@ pub(crate) fn parse(text: &str) -> Result<ModuleDefinition, ModuleFileError> {
         }
         components.push(component);
     }
-    Ok(ModuleDefinition { module, components })
+    let own = file.values.map(|YamlData(value)| value);
+    Ok(ModuleDefinition {
+        module,
+        values: ValuesDefinition::read(own, file.schema, file.substitute)?,
+        components,
+    })
 }
 
 /// The part of a module.yaml that says which module it is.
@@ -211,6 +273,7 @@ fn module(given: Metadata) -> Result<Module, ModuleFileError> {
         name,
         version,
         origin: None,
+        undeclared: false,
         default_namespace,
         description: given.description,
     })

@@ -183,10 +183,12 @@ impl ModulePlan {
                 name: ModuleName::new(release.name()).expect("a valid name"),
                 version: None,
                 origin: None,
+                undeclared: false,
                 default_namespace: None,
                 description: None,
             },
             values,
+            set: Vec::new(),
             components,
         }
     }

@@ -52,6 +52,7 @@ pub struct Opm {
     target: Target,
     directory: PathBuf,
     variables: BTreeMap<OsString, OsString>,
+    input: Option<PathBuf>,
     patience: Duration,
 }
 
@@ -81,6 +82,7 @@ impl Opm {
             target,
             directory: directory.to_owned(),
             variables,
+            input: None,
             patience: HANG,
         }
     }
@@ -104,6 +106,13 @@ impl Opm {
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.variables
             .insert(name.as_ref().into(), value.as_ref().into());
+        self
+    }
+
+    /// With a file as its standard input.
+    #[must_use]
+    pub fn input(mut self, file: &Path) -> Self {
+        self.input = Some(file.to_owned());
         self
     }
 
@@ -153,13 +162,17 @@ impl Opm {
             .collect();
         let shown: Vec<_> = args.iter().map(|one| one.to_string_lossy()).collect();
         let shown = format!("opm {}", shown.join(" "));
+        let input = match &self.input {
+            Some(file) => Stdio::from(std::fs::File::open(file).expect("a file to read from")),
+            None => Stdio::null(),
+        };
         let mut child = Command::new(self.binary.clone().unwrap_or_else(opm_binary))
             .args(self.target.args())
             .args(args)
             .current_dir(&self.directory)
             .env_clear()
             .envs(&self.variables)
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true)

@@ -56,6 +56,7 @@ pub(super) fn words(remedy: &Remedy) -> String {
             "Use --replace-all if that is meant; a path in module.yaml, or --name, tells the two apart"
                 .to_owned()
         }
+        Remedy::ReuseValues => "--reuse-values keeps them".to_owned(),
         Remedy::Recreate => "--recreate deletes and recreates it".to_owned(),
         Remedy::CreateNamespace(namespace) => {
             format!("--create-namespace creates namespace {namespace}")

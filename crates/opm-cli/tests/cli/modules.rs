@@ -112,7 +112,7 @@ fn failures_are_one_document_too() {
     assert_eq!(error["kind"], "invalid");
     assert_eq!(
         error["message"],
-        ".: not a module: it has neither module.yaml nor cue.mod"
+        ".: not a module: it has neither module.yaml nor cue.mod, and no manifests"
     );
     assert_eq!(error["hints"][0], "`opm mod init DIR` writes a new module");
     assert_snapshot!(World::new().opm("mod vet nowhere"), @r"

@@ -80,7 +80,7 @@ pub enum RefusalReason {
     },
     /// Nothing is rendered, and this many objects would go.
     EmptyRender(usize),
-    /// Nothing of what the release has would stay, and the module seems to be another one.
+    /// These objects would go for a module that seems to be another one.
     AnotherModule(Vec<Identity>),
 }
 
@@ -242,8 +242,8 @@ impl Refusal {
                 format!("the module renders no objects, and {count} would be removed")
             }
             RefusalReason::AnotherModule(going) => format!(
-                "this looks like another module of the same name: nothing of what the release has \
-                 would stay, and these objects would be removed: {}",
+                "this looks like another module of the same name, and these objects of the release \
+                 would be removed: {}",
                 list(going)
             ),
         }

@@ -4,11 +4,13 @@
 //! history holds, and what falls off its end, is [`crate::record::history`]'s.
 
 mod between;
+mod dropped;
 mod masked;
 mod restore;
 mod target;
 
 pub use between::{ObjectChange, ObjectChangeKind, between};
+pub use dropped::dropped_values;
 pub use masked::masked;
 pub use restore::{RestoreError, restore};
 pub use target::{ChangeNameError, TargetReason, default_target, failed_run, named};

@@ -69,10 +69,12 @@ pub fn restore(
             name: ModuleName::new(&*change.module.name)?,
             version: change.module.version.clone(),
             origin: change.module.origin.clone(),
+            undeclared: false,
             default_namespace: None,
             description: None,
         },
         values: values.to_owned(),
+        set: change.set.clone(),
         components: components.all,
     })
 }

@@ -2,7 +2,8 @@
 //!
 //! Modules that declare no path have their name alone to tell their releases apart, so two of
 //! one name are one release, and the second would prune the first. Where a module comes from
-//! tells a rename of everything from that.
+//! tells a rename of everything from that. Where no module file says anything at all, what comes
+//! from another place takes nothing away.
 
 use std::collections::HashSet;
 
@@ -13,8 +14,8 @@ use crate::record::Record;
 use crate::rendered::Module;
 
 impl Plan {
-    /// Notes what would go, if nothing of what is recorded stays and the module looks like
-    /// another one than the release's.
+    /// Notes what would go, if the module looks like another one than the release's and nothing of
+    /// what is recorded stays, or nobody wrote down which module it is.
     #[must_use]
     pub fn of_module(mut self, module: &Module, stored: &Record) -> Self {
         if looks_like_another(&self, module, stored) {
@@ -40,6 +41,9 @@ fn looks_like_another(plan: &Plan, module: &Module, stored: &Record) -> bool {
     let known = module.origin.is_some();
     if declared || (known && module.origin == current.module.origin) {
         return false;
+    }
+    if module.undeclared && known && current.module.origin.is_some() {
+        return !plan.stale.is_empty();
     }
     let named = |identity: &Identity| (identity.group_kind.clone(), identity.name.clone());
     let rendered: HashSet<_> = plan

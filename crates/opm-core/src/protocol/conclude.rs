@@ -35,6 +35,8 @@ pub struct NewChange {
     pub order: BTreeMap<String, Vec<String>>,
     /// The moments at which it has hooks.
     pub hooks: Vec<String>,
+    /// The paths of the values that were given.
+    pub set: Vec<String>,
     /// Where its manifests are, if they are recorded.
     pub record: Option<RecordRef>,
 }
@@ -55,6 +57,7 @@ impl NewChange {
             features,
             order: candidate.order(),
             hooks: candidate.hook_events(),
+            set: candidate.set.clone(),
             record,
         }
     }
@@ -77,6 +80,7 @@ impl NewChange {
             features: Some(self.features),
             order: self.order,
             hooks: self.hooks,
+            set: self.set,
             parent: former.filter(|former| *former != self.id),
             id: self.id,
             record: None,
@@ -220,6 +224,7 @@ impl Reconciled {
             features: Some(change.features),
             order: change.order,
             hooks: change.hooks,
+            set: change.set,
             parent: None,
             record: change.record,
             extra: former.unwrap_or_default(),

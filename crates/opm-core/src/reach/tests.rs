@@ -16,10 +16,12 @@ fn candidate(objects: &[Value]) -> Candidate {
             name: module,
             version: None,
             origin: None,
+            undeclared: false,
             default_namespace: None,
             description: None,
         },
         values: "{}".to_owned(),
+        set: Vec::new(),
         components: vec![Component {
             name: ComponentName::new("app").unwrap(),
             after: Vec::new(),

@@ -250,6 +250,8 @@ pub struct Change {
     pub order: BTreeMap<String, Vec<String>>,
     /// The moments at which it has hooks, where it has any: they are among its manifests.
     pub hooks: Vec<String>,
+    /// The paths of the values that were given, and not the module's own.
+    pub set: Vec<String>,
     /// The change that was current before it.
     pub parent: Option<String>,
     /// Where the rest of it is.
@@ -270,6 +272,7 @@ stored_fields!(Change {
     features: field("features"),
     order: or_default("order"),
     hooks: or_default("hooks"),
+    set: or_default("set"),
     parent: field("parent"),
     extra: rest(),
 } then Self::with_values_and_inventory);

@@ -50,6 +50,7 @@ pub(crate) fn change(task: Task) -> NewChange {
         features: BTreeMap::new(),
         order: BTreeMap::new(),
         hooks: Vec::new(),
+        set: Vec::new(),
         record: None,
     }
 }

@@ -18,6 +18,7 @@ fn module(path: Option<&str>, origin: Option<&str>) -> Module {
         name,
         version: None,
         origin: origin.map(str::to_owned),
+        undeclared: false,
         default_namespace: None,
         description: None,
     }
@@ -83,6 +84,40 @@ fn another_module_of_the_same_name_is_refused() {
             &module(path, origin),
             PlanOptions::default(),
         );
+        assert_eq!(plan.replaces_all(), refused, "{what}");
+    }
+}
+
+/// Where no module file says which module it is, what comes from another place removes nothing.
+#[test]
+fn what_is_undeclared_and_from_elsewhere_removes_nothing() {
+    let (here, there) = (Some("aaaaaaaa"), Some("bbbbbbbb"));
+    for (what, recorded_from, objects, origin, refused) in [
+        (
+            "something would go",
+            here,
+            &["CM/a", "CM/x"][..],
+            there,
+            true,
+        ),
+        (
+            "nothing would go",
+            here,
+            &["CM/a", "CM/b", "CM/x"],
+            there,
+            false,
+        ),
+        ("the same place", here, &["CM/x"], here, false),
+        ("its place is not known", here, &["CM/a"], None, false),
+        ("nothing stays", here, &["CM/x"], None, true),
+        ("a record without a place", None, &["CM/a"], there, false),
+    ] {
+        let (_, record) = recorded(recorded_from);
+        let undeclared = Module {
+            undeclared: true,
+            ..module(None, origin)
+        };
+        let plan = planned(&record, objects, &undeclared, PlanOptions::default());
         assert_eq!(plan.replaces_all(), refused, "{what}");
     }
 }

@@ -328,6 +328,7 @@ pub(crate) fn change(made_of: &str) -> NewChange {
         features: BTreeMap::new(),
         order: BTreeMap::new(),
         hooks: Vec::new(),
+        set: Vec::new(),
         record: None,
     }
 }

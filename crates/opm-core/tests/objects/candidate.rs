@@ -40,10 +40,12 @@ fn module(components: Vec<Component>) -> Rendered {
             name,
             version: Some("0.1.0".to_owned()),
             origin: None,
+            undeclared: false,
             default_namespace: None,
             description: None,
         },
         values: "{}".to_owned(),
+        set: Vec::new(),
         components,
     }
 }

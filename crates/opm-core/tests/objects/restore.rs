@@ -38,6 +38,7 @@ fn recorded(candidate: &Candidate) -> Change {
         features: None,
         order: candidate.order(),
         hooks: candidate.hook_events(),
+        set: candidate.set.clone(),
         parent: None,
         record: None,
         extra: Extra::default(),

@@ -205,6 +205,7 @@ proptest! {
         let again = Value::from_json(&as_json(&value)).unwrap();
         prop_assert_eq!(&again, &value);
         prop_assert_eq!(again.to_cue(), value.to_cue());
+        prop_assert_eq!(Value::from_cue(&value.to_cue()), Some(value));
     }
 
     #[test]
@@ -236,4 +237,66 @@ fn the_official_cue_reads_it_back_to_equal_values() {
         assert_eq!(back, given);
     }
     assert_eq!(Value::List(back).to_cue(), text);
+}
+
+#[test]
+fn plain_data_is_read_without_cue() {
+    for (text, json) in [
+        ("", "{}"),
+        ("// nothing\npackage web\n", "{}"),
+        (
+            "package web\n\n// The values.\nvalues: {\n\thost: \"h\" // a host\n\tports: [80, 81,]\n}\n",
+            r#"{"values":{"host":"h","ports":[80,81]}}"#,
+        ),
+        (
+            "values: #config & {a: b: 1, a: c: true}\n",
+            r#"{"values":{"a":{"b":1,"c":true}}}"#,
+        ),
+        (
+            "a: 1, \"b c\": null\nnull: 2\ntrue: false\n",
+            r#"{"a":1,"b c":null,"null":2,"true":false}"#,
+        ),
+        (
+            "a: \"x\\n\\u00e9\\\"\"\na: \"x\\né\\\"\"",
+            r#"{"a":"x\né\""}"#,
+        ),
+        ("{a: 1}", r#"{"a":1}"#),
+        ("[1.50, -2, \"x\"]", r#"[1.5,-2,"x"]"#),
+        ("true", "true"),
+        ("\"x\": 1", r#"{"x":1}"#),
+        ("\"x\"", r#""x""#),
+    ] {
+        let expected = Value::from_json(json).unwrap();
+        assert_eq!(Value::from_cue(text), Some(expected), "{text}");
+    }
+    for text in [
+        "a: int",
+        "a: b",
+        "a: *80 | int",
+        "a: 1 & >0",
+        "a: 1\na: 2",
+        "a: \"\\(b)\"",
+        "a: \"\"\"\n\tx\n\t\"\"\"",
+        "a?: 1",
+        "_a: 1",
+        "#a: 1",
+        "import \"strings\"\na: 1",
+        "values: #config",
+        "a: #config & {b: 1}",
+        "a: [for x in [1] {x}]",
+        "if true {a: 1}",
+        "a: 1 b: 2",
+        "a: 010",
+        "a: 10Gi",
+        "a: 0x10",
+        "a: [1 2]",
+        "a: {b: 1",
+        "a: 1}",
+        "a: 'x'",
+        "...",
+        "a: 1 @tag(x)",
+    ] {
+        assert_eq!(Value::from_cue(text), None, "{text}");
+    }
+    assert_eq!(Value::from_cue(&"[".repeat(100_000)), None);
 }

@@ -75,6 +75,23 @@ impl World {
         OpmOutput::checked(ran, arguments, &self.canaries)
     }
 
+    /// Runs the binary with a file as its standard input.
+    pub async fn opm_reading(&self, file: &Path, arguments: &[&str]) -> OpmOutput {
+        let ran = self.opm.clone().input(file).run(arguments).await;
+        OpmOutput::checked(ran, arguments, &self.canaries)
+    }
+
+    /// Runs the binary in another working directory.
+    pub async fn opm_in(&self, directory: &Path, arguments: &[&str]) -> OpmOutput {
+        let ran = self
+            .opm
+            .clone()
+            .in_directory(directory)
+            .run(arguments)
+            .await;
+        OpmOutput::checked(ran, arguments, &self.canaries)
+    }
+
     /// Runs the binary as somebody else.
     pub async fn opm_as(&self, kubeconfig: &Path, arguments: &[&str]) -> OpmOutput {
         let target = Target::Kubeconfig(kubeconfig.to_owned());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use opm_core::history::dropped_values;
 use opm_core::plan::{Plan, PlanOptions, plan};
 use opm_core::protocol::is_settled;
 use opm_core::record::Record;
@@ -84,6 +85,11 @@ impl<B: Backend> Apply<'_, B> {
             );
         warnings.extend(self.hooks_to_come(&plan));
         warnings.extend(self.candidate.warnings.iter().map(ToString::to_string));
+        let mut remedies: Vec<Remedy> = left_behind.then_some(Remedy::Repair).into_iter().collect();
+        if let Some(dropped) = self.dropped_values(&record) {
+            warnings.push(dropped);
+            remedies.push(Remedy::ReuseValues);
+        }
         Ok(PlannedApply {
             plan,
             record,
@@ -91,7 +97,19 @@ impl<B: Backend> Apply<'_, B> {
             places: places.unwrap_or_default(),
             settled,
             warnings,
-            remedies: left_behind.then_some(Remedy::Repair).into_iter().collect(),
+            remedies,
+        })
+    }
+
+    /// Which values go back to the module's own; going back to a change means all of its values.
+    fn dropped_values(&self, record: &Record) -> Option<String> {
+        let current = record.current().filter(|_| self.mode.reapply.is_none())?;
+        let dropped = dropped_values(current, &self.candidate);
+        (!dropped.is_empty()).then(|| {
+            format!(
+                "values that an earlier apply set are not given now, and change: {}",
+                dropped.join(", ")
+            )
         })
     }
 }

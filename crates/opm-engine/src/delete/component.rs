@@ -128,6 +128,7 @@ impl<B: Backend> Delete<'_, B> {
             features: current.features.clone().unwrap_or_default(),
             order: current.order.clone(),
             hooks: current.hooks.clone(),
+            set: current.set.clone(),
             record: None,
         }
     }

@@ -3,7 +3,7 @@
 use opm_core::history::{failed_run, masked};
 use opm_core::manifest::Manifest;
 use opm_core::record::{Change, Record};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::restored::values_of;
@@ -24,7 +24,18 @@ pub struct ShownValues {
     #[serde(rename = "changeId")]
     pub change: String,
     /// The values, as CUE text.
+    #[serde(serialize_with = "as_document")]
     pub values: String,
+    /// The paths of those that were given, and are not the module's own.
+    pub set: Vec<String>,
+}
+
+/// The values themselves, for scripts; their text if it is not as `opm` writes it.
+fn as_document<S: Serializer>(values: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    match opm_core::values::Value::from_cue(values) {
+        Some(values) => values.to_json().serialize(serializer),
+        None => values.serialize(serializer),
+    }
 }
 
 /// One recorded object.
@@ -66,6 +77,7 @@ impl<B: Backend> Run<'_, B> {
             release,
             change: change.id.clone(),
             values: values.0.clone(),
+            set: change.set.clone(),
         })
     }
 

@@ -182,6 +182,7 @@ mod tests {
             features: None,
             order: std::collections::BTreeMap::new(),
             hooks: Vec::new(),
+            set: Vec::new(),
             parent: None,
             record: None,
             extra: Extra::default(),

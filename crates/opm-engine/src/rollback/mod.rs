@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use opm_core::event::Event;
 use opm_core::history::{TargetReason, default_target};
 use opm_core::record::{Change, Record};
+use opm_core::rendered::Rendered;
 
 use self::data::VolumeData;
 use crate::apply::{ApplyMode, ApplySource, ApplyTask, Orphans, Reapply};
@@ -123,7 +124,10 @@ impl<B: Backend> Run<'_, B> {
         match rendered {
             Ok(rendered) => Ok(RestoredChange {
                 change: change.clone(),
-                rendered,
+                rendered: Rendered {
+                    set: change.set.clone(),
+                    ..rendered
+                },
             }),
             Err(why) => {
                 failure.message = format!(
@@ -218,6 +222,7 @@ mod tests {
             features: None,
             order: BTreeMap::new(),
             hooks: Vec::new(),
+            set: Vec::new(),
             parent: None,
             record: None,
             extra: Default::default(),

@@ -14,10 +14,12 @@ pub(crate) fn module(name: &str, components: &[(&str, &str)]) -> Rendered {
             name,
             version: None,
             origin: None,
+            undeclared: false,
             default_namespace: None,
             description: None,
         },
         values: "{}\n".to_owned(),
+        set: Vec::new(),
         components: components
             .iter()
             .map(|(name, yaml)| component(name, yaml))

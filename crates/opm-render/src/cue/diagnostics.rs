@@ -39,9 +39,16 @@ impl Diagnostic {
             Some(Origin::Module(place)) => (place, false),
             Some(Origin::Values(place)) => (place, true),
         };
-        if !self.places.contains(&place) {
-            self.places.push(place);
-            self.givers += usize::from(gives);
+        if self.places.contains(&place) {
+            return;
+        }
+        // What the person wrote comes first.
+        match gives {
+            true => {
+                self.places.insert(self.givers, place);
+                self.givers += 1;
+            }
+            false => self.places.push(place),
         }
     }
 
@@ -137,8 +144,9 @@ impl Diagnostics {
             .any(|d| d.message.starts_with("values") && d.givers > 1)
         {
             hints.push(
-                "values are unified, not overridden: two sources must not give one field \
-                 different values; put defaults into #config, as in `port: *80 | int`"
+                "values that are not plain data (they refer to #config, have constraints, or stand in \
+                 the module itself) are unified with the rest, not overridden; put defaults into \
+                 #config, as in `port: *80 | int`"
                     .to_owned(),
             );
         }
@@ -189,10 +197,8 @@ fn in_users_words(line: &str) -> String {
     ] {
         text = text.replace(ours, theirs);
     }
-    for ours in ["_in.", "_f0."] {
-        if let Some(path) = text.strip_prefix(ours) {
-            text = format!("values.{path}");
-        }
+    if let Some(path) = text.strip_prefix("_in.").or_else(|| in_layer(&text)) {
+        text = format!("values.{path}");
     }
     // The interpolated value is what is wrong; cue reports it on its own.
     text = text.replace("invalid interpolation: ", "");
@@ -204,6 +210,14 @@ fn in_users_words(line: &str) -> String {
         true => without_quoted(&text),
         false => text,
     }
+}
+
+/// The path inside a layer of values: of `_f0.values.host` and `_f0.host` it is `host`.
+fn in_layer(text: &str) -> Option<&str> {
+    let numbered = text.strip_prefix("_f")?;
+    let path = numbered.trim_start_matches(|c: char| c.is_ascii_digit());
+    let path = path.strip_prefix('.').filter(|_| path != numbered)?;
+    Some(path.strip_prefix("values.").unwrap_or(path))
 }
 
 /// The data of Secrets (and, to be safe, of everything else) is not repeated.
@@ -267,7 +281,7 @@ mod tests {
         assert_eq!(
             read(stderr),
             "values.host: conflicting values string and 5 (mismatched types string and int)\n    \
-             module.cue:10:12\n    prod.yaml:2:7"
+             prod.yaml:2:7\n    module.cue:10:12"
         );
     }
 

@@ -28,7 +28,7 @@ pub(super) struct Masking {
 impl Masking {
     pub(super) fn new(values: &Values, module: &ModuleDir) -> Self {
         let mut given = BTreeSet::new();
-        for file in &values.files {
+        for file in values.texts() {
             collect(file, &mut given);
         }
         for assignment in &values.assignments {
@@ -159,7 +159,7 @@ fn literals(text: &str, given: &mut BTreeSet<String>) {
 }
 
 /// The quoted text at the beginning, with its quotes; the quote alone if it has no end.
-fn quoted(rest: &str) -> &str {
+pub(super) fn quoted(rest: &str) -> &str {
     let quote = &rest[..1];
     let triple = quote.repeat(3);
     let end = match rest.starts_with(&triple) {

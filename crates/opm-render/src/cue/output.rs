@@ -114,6 +114,7 @@ pub(super) fn read(stdout: &[u8], path: &str) -> Result<Loaded, OutputError> {
         rendered: Rendered {
             module,
             values: values.to_cue(),
+            set: Vec::new(),
             components,
         },
         values,
@@ -133,6 +134,7 @@ fn module(metadata: MetadataOutput, path: &str) -> Result<Module, OutputError> {
         name: ModuleName::new(metadata.name)?,
         version: version.map_err(|e| OutputError::Version(Box::new(e)))?,
         origin: None,
+        undeclared: false,
         default_namespace: metadata
             .default_namespace
             .map(NamespaceName::new)

@@ -9,7 +9,7 @@ use opm_core::name::{NamespaceName, ReleaseName};
 use opm_core::values::Value;
 
 use super::module_file::CueModule;
-use crate::values::{AssignedValue, Assignment, KeyPath, Segment};
+use crate::values::{AssignedValue, Assignment, KeyPath, Pick, Segment};
 
 /// The namespace of release ids (DNS, "opmodel.dev").
 const RELEASE_IDS: &str = "c1cbe76d-5687-5a47-bfe6-83b081b15413";
@@ -101,10 +101,11 @@ pub(super) fn config_for_values(module: &CueModule) -> String {
     format!("package opm_values\n\nimport m \"{path}:{package}\"\n\n#config: m.#config\n")
 }
 
-/// The assignments, one per line, so that a position tells which it is.
-pub(super) fn assignments(assignments: &[Assignment]) -> String {
+/// The assignments, one per line, so that a position tells which it is. What a later one replaces
+/// is left out.
+pub(super) fn assignments(assignments: &[Assignment], picks: &Pick, first: usize) -> String {
     let mut text = String::from("package opm_render\n");
-    for Assignment { key, value, .. } in assignments {
+    for (number, Assignment { key, value, .. }) in assignments.iter().enumerate() {
         let chosen = match value {
             AssignedValue::Text(text) => quoted(text),
             AssignedValue::Either { literal, text } => {
@@ -121,9 +122,26 @@ pub(super) fn assignments(assignments: &[Assignment]) -> String {
             }
         };
         // Writing to a String does not fail.
-        let _ = writeln!(text, "_in: {}", at(key, &chosen));
+        let _ = match picks.of_layer(first + number) {
+            None => writeln!(text, "_s{number}: _"),
+            Some(_) if picks.has_all_of(first + number, &shape(value)) => {
+                writeln!(text, "_in: {}", at(key, &chosen))
+            }
+            Some(part) => writeln!(text, "_s{number}: {chosen}, _in: {part}"),
+        };
     }
     text
+}
+
+/// What an assignment gives, as far as it matters to merging. Only `cue` reads every literal: one
+/// that is neither a struct nor a list might as well be a text.
+pub(super) fn shape(value: &AssignedValue) -> Value {
+    match value {
+        AssignedValue::Text(text) => Value::String(text.clone()),
+        AssignedValue::Either { literal, text } => {
+            Value::from_cue(literal).unwrap_or_else(|| Value::String(text.clone()))
+        }
+    }
 }
 
 /// The line of the first assignment in [`assignments`].

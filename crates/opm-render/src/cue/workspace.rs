@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::layers::{self, Layers};
 use super::masking::Masking;
 use super::module_file::{CueModule, CueModuleError, package_clause};
 use super::source;
@@ -63,15 +64,16 @@ struct ValuesOrigin {
 }
 
 impl Workspace {
-    /// Links the module's files and writes opm's own.
+    /// Links the module's files and writes opm's own. `export` evaluates a package by itself.
     pub(crate) fn create(
         module: &ModuleDir,
         cue: &CueModule,
         inputs: &Inputs,
         runtime: Option<&Path>,
+        export: &layers::Export<'_>,
     ) -> Result<Self, super::CueError> {
         let dir = PrivateDir::create(runtime).map_err(WorkspaceError)?;
-        link_entries(module, dir.path(), !inputs.values.files.is_empty())?;
+        link_entries(module, dir.path())?;
         let mut workspace = Self {
             dir,
             masking: Masking::new(&inputs.values, module),
@@ -81,6 +83,8 @@ impl Workspace {
             input: None,
         };
         workspace.generate(cue, inputs)?;
+        let layers = workspace.add_layers(module, cue, inputs, export)?;
+        workspace.add_values(&layers, inputs)?;
         Ok(workspace)
     }
 
@@ -102,57 +106,99 @@ impl Workspace {
         }
     }
 
-    /// A path that does not exist, for what `cue` must not find.
-    pub(crate) fn nowhere(&self) -> PathBuf {
-        self.dir.path().join("opm_nowhere")
-    }
-
     fn generate(&mut self, cue: &CueModule, inputs: &Inputs) -> Result<(), WorkspaceError> {
         self.write(DEFAULTS, &source::defaults(&cue.package))?;
         self.dir.create_dir(PACKAGE)?;
         let render = source::render(cue, inputs.name.as_ref(), inputs.namespace.as_ref());
         self.write(&format!("{PACKAGE}/render.cue"), &render)?;
-        let mut imports = String::new();
-        let mut fields = String::new();
-        for (number, file) in inputs
-            .values
-            .files
-            .iter()
-            .filter(|f| !f.is_blank())
-            .enumerate()
-        {
-            match file.format {
-                ValuesFormat::Cue => {
-                    self.add_package(number, file, cue)?;
-                    let path = cue.path.replacen('@', &format!("/{PACKAGE}/v{number}@"), 1);
-                    imports.push_str(&format!("import v{number} \"{path}:opm_values\"\n"));
-                    fields.push_str(&format!("_f{number}: v{number}\n"));
-                }
-                ValuesFormat::Yaml | ValuesFormat::Json => {
-                    let name = self.add_data(number, file)?;
-                    fields.push_str(&format!("_f{number}: _ @embed(file={name})\n"));
+        Ok(())
+    }
+
+    /// Writes every layer's file, the module's own first, and finds out what is in it. Values of
+    /// the module that are not plain data stay where they are, in the module's package.
+    fn add_layers(
+        &mut self,
+        module: &ModuleDir,
+        cue: &CueModule,
+        inputs: &Inputs,
+        export: &layers::Export<'_>,
+    ) -> Result<Layers, super::CueError> {
+        let mut layers = Layers::default();
+        let own = layers::own_values(module, inputs)?;
+        match (&inputs.values.base, &own) {
+            (Some(base), _) => {
+                self.add_layer(&mut layers, base, cue, export)?;
+            }
+            // With nothing over them, they are best read by `cue`.
+            (None, Some(_)) if inputs.values.is_empty() => {
+                self.link(module, Path::new(layers::OWN))?;
+            }
+            (None, Some(own)) => {
+                if !self.add_layer(&mut layers, own, cue, export)? {
+                    layers.leave_to_module();
+                    self.link(module, Path::new(layers::OWN))?;
                 }
             }
-            fields.push_str(&source::values_file(number));
+            (None, None) => {}
         }
-        let embeds = fields.contains("@embed");
-        let attribute = if embeds { "@extern(embed)\n\n" } else { "" };
-        let text = format!("{attribute}package {PACKAGE}\n\n{imports}\n{fields}");
-        self.write(&format!("{PACKAGE}/values.cue"), &text)?;
+        layers.base_is_known();
+        for file in inputs.values.files.iter().filter(|file| !file.is_blank()) {
+            self.add_layer(&mut layers, file, cue, export)?;
+        }
+        Ok(layers)
+    }
+
+    /// Writes a layer's file; says whether it is plain data.
+    fn add_layer(
+        &mut self,
+        layers: &mut Layers,
+        file: &ValuesFile,
+        cue: &CueModule,
+        export: &layers::Export<'_>,
+    ) -> Result<bool, WorkspaceError> {
+        let number = layers.next();
+        match file.format {
+            ValuesFormat::Cue => {
+                self.add_package(number, file, cue)?;
+                let path = cue.path.replacen('@', &format!("/{PACKAGE}/v{number}@"), 1);
+                let package = format!("./{PACKAGE}/v{number}");
+                let evaluated = || export(self.dir.path(), &package);
+                Ok(layers.add_package(file, &path, evaluated))
+            }
+            ValuesFormat::Yaml | ValuesFormat::Json => {
+                let name = self.add_data(number, file)?;
+                Ok(layers.add_data(file, &name))
+            }
+        }
+    }
+
+    /// Writes what the layers and the assignments come to.
+    fn add_values(&mut self, layers: &Layers, inputs: &Inputs) -> Result<(), WorkspaceError> {
         let given = &inputs.values.assignments;
+        let picks = layers.picks(given);
+        self.write(
+            &format!("{PACKAGE}/values.cue"),
+            &layers.to_cue(&picks, PACKAGE),
+        )?;
         self.assignments = given
             .iter()
             .map(|assignment| assignment.shown.clone())
             .collect();
-        let text = source::assignments(given);
+        let text = source::assignments(given, &picks, layers.next());
         // Files by name are no module to `cue`, and only those of a module can be embedded.
-        match given.is_empty() || embeds {
+        match given.is_empty() || layers.embeds() {
             true => self.write(&format!("{PACKAGE}/{ASSIGNMENTS}"), &text),
             false => {
                 self.input = Some(text);
                 Ok(())
             }
         }
+    }
+
+    fn link(&self, module: &ModuleDir, entry: &Path) -> Result<(), super::CueError> {
+        let resolved = module.resolve(entry).map_err(CueModuleError::Dir)?;
+        symlink(resolved, self.dir.path().join(entry)).map_err(WorkspaceError)?;
+        Ok(())
     }
 
     /// A CUE file becomes a package of its own, under a name that opm chooses.
@@ -245,6 +291,11 @@ impl Workspace {
     }
 }
 
+/// A path in a workspace that does not exist, for what `cue` must not find.
+pub(super) fn nowhere(directory: &Path) -> PathBuf {
+    directory.join("opm_nowhere")
+}
+
 /// A place in the user's files, or the flag that stands for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -255,20 +306,15 @@ pub(crate) enum Origin {
 }
 
 /// Links every entry at the top of the module, except what must not take part: the repository's
-/// own data, and values that nobody asks for.
-fn link_entries(
-    module: &ModuleDir,
-    target: &Path,
-    values_given: bool,
-) -> Result<(), super::CueError> {
+/// own data, and values, which are layers.
+fn link_entries(module: &ModuleDir, target: &Path) -> Result<(), super::CueError> {
     for entry in module.list(Path::new("")).map_err(CueModuleError::Dir)? {
         let name = entry.to_string_lossy();
         if name == DEFAULTS || name == PACKAGE || name == LOCK {
             return Err(CueModuleError::Reserved(module.shown(&entry)).into());
         }
         let is_values = name.starts_with("values") && name.ends_with(".cue");
-        let unwanted = is_values && (values_given || name != "values.cue");
-        if name == ".git" || unwanted {
+        if name == ".git" || is_values {
             continue;
         }
         let resolved = module

@@ -61,6 +61,19 @@ impl Assignment {
         Self::new("--set-file", key, AssignedValue::Text(content))
     }
 
+    /// Whether it takes a key away.
+    pub(super) fn removes(&self) -> bool {
+        matches!(&self.value, AssignedValue::Either { literal, .. } if literal == "null")
+    }
+
+    fn flag(&self) -> &str {
+        self.shown.split(' ').next().unwrap_or_default()
+    }
+
+    fn says_the_same(&self, other: &Self) -> bool {
+        self.key == other.key && self.value == other.value
+    }
+
     fn new(flag: &'static str, key: &str, value: AssignedValue) -> Result<Self, ValuesError> {
         let parsed = KeyPath::parse(key);
         let key = parsed.map_err(|why| ValuesError::Assignment {
@@ -95,14 +108,15 @@ pub(super) fn split<'a>(
     })
 }
 
-/// Refuses two assignments of which one replaces, or reaches into, the other.
+/// Refuses two assignments by different flags of which one replaces, or reaches into, the other:
+/// of one flag the later counts, but which of two flags came later is not known here.
 pub(super) fn check_conflicts(assignments: &[Assignment]) -> Result<(), ValuesError> {
-    let mut sorted: Vec<&Assignment> = assignments.iter().collect();
-    sorted.sort_by(|a, b| a.key.cmp(&b.key));
-    for pair in sorted.windows(2) {
-        let [first, second] = pair else { continue };
-        let same = first.key == second.key && first.value == second.value;
-        if second.key.is_within(&first.key) && !same {
+    for (place, second) in assignments.iter().enumerate() {
+        let contradicts = |first: &&Assignment| {
+            let overlaps = second.key.is_within(&first.key) || first.key.is_within(&second.key);
+            overlaps && first.flag() != second.flag() && !first.says_the_same(second)
+        };
+        if let Some(first) = assignments[..place].iter().find(contradicts) {
             return Err(ValuesError::Conflict {
                 first: first.shown.clone(),
                 second: second.shown.clone(),
@@ -133,20 +147,21 @@ mod tests {
 
     #[test]
     fn conflicts() {
-        for (given, conflict) in [
-            (&["a=1", "b=2"][..], false),
-            (&["a=1", "a=1"], false),
-            (&["a.b=1", "a.c=2"], false),
-            (&["a[0]=1", "a[1]=2"], false),
-            (&["a=1", "a=2"], true),
-            (&["a={}", "a.b=2"], true),
-            (&["a.b.c=1", "x=1", "a.b=2"], true),
-            (&["ab=1", "a=2"], false),
+        for (set, strings, conflict) in [
+            (&["a=1", "a=2"][..], &[][..], false),
+            (&["a={}", "a.b=2"], &[], false),
+            (&["a=1"], &["b=2"], false),
+            (&["a.b=1"], &["a.c=2"], false),
+            (&["a=x"], &["a=x"], false),
+            (&["a=1"], &["a=2"], true),
+            (&["a={}"], &["a.b=2"], true),
+            (&["a.b.c=1", "x=1"], &["a.b=2"], true),
+            (&["ab=1"], &["a=2"], false),
         ] {
-            let all: Vec<_> = given
-                .iter()
-                .map(|g| Assignment::literal(g).unwrap())
-                .collect();
+            let set = set.iter().map(|given| Assignment::literal(given));
+            let strings = strings.iter().map(|given| Assignment::string(given));
+            let all: Vec<_> = set.chain(strings).map(Result::unwrap).collect();
+            let given = &all;
             assert_eq!(check_conflicts(&all).is_err(), conflict, "{given:?}");
         }
     }

@@ -95,25 +95,6 @@ fn errors_point_at_the_users_own_files() {
 }
 
 #[test]
-fn unification_is_not_override() {
-    if !have_cue() {
-        return;
-    }
-    let module = cue_module(WEB);
-    module.write("values.cue", "package web\n\nvalues: host: \"a\"\n");
-    let error = error_of(&module, &set(&["host=b"]));
-    assert!(error.contains("values.host: conflicting values"), "{error}");
-    assert!(
-        error.contains("values.cue:3:15") && error.contains("--set host"),
-        "{error}"
-    );
-    assert!(
-        error.contains("hint: values are unified, not overridden"),
-        "{error}"
-    );
-}
-
-#[test]
 fn modules_that_are_not_valid() {
     if !have_cue() {
         return;

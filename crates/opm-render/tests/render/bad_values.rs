@@ -1,8 +1,6 @@
 //! Values that are none, contradict each other, or are too much: a clear error, or the right
 //! result.
 
-use std::os::unix::fs::symlink;
-
 use opm_render::{ValueFlags, Values};
 
 use crate::support::{TestModule, WEB, cue_module, error_of, have_cue, owned, set};
@@ -89,10 +87,6 @@ fn values_that_are_none() {
     ] {
         assert_eq!(error_of(&module, &set(&[assignment])), expected);
     }
-    assert_eq!(
-        error_of(&module, &set(&["a=1", "a.b=2"])),
-        "--set a and --set a.b contradict each other"
-    );
     let secret = ValueFlags {
         set: owned(&["password=hunter2"]),
         set_string: owned(&["password=hunter3"]),
@@ -106,39 +100,13 @@ fn values_that_are_none() {
 }
 
 #[test]
-fn a_yaml_module_takes_no_values() {
+fn a_module_that_declares_no_values_takes_none() {
     let module = TestModule::yaml("");
     let error = error_of(&module, &set(&["a=1"]));
     assert_eq!(
         error,
-        "DIR: a YAML module takes no values\n  hint: -f and --set are for CUE modules, which declare their values in #config"
+        "DIR: this module takes no values\n  hint: a module.yaml declares its values under `values`, and manifests use them as `${values.port}`"
     );
-}
-
-#[test]
-fn conflicting_files_are_an_error_and_files_outside_the_module_are_not() {
-    if !have_cue() {
-        return;
-    }
-    let module = cue_module(WEB);
-    let elsewhere = TestModule::new(&[("a.yaml", "host: a\n"), ("b.yaml", "host: b\n")]);
-    let at = |name: &str| elsewhere.path().join(name).display().to_string();
-    let both = ValueFlags {
-        files: vec![at("a.yaml"), at("b.yaml")],
-        ..ValueFlags::default()
-    };
-    let error = error_of(&module, &both).replace(&elsewhere.path().display().to_string(), "ELSE");
-    assert!(error.contains("values.host: conflicting values"), "{error}");
-    assert!(
-        error.contains("ELSE/a.yaml:1:7") && error.contains("ELSE/b.yaml:1:7"),
-        "{error}"
-    );
-    symlink(at("a.yaml"), elsewhere.path().join("link.yaml")).unwrap();
-    let link = ValueFlags {
-        files: vec![at("link.yaml")],
-        ..ValueFlags::default()
-    };
-    assert!(module.load_flags(&link).is_ok());
 }
 
 #[test]

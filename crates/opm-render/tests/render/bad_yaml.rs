@@ -77,7 +77,7 @@ fn definitions_that_do_not_hold_together() {
         (
             web,
             "[{name: app, kustomize: overlays/prod}]",
-            "module.yaml: component `app` uses `kustomize`, which is not supported yet\n  hint: render it to files and list those under `manifests`",
+            "component `app`: overlays/prod: no such file or directory",
         ),
         (
             web,
@@ -154,7 +154,7 @@ fn directories_that_are_no_modules() {
     let empty = TestModule::new(&[]);
     assert_eq!(
         empty.error(),
-        "DIR: not a module: it has neither module.yaml nor cue.mod\n  hint: `opm mod init DIR` writes a new module"
+        "DIR: not a module: it has neither module.yaml nor cue.mod, and no manifests\n  hint: `opm mod init DIR` writes a new module"
     );
     let nearly = TestModule::new(&[("module.yml", "x")]);
     assert!(nearly.error().ends_with("hint: rename it to module.yaml"));

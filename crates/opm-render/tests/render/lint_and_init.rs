@@ -110,7 +110,7 @@ fn new_modules_render_and_nothing_is_overwritten() {
         }
         let place = TestModule::new(&[("My_Shop/README.md", "mine")]);
         let directory = place.path().join("My_Shop");
-        let written = opm_render::init(&directory, format).unwrap();
+        let written = opm_render::init(&directory, Some(format)).unwrap();
         assert_eq!(written.name.as_str(), "my-shop");
         let settings = RenderSettings {
             cue: cue().unwrap_or_default(),
@@ -135,7 +135,9 @@ fn new_modules_render_and_nothing_is_overwritten() {
                 .is_empty()
         );
         for again in [InitFormat::Yaml, InitFormat::Cue] {
-            let error = opm_render::init(&directory, again).unwrap_err().to_string();
+            let error = opm_render::init(&directory, Some(again))
+                .unwrap_err()
+                .to_string();
             assert!(error.contains("already exist"), "{error}");
         }
         assert_eq!(
@@ -145,7 +147,7 @@ fn new_modules_render_and_nothing_is_overwritten() {
     }
     let odd = TestModule::new(&[]);
     let digits = odd.path().join("2048");
-    opm_render::init(&digits, InitFormat::Cue).unwrap();
+    opm_render::init(&digits, Some(InitFormat::Cue)).unwrap();
     let text = std::fs::read_to_string(digits.join("module.cue")).unwrap();
     assert!(text.contains("\npackage m2048\n"), "{text}");
 }

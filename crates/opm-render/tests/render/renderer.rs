@@ -134,7 +134,7 @@ async fn a_token_that_is_cancelled_already_starts_nothing() {
     cancel.cancel();
     let source = ModuleRef::Directory(module.path());
     let renderer = ModuleRenderer::new(cue.settings());
-    let error = renderer.describe(&source, &cancel).await.unwrap_err();
+    let error = renderer.describe(&source, None, &cancel).await.unwrap_err();
     assert!(error.is_interrupted(), "{error}");
     assert!(!cue.dir.path().join("pid").exists());
 }

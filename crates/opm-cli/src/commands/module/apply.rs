@@ -29,6 +29,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     render: RenderArgs,
 
+    /// Start from the values that the release has now, instead of the module's own
+    #[arg(long, help_heading = "Values")]
+    reuse_values: bool,
+
     #[command(flatten)]
     deploy: DeployArgs,
 
@@ -58,8 +62,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
     args.deploy.plan.check_adopt(&args.render.module)?;
     let interrupt = Interrupt::listen(*ui);
-    let rendering = Rendering::prepare(&args.render, settings, ui, &interrupt)?;
+    let mut rendering = Rendering::prepare(&args.render, settings, ui, &interrupt)?;
     runtime::run(async {
+        if args.reuse_values {
+            let session = Session::open(settings, ui, &interrupt, false).await?;
+            rendering.reuse_values(&session).await?;
+        }
         let yes = args.deploy.yes;
         let loaded = rendering.load_and_connect(settings, ui, &interrupt, yes);
         let (loaded, session) = loaded.await?;

@@ -8,6 +8,7 @@ use opm_engine::request::ApplyRequest;
 use super::plan_args::PlanArgs;
 use super::rendering::{RenderArgs, Rendering};
 use crate::answers;
+use crate::cluster::Session;
 use crate::error::{CliError, ErrorKind, Exit};
 use crate::interrupt::Interrupt;
 use crate::runtime;
@@ -23,6 +24,10 @@ use crate::ui::Ui;
 pub(crate) struct Args {
     #[command(flatten)]
     render: RenderArgs,
+
+    /// Start from the values that the release has now, instead of the module's own
+    #[arg(long, help_heading = "Values")]
+    reuse_values: bool,
 
     #[command(flatten)]
     plan: PlanArgs,
@@ -43,8 +48,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
     args.plan.check_adopt(&args.render.module)?;
     let interrupt = Interrupt::listen(*ui);
-    let rendering = Rendering::prepare(&args.render, settings, ui, &interrupt)?;
+    let mut rendering = Rendering::prepare(&args.render, settings, ui, &interrupt)?;
     runtime::run(async {
+        if args.reuse_values {
+            let session = Session::open(settings, ui, &interrupt, false).await?;
+            rendering.reuse_values(&session).await?;
+        }
         let loaded = rendering.load_and_connect(settings, ui, &interrupt, false);
         let (loaded, session) = loaded.await?;
         let request = ApplyRequest {

@@ -13,16 +13,18 @@ use opm_engine::FailureKind;
 
 /// Write a new module that applies as it is
 ///
-/// The module is named after its directory. Nothing that is there is overwritten.
+/// The module is named after its directory. Nothing that is there is overwritten. In a directory
+/// that holds manifests it writes the module.yaml that lists them, and says what it found: what
+/// `opm mod apply` makes of such a directory, written down.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The directory to write to
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 
-    /// The language of the module
-    #[arg(long, value_name = "LANGUAGE", default_value = "cue")]
-    format: ModuleFormat,
+    /// The language of the module; by default CUE, or YAML for manifests that are there
+    #[arg(long, value_name = "LANGUAGE")]
+    format: Option<ModuleFormat>,
 }
 
 /// The language of a new module.
@@ -35,13 +37,13 @@ enum ModuleFormat {
 }
 
 pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let format = match args.format {
+    let format = args.format.map(|format| match format {
         ModuleFormat::Cue => InitFormat::Cue,
         ModuleFormat::Yaml => InitFormat::Yaml,
-    };
+    });
     let written = opm_render::init(&args.directory, format).map_err(|error| failure(&error))?;
     let shown = args.directory.display();
-    let document = json!({ "module": written.name.as_str(), "directory": args.directory, "files": written.files });
+    let document = json!({ "module": written.name.as_str(), "directory": args.directory, "files": written.files, "found": written.found });
     match ui.format_or(Format::Table) {
         Format::Table | Format::Wide => {
             let files = written.files.join(", ");
@@ -49,12 +51,18 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
                 "wrote the module {} to {shown}: {files}",
                 written.name
             ));
+            if !written.found.is_empty() {
+                ui.info(&format!(
+                    "it lists what was there: {}",
+                    written.found.join(", ")
+                ));
+            }
             ui.hint(&format!("`opm mod build {shown}` shows what it renders"));
         }
         Format::Json => ui.json(&document)?,
         Format::Yaml => ui.yaml(&document)?,
     }
-    if args.format == ModuleFormat::Cue {
+    if args.format != Some(ModuleFormat::Yaml) && written.found.is_empty() {
         warn_without_cue(settings, ui);
     }
     Ok(Exit::DONE)
@@ -77,6 +85,7 @@ fn failure(error: &InitError) -> CliError {
             .hint("choose another directory, or remove them first to start over"),
         InitError::Name(_) => CliError::new(ErrorKind::Invalid, message)
             .hint("a module is named after its directory: choose another one"),
+        InitError::Found(error) => super::rendering::failure(error),
         InitError::Write { .. } => CliError::new(ErrorKind::Io, message),
     }
 }

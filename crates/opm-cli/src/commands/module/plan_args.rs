@@ -99,12 +99,16 @@ impl PlanArgs {
     }
 
     /// Refuses `--adopt KIND/NAME` with a blank: then KIND/NAME would be the module.
-    pub(crate) fn check_adopt(&self, module: &str) -> Result<(), CliError> {
+    pub(crate) fn check_adopt(&self, modules: &[String]) -> Result<(), CliError> {
         let bare = self.adopt.as_ref().is_some_and(Vec::is_empty);
-        let is_object = module.parse::<AdoptSelector>().is_ok() && !module.starts_with('.');
-        if !bare || !is_object || std::path::Path::new(module).exists() {
+        let is_object = |module: &&String| {
+            module.parse::<AdoptSelector>().is_ok()
+                && !module.starts_with('.')
+                && !std::path::Path::new(module).exists()
+        };
+        let Some(module) = modules.iter().find(is_object).filter(|_| bare) else {
             return Ok(());
-        }
+        };
         let message = format!("{module} is taken for the module, and there is no such directory");
         let error = CliError::new(ErrorKind::Usage, message);
         Err(error.hint(format!("objects are named with `=`: --adopt={module}")))

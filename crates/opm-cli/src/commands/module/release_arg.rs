@@ -17,7 +17,7 @@ use crate::ui::Ui;
 /// Which release a command is about.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ReleaseArgs {
-    /// The release: its name, its id, or the directory of its module
+    /// The release: its name, its id, or its module: a directory, or a file of manifests
     #[arg(value_name = "RELEASE")]
     given: ReleaseArg,
 
@@ -29,7 +29,7 @@ pub(crate) struct ReleaseArgs {
 /// The same for commands that take the module in the working directory if nothing is named.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ReleaseOrHereArgs {
-    /// The release: its name, its id, or the directory of its module
+    /// The release: its name, its id, or its module: a directory, or a file of manifests
     #[arg(value_name = "RELEASE", default_value = ".")]
     given: ReleaseArg,
 
@@ -73,9 +73,13 @@ enum ReleaseArg {
 impl FromStr for ReleaseArg {
     type Err = String;
 
-    /// A path has a slash or is `.`; an id is a UUID; anything else must be a name.
+    /// A path has a slash, is `.`, or ends as a manifest does; an id is a UUID; anything else must
+    /// be a name.
     fn from_str(given: &str) -> Result<Self, String> {
-        if given.contains('/') || given == "." || given == ".." {
+        let is_file = [".yaml", ".yml", ".json"]
+            .iter()
+            .any(|ending| given.ends_with(ending));
+        if given.contains('/') || given == "." || given == ".." || is_file {
             return Ok(Self::Directory(given.to_owned()));
         }
         if let Ok(id) = given.parse() {
@@ -90,7 +94,7 @@ impl ReleaseArgs {
     /// The directory that was given, if one was.
     pub(crate) fn directory(&self) -> Option<PathBuf> {
         match &self.given {
-            ReleaseArg::Directory(path) => Some(PathBuf::from(path)),
+            ReleaseArg::Directory(path) => Some(PathBuf::from(path)).filter(|path| path.is_dir()),
             ReleaseArg::Name(_) | ReleaseArg::Id(_) => None,
         }
     }
@@ -111,8 +115,10 @@ impl ReleaseArgs {
         };
         let namespace = rendering::namespace(settings)?;
         let renderer = rendering::renderer(settings, ui);
-        let directory = ModuleRef::Directory(path.into());
-        let module = renderer.describe(&directory, &interrupt.token()).await;
+        let module = ModuleRef::read(std::slice::from_ref(path));
+        let module = module.map_err(|error| rendering::failure(&error))?;
+        let (name, token) = (self.name.as_ref(), interrupt.token());
+        let module = renderer.describe(&module, name, &token).await;
         let module = module.map_err(|error| rendering::failure(&error))?;
         let (name, namespace) =
             opm_render::release(&module, self.name.as_ref(), namespace.as_ref())
@@ -151,6 +157,7 @@ mod tests {
             ("..", "directory"),
             ("./web", "directory"),
             ("/srv/web", "directory"),
+            ("web.yaml", "directory"),
             ("Web", "refused"),
             ("", "refused"),
         ] {

@@ -7,10 +7,12 @@ use opm_core::candidate::{Candidate, CandidateError, Selection};
 use opm_core::name::{ComponentName, NameError, NamespaceName, ReleaseName};
 use opm_core::scope::Scopes;
 use opm_engine::FailureKind;
+use opm_engine::request::{ReleaseRef, ShowRequest};
 use opm_render::{CueError, Inputs, Lint, Loaded, ModuleRef, ModuleRenderer, RenderError};
 use opm_render::{RenderObserver, ValueFlags, Values};
 use tokio_util::sync::CancellationToken;
 
+use crate::answers;
 use crate::cluster::Session;
 use crate::error::{CliError, ErrorKind};
 use crate::interrupt::Interrupt;
@@ -20,11 +22,13 @@ use crate::ui::Ui;
 /// The module, its values, and the release to render it for.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RenderArgs {
-    /// The module: a directory or, for CUE, a reference such as `example.com/web@v1.2.3`
+    /// The module: a directory, manifests (files, or `-` for standard input) or, for CUE, a
+    /// reference such as `example.com/web@v1.2.3`
     #[arg(value_name = "MODULE", default_value = ".")]
-    pub(crate) module: String,
+    pub(crate) module: Vec<String>,
 
-    /// A file with values: CUE, YAML or JSON; `-` is standard input; can be repeated
+    /// A file with values, over the module's own: CUE, YAML or JSON; `-` is standard input; can be
+    /// repeated, later beats earlier
     #[arg(long, short = 'f', value_name = "FILE", help_heading = "Values")]
     pub(crate) values: Vec<String>,
 
@@ -50,6 +54,22 @@ pub(crate) struct RenderArgs {
 }
 
 impl RenderArgs {
+    /// The module that is meant; files are read.
+    fn source(&self) -> Result<ModuleRef, CliError> {
+        if self
+            .module
+            .iter()
+            .chain(&self.values)
+            .filter(|file| *file == "-")
+            .count()
+            > 1
+        {
+            let message = "standard input (`-`) can be read only once";
+            return Err(CliError::new(ErrorKind::Usage, message));
+        }
+        ModuleRef::read(&self.module).map_err(|error| failure(&error))
+    }
+
     /// The optional components that were asked for; none leaves what is recorded.
     pub(crate) fn selected(&self) -> Result<Option<Vec<ComponentName>>, CliError> {
         let invalid = |error: NameError| CliError::new(ErrorKind::Invalid, error.to_string());
@@ -91,11 +111,55 @@ impl Rendering {
             capabilities: None,
         };
         Ok(Self {
-            module: ModuleRef::parse(&args.module),
+            module: args.source()?,
             inputs,
             renderer: renderer(settings, ui),
             cancel: interrupt.token(),
         })
+    }
+
+    /// Starts from the values that the release's current change recorded, and says so.
+    pub(crate) async fn reuse_values(&mut self, session: &Session) -> Result<(), CliError> {
+        let (name, namespace) = (self.inputs.name.as_ref(), self.inputs.namespace.as_ref());
+        let module = self
+            .renderer
+            .describe(&self.module, name, &self.cancel)
+            .await;
+        let module = module.map_err(|error| failure(&error))?;
+        let (name, namespace) =
+            opm_render::release(&module, name, namespace).map_err(|error| failure(&error))?;
+        let request = ShowRequest {
+            release: ReleaseRef::Module {
+                path: module.path,
+                name,
+                namespace: namespace.clone(),
+            },
+            namespace,
+            revision: None,
+            reveal: false,
+        };
+        let shown = session
+            .engine
+            .show_values(&request, &session.observer())
+            .await;
+        match shown {
+            Ok(shown) => {
+                let change = &shown.change;
+                session
+                    .ui
+                    .info(&format!("starting from the values of {change}"));
+                let values = std::mem::take(&mut self.inputs.values);
+                self.inputs.values = values.over_recorded(&shown.values, shown.set);
+                Ok(())
+            }
+            Err(failure) if failure.kind == FailureKind::NotFound => {
+                session
+                    .ui
+                    .info("there are no recorded values to start from");
+                Ok(())
+            }
+            Err(failure) => Err(answers::failed(&failure, session)),
+        }
     }
 
     /// Renders the module and connects. Charts want to know what the cluster can do; without any,

@@ -14,8 +14,8 @@ use crate::ui::Ui;
 
 /// Show what is recorded of a change: its values or its manifests
 ///
-/// Values are printed as they were recorded, as CUE, and may hold secrets that the module was
-/// given. In manifests the values of Secrets are masked unless --reveal is given.
+/// Values are printed as they were recorded, as CUE (with -o json or yaml, as that), and may hold
+/// secrets that the module was given. In manifests the values of Secrets are masked unless --reveal is given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
