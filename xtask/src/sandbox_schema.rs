@@ -200,8 +200,49 @@ fn named_type(name: &str, schema: &Value, flags: &Value) -> Value {
         "io.k8s.apimachinery.pkg.api.resource.Quantity" => json!("quantity"),
         "io.k8s.apimachinery.pkg.runtime.RawExtension" => json!("atomic"),
         "io.k8s.apimachinery.pkg.util.intstr.IntOrString" => json!("int-or-string"),
-        _ => reference(schema, &flags[name]),
+        _ => with_required(name, schema, reference(schema, &flags[name])),
     }
+}
+
+/// Fields that the documents call required and the server takes without: it fills them in, or zero
+/// is as good as any value.
+const FILLED_IN: &[(&str, &str)] = &[
+    ("io.k8s.api.apps.v1.ControllerRevision", "revision"),
+    ("io.k8s.api.core.v1.Event", "metadata"),
+    ("io.k8s.api.core.v1.HTTPHeader", "value"),
+    ("io.k8s.api.core.v1.ISCSIPersistentVolumeSource", "lun"),
+    ("io.k8s.api.core.v1.ISCSIVolumeSource", "lun"),
+    ("io.k8s.api.core.v1.LimitRangeSpec", "limits"),
+    ("io.k8s.api.core.v1.SleepAction", "seconds"),
+    ("io.k8s.api.core.v1.Sysctl", "value"),
+    ("io.k8s.api.discovery.v1.EndpointSlice", "endpoints"),
+    ("io.k8s.api.events.v1.Event", "eventTime"),
+    ("io.k8s.api.rbac.v1.RoleRef", "apiGroup"),
+    ("io.k8s.api.scheduling.v1.PriorityClass", "value"),
+    ("io.k8s.api.storage.v1.CSINodeSpec", "drivers"),
+    ("io.k8s.api.storage.v1.TokenRequest", "audience"),
+    (
+        "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionVersion",
+        "served",
+    ),
+    (
+        "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionVersion",
+        "storage",
+    ),
+];
+
+/// The type, with the fields that an object is refused without.
+fn with_required(name: &str, schema: &Value, mut named: Value) -> Value {
+    let required = schema["required"].as_array().into_iter().flatten();
+    let required = required.filter(|field| {
+        let filled_in = |(of, one): &(&str, &str)| *of == name && field.as_str() == Some(*one);
+        !FILLED_IN.iter().any(filled_in)
+    });
+    let required: Vec<Value> = required.cloned().collect();
+    if !required.is_empty() && named.get("fields").is_some() {
+        named["required"] = json!(required);
+    }
+    named
 }
 
 /// The compact form of a type; the sandbox's `apply::schema` reads it.

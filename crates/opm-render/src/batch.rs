@@ -183,10 +183,29 @@ fn documents(
         });
     }
     let read = yaml::documents_within(text, memory);
-    read.map_err(|source| FilesError::Yaml {
-        place: at(file, source.position()),
-        source,
+    read.map_err(|source| match template(text, source.position()) {
+        Some(position) => FilesError::Template {
+            place: at(file, Some(position)),
+        },
+        None => FilesError::Yaml {
+            place: at(file, source.position()),
+            source,
+        },
     })
+}
+
+/// Where the first action of a template stands, if that is why the text cannot be read.
+fn template(text: &str, error: Option<Position>) -> Option<Position> {
+    let lines = text.lines().zip(1..);
+    let until = lines.take_while(|(_, line)| error.is_none_or(|at| *line <= at.line));
+    let mut actions = until.filter_map(|(text, line)| {
+        let (before, action) = text.split_once("{{")?;
+        action.contains("}}").then(|| Position {
+            line,
+            column: before.chars().count() as u64 + 1,
+        })
+    });
+    actions.next()
 }
 
 /// A place in a file.

@@ -99,6 +99,14 @@ pub enum ComponentSourceError {
     },
 }
 
+impl ComponentSourceError {
+    /// The component that it is about.
+    pub(crate) fn component(&self) -> &ComponentName {
+        let (Self::Count { component, .. } | Self::Fields { component, .. }) = self;
+        component
+    }
+}
+
 /// The fields of a component that say what it is made of.
 #[derive(Debug)]
 pub(crate) struct SourceFields {

@@ -92,6 +92,12 @@ pub enum RenderError {
     /// Values that are not the module's.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
+    /// Files with definitions of custom resources are not valid.
+    #[error("{source}")]
+    Definitions {
+        /// What is wrong.
+        source: Box<FilesError>,
+    },
     /// Components do not fit together.
     #[error(transparent)]
     Components(#[from] ComponentsError),
@@ -141,8 +147,10 @@ pub enum RenderError {
         source: Box<FilesError>,
     },
     /// A component's files are not valid.
-    #[error("component `{component}`: {source}")]
+    #[error("{place}component `{component}`: {source}")]
     Component {
+        /// File, line and column of the path that is wrong, before a colon; empty if it is not one.
+        place: String,
         /// The component.
         component: ComponentName,
         /// What is wrong.
@@ -180,6 +188,7 @@ impl RenderError {
             ],
             Self::NearlyAModule { .. } => vec!["rename it to module.yaml".to_owned()],
             Self::ModuleFile { source, .. } => source.hint().into_iter().collect(),
+            Self::Definitions { source } => source.hint().into_iter().collect(),
             Self::Chart { source, .. } => source.hints(),
             Self::Given { source } if matches!(**source, FilesError::Manifest { .. }) => vec![
                 "if it is not meant to be a manifest: `opm mod init` writes a module.yaml that \

@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use opm_core::check::repeated_items;
 use opm_core::identity::Identity;
 use opm_core::labels;
 use opm_core::manifest::Manifest;
@@ -36,13 +35,6 @@ pub enum Lint {
         identity: Identity,
         /// The value.
         value: String,
-    },
-    /// Items that stand in their lists more than once: no cluster takes such an object.
-    RepeatedItems {
-        /// The object.
-        identity: Identity,
-        /// Where the items are.
-        items: Vec<String>,
     },
     /// What a chart makes up anew at each rendering.
     Generated {
@@ -79,11 +71,6 @@ impl fmt::Display for Lint {
                 f,
                 "the name of {identity} changes with the value {value}: changing that value \
                  starts with an empty volume and leaves the old one behind"
-            ),
-            Self::RepeatedItems { identity, items } => write!(
-                f,
-                "{identity} has items more than once, which no cluster takes: {}",
-                items.join(", ")
             ),
             Self::Generated { identity, fields } => write!(
                 f,
@@ -126,7 +113,6 @@ pub(crate) fn lint(
     };
     let mut lints = empty_components(&loaded.rendered);
     lints.extend(loaded.notes.iter().cloned());
-    lints.extend(repeated(&loaded.rendered));
     lints.extend(generated(&loaded.rendered));
     lints.extend(cluster_scoped(loaded, inputs, &rerender)?);
     lints.extend(moving_claims(loaded, &rerender)?);
@@ -139,16 +125,6 @@ fn empty_components(rendered: &Rendered) -> Vec<Lint> {
         .iter()
         .filter(|c| c.manifests.is_empty());
     empty.map(|c| Lint::Empty(c.name.clone())).collect()
-}
-
-fn repeated(rendered: &Rendered) -> impl Iterator<Item = Lint> {
-    manifests(rendered).filter_map(|manifest| {
-        let items = repeated_items(manifest);
-        (!items.is_empty()).then(|| Lint::RepeatedItems {
-            identity: manifest.identity().clone(),
-            items,
-        })
-    })
 }
 
 fn generated(rendered: &Rendered) -> impl Iterator<Item = Lint> {

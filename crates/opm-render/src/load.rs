@@ -12,7 +12,7 @@ use crate::chart::{self, ChartRelease};
 use crate::component_source::ComponentSource;
 use crate::context::RenderContext;
 use crate::error::RenderError;
-use crate::manifests::ManifestReader;
+use crate::manifests::{self, ManifestReader};
 use crate::module_dir::ModuleDir;
 use crate::source::{Format, ModuleRef};
 use crate::substitution::Substitution;
@@ -110,17 +110,26 @@ fn load_directory(
     inputs: &Inputs,
     context: &RenderContext<'_>,
 ) -> Result<Loaded, RenderError> {
-    let mut dir = ModuleDir::open(path)?;
-    let definition = match Format::of(&dir)? {
-        Format::Cue => return Ok(cue::load(&dir, inputs, context)?),
-        Format::Yaml => read_module_file(&dir, yaml_module::parse)?,
-        Format::Undeclared(found) => {
-            let module = undeclared::describe(&dir, inputs.name.as_ref())?;
-            dir = dir.within_repository();
-            undeclared::definition(module, &found)?
-        }
-    };
+    let dir = ModuleDir::open(path)?;
+    if Format::of(&dir)? == Format::Cue {
+        return Ok(cue::load(&dir, inputs, context)?);
+    }
+    let (dir, definition) = definition(dir, inputs.name.as_ref())?;
     load_yaml(&dir, definition, inputs, context)
+}
+
+/// What a module that is not of CUE is made of, and the directory that its files may be in.
+pub(crate) fn definition(
+    dir: ModuleDir,
+    name: Option<&ReleaseName>,
+) -> Result<(ModuleDir, ModuleDefinition), RenderError> {
+    let Format::Undeclared(found) = Format::of(&dir)? else {
+        let definition = read_module_file(&dir, yaml_module::parse)?;
+        return Ok((dir, definition));
+    };
+    let module = undeclared::describe(&dir, name)?;
+    let definition = undeclared::definition(module, &found)?;
+    Ok((dir.within_repository(), definition))
 }
 
 /// Nothing in plain manifests could use values.
@@ -167,6 +176,7 @@ fn load_yaml(
                 objects.map_err(|source| match module.undeclared {
                     true => RenderError::Given { source },
                     false => RenderError::Component {
+                        place: place_of_path(dir, paths),
                         component: component.name.clone(),
                         source,
                     },
@@ -181,6 +191,7 @@ fn load_yaml(
                 })?;
                 let objects = reader.texts(std::iter::once(Ok(built))).map_err(Box::new);
                 objects.map_err(|source| RenderError::Component {
+                    place: String::new(),
                     component: component.name.clone(),
                     source,
                 })?
@@ -288,6 +299,18 @@ fn loaded(
     })
 }
 
+/// Where module.yaml names the first path that leads to no files, if one does, as messages begin.
+fn place_of_path(dir: &ModuleDir, paths: &[String]) -> String {
+    let file = Path::new(yaml_module::FILE);
+    let leads_nowhere = |path: &&String| manifests::files(dir, std::slice::from_ref(path)).is_err();
+    let place = || {
+        let path = paths.iter().find(leads_nowhere)?;
+        let at = yaml::locate::scalar(&dir.read(file).ok()?, path)?;
+        Some(format!("{}:{}:{}: ", dir.shown(file), at.line, at.column))
+    };
+    place().unwrap_or_default()
+}
+
 /// Reads module.yaml with one of the parsers, and says where in it an error is.
 fn read_module_file<T>(
     dir: &ModuleDir,
@@ -297,7 +320,8 @@ fn read_module_file<T>(
     let text = dir.read(file)?;
     parse(&text).map_err(|source| {
         let file = dir.shown(file);
-        let place = match source.position() {
+        let culprit = || yaml::locate::scalar(&text, source.culprit()?);
+        let place = match source.position().or_else(culprit) {
             Some(at) => format!("{file}:{}:{}", at.line, at.column),
             None => file,
         };

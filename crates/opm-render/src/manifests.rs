@@ -50,6 +50,12 @@ pub enum FilesError {
         /// What is wrong.
         source: YamlError,
     },
+    /// A file that another program has to fill in first.
+    #[error("{place}: this is a Go template, not YAML, and opm fills in none here")]
+    Template {
+        /// File, line and column.
+        place: String,
+    },
     /// A file that is no JSON.
     #[error("{place}: {source}")]
     Json {
@@ -91,6 +97,12 @@ impl FilesError {
                 source: DirError::Outside { .. },
                 ..
             } => Some("copy it into the module".to_owned()),
+            Self::Manifest { source, .. } if source.to_string().contains("{{") => {
+                Some("this is a Go template, and opm fills in none here".to_owned())
+            }
+            Self::Template { .. } => Some(
+                "templates belong to charts: render the chart, and list what comes out".to_owned(),
+            ),
             _ => None,
         }
     }
@@ -148,7 +160,7 @@ impl ManifestReader {
         module: &ModuleDir,
         paths: &[String],
     ) -> Result<Vec<Manifest>, FilesError> {
-        let files = ManifestFiles { module }.listed(paths)?;
+        let files = files(module, paths)?;
         self.texts(files.into_iter().map(|file| {
             let text = module.read(&file)?;
             Ok((module.shown(&file), text))
@@ -191,6 +203,11 @@ impl ManifestReader {
         }
         Ok(())
     }
+}
+
+/// The files of a module that `paths` mean, each once, where it is first named.
+pub(crate) fn files(module: &ModuleDir, paths: &[String]) -> Result<Vec<PathBuf>, FilesError> {
+    ManifestFiles { module }.listed(paths)
 }
 
 /// The files of a module that hold objects.
@@ -338,7 +355,7 @@ pub(crate) fn flat(value: Value) -> Vec<Value> {
 }
 
 /// `kind: List`, or `ConfigMapList` and the like, which the API's conventions reserve for lists.
-fn is_list(value: &Value) -> bool {
+pub(crate) fn is_list(value: &Value) -> bool {
     let kind = value
         .get("kind")
         .and_then(Value::as_str)

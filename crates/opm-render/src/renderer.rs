@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use opm_core::manifest::Manifest;
 use opm_core::name::ReleaseName;
 use opm_core::record;
 use opm_core::rendered::{Module, Rendered};
@@ -18,7 +19,7 @@ use crate::observer::{NoObserver, RenderObserver};
 use crate::settings::RenderSettings;
 use crate::source::ModuleRef;
 use crate::values::Values;
-use crate::{Inputs, Lint, Loaded, deep_stack, lint, load};
+use crate::{FieldOfObject, Inputs, Lint, Loaded, Place, deep_stack, lint, load, places};
 
 /// Renders modules on threads of its own.
 ///
@@ -90,6 +91,28 @@ impl ModuleRenderer {
         let (module, loaded) = (module.clone(), Arc::clone(loaded));
         let work =
             move |context: &RenderContext<'_>| lint::lint(&module, &inputs, &loaded, context);
+        self.spawn(cancel, work).await
+    }
+
+    /// Where fields of a module's objects stand in its files.
+    pub async fn places(
+        &self,
+        module: &ModuleRef,
+        wanted: Vec<FieldOfObject>,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<Vec<Place>>, RenderError> {
+        let module = module.clone();
+        let work = move |_: &RenderContext<'_>| places::find(&module, &wanted);
+        self.spawn(cancel, work).await
+    }
+
+    /// The CustomResourceDefinitions in the files of a directory and of those below it.
+    pub async fn definitions(
+        &self,
+        directory: PathBuf,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<Manifest>, RenderError> {
+        let work = move |_: &RenderContext<'_>| places::definitions(&directory);
         self.spawn(cancel, work).await
     }
 

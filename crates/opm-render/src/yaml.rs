@@ -5,7 +5,7 @@
 //! Manifests mean what `kubectl` makes of them (`scalar`); opm's own files follow YAML 1.2, plus
 //! octal numbers such as `0644`.
 
-mod position;
+pub(crate) mod locate;
 mod scalar;
 mod tree;
 mod written;
@@ -223,12 +223,6 @@ pub(crate) fn documents_within(
 /// The one document that the text must hold, as a type of its own.
 pub fn document<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     serde_saphyr::from_str_with_options(text, options()).map_err(|e| explain(&e))
-}
-
-/// Where the key at a path stands in a text of one document, or the item. Nothing if it is not
-/// there, or if an alias stands for it.
-pub(crate) fn position_of(text: &str, path: &[String]) -> Option<Position> {
-    position::position_of(text, path)
 }
 
 /// Writes documents so that they read back equal, here and by `kubectl`, each behind a `---`.

@@ -53,6 +53,17 @@ impl ModuleFileError {
         }
     }
 
+    /// The text in the file that it is about, where the reader has not said where that stands.
+    pub(crate) fn culprit(&self) -> Option<&str> {
+        match self {
+            Self::Yaml(_) | Self::Values => None,
+            Self::Name(error) => Some(&error.given),
+            Self::Version(given) => Some(given),
+            Self::Source(error) => Some(error.component().as_str()),
+            Self::Twice(component) => Some(component.as_str()),
+        }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -39,6 +39,8 @@ pub(crate) enum CauseKind {
     Forbidden,
     TooLong,
     TypeInvalid,
+    Duplicate,
+    NotFound,
 }
 
 impl Cause {
@@ -93,16 +95,20 @@ impl Cause {
             CauseKind::Forbidden => "FieldValueForbidden",
             CauseKind::TooLong => "FieldValueTooLong",
             CauseKind::TypeInvalid => "FieldValueTypeInvalid",
+            CauseKind::Duplicate => "FieldValueDuplicate",
+            CauseKind::NotFound => "FieldValueNotFound",
         }
     }
 
-    fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         let title = match self.kind {
             CauseKind::Required => "Required value",
             CauseKind::Invalid | CauseKind::TypeInvalid => "Invalid value",
             CauseKind::NotSupported => "Unsupported value",
             CauseKind::Forbidden => "Forbidden",
             CauseKind::TooLong => "Too long",
+            CauseKind::Duplicate => "Duplicate value",
+            CauseKind::NotFound => "Not found",
         };
         let mut text = title.to_string();
         if let Some(value) = &self.value {

@@ -49,6 +49,12 @@ struct Download {
 }
 
 impl GoModule {
+    /// Whether its files are there already.
+    pub fn is_cached(&self) -> bool {
+        let module = format!("{}@{}", self.path, self.version);
+        cache_root().join("modules").join(module).is_dir()
+    }
+
     /// The directory with the module's files, downloaded if the cache does not have it.
     pub fn fetch(&self) -> Result<PathBuf, FetchError> {
         let module = format!("{}@{}", self.path, self.version);

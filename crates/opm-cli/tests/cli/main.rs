@@ -25,3 +25,4 @@ mod runner;
 mod sandbox;
 mod terminal;
 mod unquoted_words;
+mod vet;

@@ -15,12 +15,13 @@ fn words_are_booleans_and_vet_says_so() {
         .file("module.yaml", MODULE)
         .file("m.yaml", object);
     assert_snapshot!(world.opm("mod vet -n x"), @r"
-    exit 0
+    exit 2
     --- stdout
-    module a is valid: 1 object in 1 component
+    m.yaml:9:1: ConfigMap/c: x: there is no such field
     --- stderr
     warning: m.yaml:6:12: `yes` without quotes is read as true, as kubectl does; put it in quotes if a text is meant
     warning: m.yaml:8:3: the key `on` without quotes is read as true, as kubectl does; put it in quotes if a text is meant
+    error: the module has 1 problem
     ");
     let built = world.opm("mod build -n x -o json").json();
     let object = &built["resources"][0]["object"];

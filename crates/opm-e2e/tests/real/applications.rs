@@ -43,6 +43,23 @@ const fn module(path: &'static str, version: &'static str, sum: &'static str) ->
 const DEFINITIONS: &[&str] = &["CustomResourceDefinition"];
 const DEFINITIONS_AND_NAMESPACE: &[&str] = &["CustomResourceDefinition", "Namespace"];
 
+/// All of them.
+pub(crate) const ALL: &[&Application] = &[
+    &ARGO_CD,
+    &ARGO_ROLLOUTS,
+    &CERT_MANAGER,
+    &CILIUM,
+    &CLUSTER_API,
+    &DESCHEDULER,
+    &GATEKEEPER,
+    &GATEWAY_API,
+    &KEDA,
+    &KNATIVE_SERVING,
+    &KYVERNO,
+    &METRICS_SERVER,
+    &PROMETHEUS_OPERATOR,
+];
+
 pub(crate) const ARGO_CD: Application = Application {
     name: "argo-cd",
     namespace: "argocd",

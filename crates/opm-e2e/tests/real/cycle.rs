@@ -32,6 +32,22 @@ pub(crate) async fn on_the_sandbox(application: &'static Application) {
     }
 }
 
+/// Checks both versions of an application, if its files are in the cache.
+pub(crate) async fn vet(application: &'static Application) {
+    let sources = [&application.from, &application.to];
+    let sources = sources.into_iter().chain(&application.needs);
+    if sources.into_iter().any(|source| !source.module.is_cached()) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    if let Some(modules) = Modules::write(application, dir.path()) {
+        let cluster = Cluster::sandbox(dir.path(), application.namespace);
+        for module in [&modules.from, &modules.to] {
+            cluster.opm(&["vet", text(module)]).await.ok();
+        }
+    }
+}
+
 async fn live(application: &Application, modules: &Modules, cluster: Cluster) {
     let cycle = Cycle {
         application,

@@ -41,6 +41,14 @@ macro_rules! applications {
     };
 }
 
+/// Nothing that is published is refused before a server has seen it.
+#[tokio::test]
+async fn vet_has_nothing_against_any_of_them() {
+    for application in applications::ALL {
+        cycle::vet(application).await;
+    }
+}
+
 applications! {
     descheduler: DESCHEDULER,
     gatekeeper: GATEKEEPER,

@@ -36,11 +36,11 @@ fn names_that_are_none() {
     ] {
         check_definition(
             &module_yaml(&format!("{{name: {name}}}"), "[]"),
-            &format!("module.yaml: module name {shown:?} is not valid: {rule}"),
+            &format!("module.yaml:3:18: module name {shown:?} is not valid: {rule}"),
         );
         check_definition(
             &module_yaml("{name: web}", &format!("[{{name: {name}, manifests: []}}]")),
-            &format!("module.yaml: component name {shown:?} is not valid: {rule}"),
+            &format!("module.yaml:4:21: component name {shown:?} is not valid: {rule}"),
         );
     }
 }
@@ -67,12 +67,12 @@ fn definitions_that_do_not_hold_together() {
         (
             web,
             "[{name: app}]",
-            "module.yaml: component `app` must have exactly one of `manifests`, `kustomize` and `chart`, but has none",
+            "module.yaml:4:21: component `app` must have exactly one of `manifests`, `kustomize` and `chart`, but has none",
         ),
         (
             web,
             "[{name: app, manifests: [], kustomize: x}]",
-            "module.yaml: component `app` must have exactly one of `manifests`, `kustomize` and `chart`, but has more than one",
+            "module.yaml:4:21: component `app` must have exactly one of `manifests`, `kustomize` and `chart`, but has more than one",
         ),
         (
             web,
@@ -87,32 +87,32 @@ fn definitions_that_do_not_hold_together() {
         (
             web,
             "[{name: app, manifests: [], remote: true}]",
-            "module.yaml: component `app`: `remote` goes with `kustomize` only",
+            "module.yaml:4:21: component `app`: `remote` goes with `kustomize` only",
         ),
         (
             web,
             "[{name: db, chart: {values: [pg.yaml]}}]",
-            "module.yaml: component `db`: `chart` must have exactly one of `path` and `ref`",
+            "module.yaml:4:21: component `db`: `chart` must have exactly one of `path` and `ref`",
         ),
         (
             web,
             "[{name: db, chart: {path: pg, version: 1.0.0}}]",
-            "module.yaml: component `db`: `repo` and `version` go with `chart.ref`, not with `chart.path`",
+            "module.yaml:4:21: component `db`: `repo` and `version` go with `chart.ref`, not with `chart.path`",
         ),
         (
             web,
             "[{name: db, chart: {ref: pg, version: 1.0.0}}]",
-            "module.yaml: component `db`: `chart.ref` must begin with oci://, or be a chart's name in `repo`",
+            "module.yaml:4:21: component `db`: `chart.ref` must begin with oci://, or be a chart's name in `repo`",
         ),
         (
             web,
             "[{name: db, chart: {ref: pg, repo: 'file:///etc', version: 1.0.0}}]",
-            "module.yaml: component `db`: `chart.repo` must begin with https:// or http://",
+            "module.yaml:4:21: component `db`: `chart.repo` must begin with https:// or http://",
         ),
         (
             web,
             "[{name: db, chart: {ref: 'oci://example.com/pg', version: ^1.0}}]",
-            "module.yaml: component `db`: `chart.ref` needs the exact `version` of the chart, such as 1.4.0",
+            "module.yaml:4:21: component `db`: `chart.ref` needs the exact `version` of the chart, such as 1.4.0",
         ),
         (
             web,
@@ -122,7 +122,7 @@ fn definitions_that_do_not_hold_together() {
         (
             web,
             "[{name: app, manifests: []}, {name: app, manifests: []}]",
-            "module.yaml: component `app` is defined twice",
+            "module.yaml:4:49: component `app` is defined twice",
         ),
         (
             web,
@@ -132,17 +132,17 @@ fn definitions_that_do_not_hold_together() {
         (
             "{name: web, version: 1.0}",
             "[]",
-            "module.yaml: `version` \"1.0\" is not a semantic version\n  hint: use three numbers, such as 1.4.0",
+            "module.yaml:3:32: `version` \"1.0\" is not a semantic version\n  hint: use three numbers, such as 1.4.0",
         ),
         (
             "{name: web, path: ../web}",
             "[]",
-            "module.yaml: module path \"../web\" is not valid: no part between slashes may be empty, '.' or '..'",
+            "module.yaml:3:29: module path \"../web\" is not valid: no part between slashes may be empty, '.' or '..'",
         ),
         (
             "{name: web, defaultNamespace: A}",
             "[]",
-            "module.yaml: namespace \"A\" is not valid: only lower-case letters, digits and '-' are allowed",
+            "module.yaml:3:41: namespace \"A\" is not valid: only lower-case letters, digits and '-' are allowed",
         ),
     ] {
         check_definition(&module_yaml(metadata, components), expected);
@@ -250,8 +250,7 @@ fn files_that_are_none() {
         ("module.yaml", &one_component("[ap.yaml]")),
         ("app.yaml", ""),
     ]);
-    let expected =
-        "component `app`: ap.yaml: no such file or directory\n  hint: did you mean `app.yaml`?";
+    let expected = "module.yaml:6:17: component `app`: ap.yaml: no such file or directory\n  hint: did you mean `app.yaml`?";
     assert_eq!(module.error(), expected);
     let module = TestModule::new(&[("module.yaml", &one_component("['a[']"))]);
     assert!(module.error().contains("the pattern \"a[\" is not valid"));

@@ -83,7 +83,7 @@ fn a_wrong_name_has_its_place() {
     let module = TestModule::new(&[("module.yaml", "metadata: {name: Web}\n")]);
     let error = described(&module).unwrap_err();
     let text = explain(&error, module.dir.path());
-    assert!(text.starts_with("module.yaml: "), "{text}");
+    assert!(text.starts_with("module.yaml:1:18: "), "{text}");
     let module = TestModule::new(&[("module.yaml", "metadata: {nmae: web}\n")]);
     let error = described(&module).unwrap_err();
     assert_eq!(

@@ -116,6 +116,8 @@ fn convert_object(schema: &mut Schema, spec: &Value, preserve: bool) -> MapType 
         fields,
         element,
         atomic: spec["x-kubernetes-map-type"] == "atomic",
+        // `custom_validate` looks at these, once defaults are filled in.
+        required: Vec::new(),
     }
 }
 

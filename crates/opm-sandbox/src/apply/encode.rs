@@ -204,7 +204,8 @@ fn mismatch(value: &Value, wanted: impl Into<String>) -> Undecodable {
     }
 }
 
-fn encode_scalar(scalar: Scalar, value: &Value) -> Result<Value, Undecodable> {
+/// A scalar as its field holds it, if it can.
+pub(crate) fn encode_scalar(scalar: Scalar, value: &Value) -> Result<Value, Undecodable> {
     let fault = |problem| Undecodable {
         path: String::new(),
         owner: None,

@@ -64,6 +64,8 @@ pub(crate) struct MapType {
     /// The type of entries that are not declared; without one they are refused.
     pub(crate) element: Option<TypeId>,
     pub(crate) atomic: bool,
+    /// The fields that nothing stands in for when they are left out.
+    pub(crate) required: Vec<String>,
 }
 
 /// What a value of a type may be; the untyped ones may be several.
@@ -229,6 +231,11 @@ impl Builtin {
         self.kinds.get(&format!("{api_version}/{kind}")).copied()
     }
 
+    /// Every kind, behind its `apiVersion`.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.kinds.keys().filter_map(|key| key.rsplit_once('/'))
+    }
+
     fn load(text: &str) -> Builtin {
         let table: Value = serde_json::from_str(text).unwrap_or_default();
         let mut schema = Schema::new();
@@ -306,8 +313,11 @@ impl Schema {
             atom.list = Some(ListType { element, kind });
             return self.add(atom);
         }
+        let required = spec["required"].as_array().into_iter().flatten();
+        let required = required.filter_map(|name| name.as_str().map(str::to_string));
         let mut map = MapType {
             atomic: spec["atomic"] == true,
+            required: required.collect(),
             ..MapType::default()
         };
         map.element = spec.get("map").map(|element| self.read(element));

@@ -57,6 +57,11 @@ impl DefinitionSummary {
         let conditions = object["status"]["conditions"].as_array()?;
         let holds = |c: &&Value| c["type"] == "Established" && c["status"] == "True";
         conditions.iter().find(holds)?;
+        Self::declared(object)
+    }
+
+    /// What a definition says, established or not.
+    pub(crate) fn declared(object: &Value) -> Option<DefinitionSummary> {
         let (spec, names) = (&object["spec"], &object["spec"]["names"]);
         let text = |v: &Value| v.as_str().map(str::to_string);
         let kind = text(&names["kind"])?;

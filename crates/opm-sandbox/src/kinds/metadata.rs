@@ -71,6 +71,11 @@ pub(crate) fn check_name(resource: &Resource, name: &str) -> Vec<Cause> {
     }
 }
 
+/// What is wrong with a text that has to be a label of RFC 1123.
+pub(crate) fn label_causes(field: &str, text: &str) -> Vec<Cause> {
+    checked(field, quoted(text), is_label(text), LABEL, text.len(), 63)
+}
+
 fn checked(
     field: &str,
     value: String,

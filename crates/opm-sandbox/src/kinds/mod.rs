@@ -7,6 +7,7 @@ pub(crate) mod defaults;
 pub(crate) mod generate;
 pub(crate) mod immutable;
 pub(crate) mod metadata;
+mod pod_rules;
 pub(crate) mod strategy;
 pub(crate) mod validate;
 

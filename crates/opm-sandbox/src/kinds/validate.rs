@@ -1,9 +1,11 @@
 //! The checks of built-in objects that a release manager runs into. Not the whole validation of
 //! the real server: what is missing is listed in `docs/sandbox.md`.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
-use super::Resource;
+use super::{Resource, pod_rules};
 use crate::apply::value::quoted;
 use crate::status::{Cause, CauseKind};
 
@@ -12,11 +14,13 @@ const MAX_SECRET: usize = 1024 * 1024;
 /// What is wrong with an object that is about to be stored.
 pub(crate) fn check(resource: &Resource, object: &Value) -> Vec<Cause> {
     match (resource.group.as_str(), resource.kind.as_str()) {
-        ("apps", "Deployment" | "DaemonSet" | "ReplicaSet" | "StatefulSet") => workload(object),
+        ("apps", "Deployment" | "DaemonSet" | "ReplicaSet") => workload(object, pod_rules::check),
+        // The server does not look at the volumes of its pods: claims add to them.
+        ("apps", "StatefulSet") => workload(object, pod_rules::containers),
         ("batch", "Job") => job(object),
         ("", "PodTemplate") => pod_template(&object["template"], "template"),
         ("", "ReplicationController") => pod_template(&object["spec"]["template"], "spec.template"),
-        ("", "Pod") => pod_spec(&object["spec"], "spec"),
+        ("", "Pod") => pod_rules::check(&object["spec"], "spec"),
         ("", "Secret") => secret(object),
         ("", "ConfigMap") => config_map(object),
         ("", "Service") => service(object),
@@ -27,7 +31,7 @@ pub(crate) fn check(resource: &Resource, object: &Value) -> Vec<Cause> {
     }
 }
 
-fn workload(object: &Value) -> Vec<Cause> {
+fn workload(object: &Value, of_pod: fn(&Value, &str) -> Vec<Cause>) -> Vec<Cause> {
     let mut causes = Vec::new();
     let spec = &object["spec"];
     let replicas = spec["replicas"].as_i64().unwrap_or(0);
@@ -71,7 +75,7 @@ fn workload(object: &Value) -> Vec<Cause> {
             detail,
         ));
     }
-    causes.extend(pod_template(&spec["template"], "spec.template"));
+    causes.extend(of_pod(&spec["template"]["spec"], "spec.template.spec"));
     causes
 }
 
@@ -89,27 +93,7 @@ fn job(object: &Value) -> Vec<Cause> {
 }
 
 fn pod_template(template: &Value, path: &str) -> Vec<Cause> {
-    pod_spec(&template["spec"], &format!("{path}.spec"))
-}
-
-fn pod_spec(spec: &Value, path: &str) -> Vec<Cause> {
-    let mut causes = Vec::new();
-    let containers = spec["containers"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    if containers.is_empty() {
-        causes.push(Cause::required(&format!("{path}.containers"), ""));
-    }
-    for (index, container) in containers.iter().enumerate() {
-        let at = format!("{path}.containers[{index}]");
-        for key in ["name", "image"] {
-            if container[key].as_str().is_none_or(str::is_empty) {
-                causes.push(Cause::required(&format!("{at}.{key}"), ""));
-            }
-        }
-    }
-    causes
+    pod_rules::check(&template["spec"], &format!("{path}.spec"))
 }
 
 fn secret(object: &Value) -> Vec<Cause> {
@@ -190,9 +174,14 @@ fn service(object: &Value) -> Vec<Cause> {
     if ports.is_empty() && !headless && spec["type"] != "ExternalName" {
         causes.push(Cause::required("spec.ports", ""));
     }
+    let mut names = HashSet::new();
     for (index, port) in ports.iter().enumerate() {
         let at = format!("spec.ports[{index}]");
-        if ports.len() > 1 && port["name"].as_str().is_none_or(str::is_empty) {
+        let name = port["name"].as_str().unwrap_or_default();
+        if !name.is_empty() && !names.insert(name) {
+            causes.push(pod_rules::duplicate(&format!("{at}.name"), name));
+        }
+        if ports.len() > 1 && name.is_empty() {
             causes.push(Cause::required(&format!("{at}.name"), ""));
         }
         let number = port["port"].as_i64().unwrap_or(0);

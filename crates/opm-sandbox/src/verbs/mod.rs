@@ -2,7 +2,7 @@
 
 pub(crate) mod apply;
 mod create;
-mod decode;
+pub(crate) mod decode;
 mod delete;
 mod delete_options;
 mod json_patch;

@@ -22,6 +22,7 @@ mod status;
 mod test;
 mod unlock;
 mod vet;
+mod vet_types;
 
 use clap::Subcommand;
 

@@ -1,14 +1,18 @@
 //! What every command that renders takes, and how it renders.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use opm_core::candidate::{Candidate, CandidateError, Selection};
+use opm_core::manifest::Manifest;
 use opm_core::name::{ComponentName, NameError, NamespaceName, ReleaseName};
 use opm_core::scope::Scopes;
 use opm_engine::FailureKind;
 use opm_engine::request::{ReleaseRef, ShowRequest};
-use opm_render::{CueError, Inputs, Lint, Loaded, ModuleRef, ModuleRenderer, RenderError};
+use opm_render::{
+    CueError, FieldOfObject, Inputs, Lint, Loaded, ModuleRef, ModuleRenderer, Place, RenderError,
+};
 use opm_render::{RenderObserver, ValueFlags, Values};
 use tokio_util::sync::CancellationToken;
 
@@ -192,6 +196,23 @@ impl Rendering {
         let (module, inputs) = (&self.module, self.inputs.clone());
         let lints = self.renderer.lint(module, inputs, loaded, &self.cancel);
         lints.await.map_err(|error| failure(&error))
+    }
+
+    /// Where fields of objects stand in the module's files.
+    pub(crate) async fn places(
+        &self,
+        wanted: Vec<FieldOfObject>,
+    ) -> Result<Vec<Vec<Place>>, CliError> {
+        let places = self.renderer.places(&self.module, wanted, &self.cancel);
+        places.await.map_err(|error| failure(&error))
+    }
+
+    /// The definitions of custom resources in a directory.
+    pub(crate) async fn definitions(&self, directory: &Path) -> Result<Vec<Manifest>, CliError> {
+        let found = self
+            .renderer
+            .definitions(directory.to_owned(), &self.cancel);
+        found.await.map_err(|error| failure(&error))
     }
 }
 
