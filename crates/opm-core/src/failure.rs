@@ -9,6 +9,7 @@ use std::fmt;
 use crate::api_error::{ApiError, ApiErrorKind, Stopped};
 use crate::identity::Identity;
 use crate::plan::Guard;
+use crate::rights::ResourceRight;
 
 /// The closed set of ways in which a use case does not end well, in the order in which they are
 /// decided: the first that applies is what the run came to.
@@ -195,6 +196,13 @@ pub enum Remedy {
     RollbackOrApply,
     /// Save a new plan, and have it reviewed.
     ReviewAgain,
+    /// Get this right, for objects of these names.
+    GrantRight {
+        /// The right.
+        right: ResourceRight,
+        /// The names of the objects.
+        names: Vec<String>,
+    },
     /// Watch how it goes on, or give it more time.
     WaitLonger,
     /// Fix the cause and apply again, or roll back.
@@ -278,6 +286,7 @@ impl fmt::Display for Remedy {
             Self::Repair => "a repair shows what is left of the record and rebuilds it",
             Self::RollbackOrApply => "what was applied is tracked: roll back, or apply again",
             Self::ReviewAgain => "save a new plan, and have it reviewed",
+            Self::GrantRight { .. } => "ask for this right, or act as somebody who has it",
             Self::WaitLonger => "watch its status, give it more time, or roll back",
             Self::FixOrGoBack => "fix the cause and apply again, or roll back",
             Self::Text(words) => words,

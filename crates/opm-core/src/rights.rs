@@ -3,6 +3,8 @@
 //! Rules are a first guess: an authorizer need not tell all of them. So what no rule grants is
 //! asked about one by one before anything is refused; whoever carries this out asks.
 
+mod least;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -10,6 +12,8 @@ use serde::Serialize;
 
 use crate::check::{ApplyMethod, ApplyStep, Refusal, RefusalReason};
 use crate::identity::{GroupKind, Identity};
+
+pub use least::{PermittedWork, ResourceRule, least, of_refusal, rules_of};
 
 /// One thing that may be done to objects of a resource, in a namespace or in the whole cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -105,6 +105,19 @@ impl Rights {
         self.in_cluster.push(rule(group, resources, &[], verbs));
         self
     }
+
+    /// As [`Self::allow_everywhere`], for objects of these names only.
+    #[must_use]
+    pub fn allow_everywhere_named(
+        mut self,
+        group: &str,
+        resources: &[&str],
+        names: &[&str],
+        verbs: &[&str],
+    ) -> Self {
+        self.in_cluster.push(rule(group, resources, names, verbs));
+        self
+    }
 }
 
 fn rule(group: &str, resources: &[&str], names: &[&str], verbs: &[&str]) -> PolicyRule {

@@ -4,7 +4,7 @@ use opm_engine::{Failure, FailureKind, Report};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{remedy, report};
+use super::{missing_rules, remedy, report};
 use crate::cluster::Session;
 use crate::error::CliError;
 use crate::ui::Format;
@@ -22,6 +22,7 @@ pub(crate) fn failed(failure: &Failure, session: &Session) -> CliError {
     }
     let mut error = CliError::new(failure.kind, failure.message.clone());
     error.hints = remedy::hints(&failure.remedies);
+    error.hints.extend(missing_rules::hints(failure));
     error.objects.clone_from(&failure.objects);
     if report.release.is_some() {
         error.document = document(report);

@@ -7,6 +7,7 @@ mod failure;
 pub(crate) mod history;
 pub(crate) mod list;
 mod log;
+mod missing_rules;
 mod remedy;
 pub(crate) mod repair;
 pub(crate) mod report;

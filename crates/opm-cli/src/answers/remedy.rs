@@ -138,6 +138,7 @@ pub(super) fn words(remedy: &Remedy) -> String {
              if the release is not called like the module"
                 .to_owned()
         }
+        Remedy::GrantRight { .. } => "Ask for this right, or act as somebody who has it".to_owned(),
         Remedy::NameById | Remedy::NameByDirectory | Remedy::Text(_) => remedy.to_string(),
     }
 }

@@ -30,6 +30,13 @@ pub(crate) fn of(command: &str) -> &'static [(&'static str, &'static str)] {
                 "opm mod diff ./web --save plan.json && opm mod apply ./web --plan plan.json",
             ),
         ],
+        "mod rbac" => &[
+            ("The Roles that an apply needs", "opm mod rbac ./web"),
+            (
+                "Bound to somebody",
+                "opm mod rbac ./web --for status --bind user:alice",
+            ),
+        ],
         "mod delete" => &[
             ("Remove a release", "opm mod delete web --yes"),
             (

@@ -300,7 +300,11 @@ impl Refusal {
                 server: silent.served_by(),
                 guard: *guard,
             },
-            RefusalReason::MissingRight { .. } | RefusalReason::WouldFail { .. } => {
+            RefusalReason::MissingRight { right, objects } => Remedy::GrantRight {
+                right: right.clone(),
+                names: objects.iter().map(|object| object.name.clone()).collect(),
+            },
+            RefusalReason::WouldFail { .. } => {
                 "Ask for this right, or act as somebody who has it".into()
             }
             RefusalReason::Immutable { .. } => Remedy::Recreate,

@@ -40,6 +40,7 @@ mod interrupts;
 mod kept_renderings;
 mod kills;
 mod large;
+mod least_rights;
 mod letting_go;
 mod list;
 mod lost;

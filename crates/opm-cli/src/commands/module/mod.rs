@@ -13,6 +13,7 @@ mod list;
 mod out_dir;
 mod plan_args;
 mod prune;
+mod rbac;
 mod release_arg;
 mod rendering;
 mod repair;
@@ -51,6 +52,7 @@ pub(crate) enum Command {
     Forget(forget::Args),
     Repair(repair::Args),
     Unlock(unlock::Args),
+    Rbac(rbac::Args),
 }
 
 pub(super) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
@@ -71,5 +73,6 @@ pub(super) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exi
         Command::Forget(args) => forget::run(args, settings, ui),
         Command::Repair(args) => repair::run(args, settings, ui),
         Command::Unlock(args) => unlock::run(args, settings, ui),
+        Command::Rbac(args) => rbac::run(args, settings, ui),
     }
 }
