@@ -1,9 +1,9 @@
 //! What people are told when something is not as they think: each message names the thing, and
 //! says what to do.
 
-use opm_e2e::objects::config_map;
-use opm_e2e::{Module, RequestFilter, World, scenarios};
-use serde_json::json;
+use opm_e2e::objects::{config_map, secret};
+use opm_e2e::{Module, RequestFilter, Rights, World, scenarios};
+use serde_json::{Value, json};
 
 scenarios! {
     a_misspelt_release_is_answered_with_similar_ones,
@@ -11,6 +11,9 @@ scenarios! {
     type_errors_are_plain,
     a_lock_that_may_be_held_is_waited_for,
     whoever_wants_quiet_hears_nothing_of_what_went_well,
+    requests_are_told_with_status_and_time_and_no_bodies,
+    #[real_only("does not apply to the sandbox, which has no users")]
+    who_is_not_known_is_told_where_to_log_in,
 }
 
 fn web(name: &str) -> Module {
@@ -102,4 +105,48 @@ async fn whoever_wants_quiet_hears_nothing_of_what_went_well(w: World) {
     w.opm(&["mod", "apply", &dir, "-q"]).await.ok();
     let status = w.opm(&["mod", "status", "web", "-q"]).await.ok();
     status.says("ConfigMap/web");
+}
+
+/// `-vv` tells each request, what was answered and how long that took.
+async fn requests_are_told_with_status_and_time_and_no_bodies(w: World) {
+    let module = Module::new("web").component("app", &[secret("login", "hunter2-in-the-body")]);
+    let dir = w.write(&module);
+    let quiet = w.opm(&["mod", "diff", &dir, "-v"]).await.ok();
+    quiet.never_says("GET /api");
+    let ran = w.opm(&["mod", "apply", &dir, "-vv"]).await.ok();
+    let told = ran.to_string();
+    let path = format!("PATCH /api/v1/namespaces/{}/secrets/login?", w.ns);
+    let line = told.lines().find(|line| line.contains(&path));
+    let line = line.unwrap_or_else(|| panic!("no {path} in {told}"));
+    let mut words = line.rsplit(' ');
+    let took = words.next().and_then(|word| word.strip_suffix("ms"));
+    assert!(
+        took.is_some_and(|took| took.parse::<u64>().is_ok()),
+        "{line}"
+    );
+    assert_eq!(words.next(), Some("201"), "{line}");
+    ran.never_says("hunter2-in-the-body").never_says("\"kind\"");
+}
+
+async fn who_is_not_known_is_told_where_to_log_in(w: World) {
+    let user = w.user(&Rights::none()).await;
+    let config = std::fs::read(user.kubeconfig()).unwrap();
+    let mut config: Value = serde_json::from_slice(&config).unwrap();
+    config["users"][0]["user"] = json!({"token": "expired"});
+    let expired = w.dir().join("expired.kubeconfig");
+    std::fs::write(&expired, config.to_string()).unwrap();
+    let server = config["clusters"][0]["cluster"]["server"].as_str().unwrap();
+    let dir = w.write(&web("web"));
+    for words in [
+        &["mod", "list"][..],
+        &["mod", "status", "web"],
+        &["mod", "apply", &dir],
+    ] {
+        let ran = w.opm_as(&expired, words).await;
+        assert_ne!(ran.code(), 0, "{ran}");
+        ran.says("401 Unauthorized")
+            .says("log in to")
+            .says(server)
+            .says("--context");
+    }
 }
