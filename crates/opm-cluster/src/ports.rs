@@ -9,8 +9,8 @@ use opm_core::identity::{GroupKind, Identity};
 use opm_core::rights::{AccessRule, ResourceRight};
 use opm_engine::ports::{
     ApiError, ApplyObject, ApplyResponse, Backend, Clock, Cluster, DeleteObject, DeleteOutcome,
-    Detail, DisownObject, Instant, MoveFields, Observation, Permit, PretendedPatch, ServedKinds,
-    Timestamp, WantedObject, WatchEvent,
+    Detail, DisownObject, Instant, MoveFields, Observation, Permit, PodLog, PretendedPatch,
+    ServedKinds, Timestamp, WantedObject, WatchEvent,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -108,6 +108,10 @@ impl Cluster for ClusterClient {
         workload: &Map<String, Value>,
     ) -> Result<Vec<Map<String, Value>>, ApiError> {
         self.pods_by_selector(workload).await
+    }
+
+    async fn pod_log(&self, log: &PodLog<'_>) -> Result<String, ApiError> {
+        self.log_of(log).await
     }
 
     async fn access_rules(&self, namespace: &str) -> Result<Vec<AccessRule>, ApiError> {

@@ -6,10 +6,15 @@
 
 use bytes::Bytes;
 use http::Method;
-use opm_engine::ports::{ApiError, ApiErrorKind, Detail};
+use opm_engine::ports::{ApiError, ApiErrorKind, Detail, PodLog};
 use serde_json::{Value, json};
 
 use crate::errors::RequestedResource;
+
+const ANYTHING: &str = "*/*";
+
+/// The most that is read of a log.
+const LOG_BYTES: u32 = 1 << 20;
 
 const JSON: &str = "application/json";
 const MERGE: &str = "application/merge-patch+json";
@@ -58,6 +63,17 @@ pub(crate) fn secrets(namespace: Option<&str>) -> Place<'_> {
         plural: "secrets",
         kind: "Secret",
         namespace,
+    }
+}
+
+/// The pods of a namespace.
+pub(crate) fn pods(namespace: &str) -> Place<'_> {
+    Place {
+        group: "",
+        version: "v1",
+        plural: "pods",
+        kind: "Pod",
+        namespace: Some(namespace),
     }
 }
 
@@ -111,6 +127,24 @@ impl Place<'_> {
             Detail::Whole => JSON,
         };
         self.call_about(name, (Method::GET, Query::default(), accept))
+    }
+
+    /// Reads the log of a container.
+    pub(crate) fn log(&self, log: &PodLog<'_>) -> Result<Call, ApiError> {
+        let mut query = Query::default();
+        query.add("container", log.container);
+        query.add("timestamps", "true");
+        query.add("limitBytes", &LOG_BYTES.to_string());
+        query.add_some(
+            "tailLines",
+            log.tail.map(|lines| lines.to_string()).as_deref(),
+        );
+        query.add_some("sinceTime", log.since);
+        query.add_some("previous", log.previous.then_some("true"));
+        let path = format!("{}/{}/log", self.collection()?, segment(log.pod)?);
+        let mut call = self.call(Method::GET, query.onto(path), ANYTHING);
+        call.name = Some(log.pod.to_owned());
+        Ok(call)
     }
 
     /// Reads one page of a collection. The resourceVersion stays unset: a consistent read.

@@ -1,12 +1,19 @@
-//! A workload's pods, by its selector.
+//! A workload's pods, by its selector, and what their containers wrote.
+
+use std::time::Duration;
 
 use opm_core::identity::GroupKind;
-use opm_engine::ports::{ApiError, Detail};
+use opm_engine::ports::{ApiError, Detail, PodLog};
 use serde_json::{Map, Value};
 
 use crate::client::ClusterClient;
 use crate::json::{self, Object};
 use crate::list::Selectors;
+use crate::request::pods;
+use crate::send::SendOptions;
+
+/// A log is not worth waiting long for.
+const LOG_PATIENCE: Duration = Duration::from_secs(10);
 
 impl ClusterClient {
     pub(crate) async fn pods_by_selector(
@@ -24,6 +31,15 @@ impl ClusterClient {
         let namespace = json::metadata(workload, "namespace");
         self.list_kind(&GroupKind::new("", "Pod"), namespace, selectors)
             .await
+    }
+}
+
+impl ClusterClient {
+    pub(crate) async fn log_of(&self, log: &PodLog<'_>) -> Result<String, ApiError> {
+        let call = pods(log.namespace).log(log)?;
+        let options = SendOptions::reading(self).within(LOG_PATIENCE);
+        let answer = self.exchange(&call, options).await.result?;
+        Ok(String::from_utf8_lossy(&answer.body).into_owned())
     }
 }
 

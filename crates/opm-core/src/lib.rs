@@ -8,6 +8,7 @@
 
 pub mod api_error;
 pub mod autoscale;
+pub mod below;
 pub mod candidate;
 pub mod canonical;
 pub mod check;

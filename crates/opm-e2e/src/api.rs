@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 /// Where the kinds that scenarios use live: kind, API root, plural, namespaced.
 const KINDS: &[(&str, &str, &str, bool)] = &[
     ("ConfigMap", "/api/v1", "configmaps", true),
+    ("Event", "/api/v1", "events", true),
+    ("Pod", "/api/v1", "pods", true),
     ("Secret", "/api/v1", "secrets", true),
     ("Service", "/api/v1", "services", true),
     ("ServiceAccount", "/api/v1", "serviceaccounts", true),

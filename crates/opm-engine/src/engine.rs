@@ -25,11 +25,11 @@ use crate::repair::RepairReport;
 use crate::report::Report;
 use crate::request::{
     ApplyRequest, CompareRequest, DeleteRequest, ForgetRequest, HistoryRequest, ListRequest,
-    PruneRequest, RepairRequest, RollbackRequest, ShowRequest, StatusRequest, TestRequest,
-    UnlockRequest,
+    LogRequest, PruneRequest, RepairRequest, RollbackRequest, ShowRequest, StatusRequest,
+    TestRequest, UnlockRequest,
 };
 use crate::run::Run;
-use crate::status::{Status, StatusObserver};
+use crate::status::{LogObserver, ReleaseEvents, ReleaseLogs, ReleaseTree, Status, StatusObserver};
 
 /// Who acts, and from where. Goes into the lock and the log.
 #[derive(Debug, Clone)]
@@ -283,6 +283,49 @@ impl<B: Backend> Engine<B> {
         run!(self, caller, "status", |run| run.unless_cancelled(
             run.watch_status(request, timeout, observer)
         ))
+    }
+
+    /// What lies below the objects of a release, by owner references.
+    pub async fn tree(
+        &self,
+        request: &StatusRequest,
+        caller: &Caller<'_>,
+    ) -> Result<ReleaseTree, Failure> {
+        run!(self, caller, "tree", |run| run
+            .unless_cancelled(run.tree(request)))
+    }
+
+    /// What happened to a release's objects and to what lies below them: the newest so many.
+    pub async fn events(
+        &self,
+        request: &StatusRequest,
+        most: usize,
+        caller: &Caller<'_>,
+    ) -> Result<ReleaseEvents, Failure> {
+        run!(self, caller, "events", |run| run
+            .unless_cancelled(run.events(request, most)))
+    }
+
+    /// What the containers of a release wrote.
+    pub async fn logs(
+        &self,
+        request: &LogRequest,
+        caller: &Caller<'_>,
+    ) -> Result<ReleaseLogs, Failure> {
+        run!(self, caller, "logs", |run| run
+            .unless_cancelled(run.logs(request)))
+    }
+
+    /// Tells what the containers of a release write, until the caller cancels, which is how it
+    /// ends.
+    pub async fn follow_logs(
+        &self,
+        request: &LogRequest,
+        observer: &mut dyn LogObserver,
+        caller: &Caller<'_>,
+    ) -> Result<ReleaseLogs, Failure> {
+        run!(self, caller, "logs", |run| run
+            .unless_cancelled(run.follow_logs(request, observer)))
     }
 
     /// The names of all namespaces that may be seen.

@@ -350,6 +350,32 @@ pub struct ListRequest {
     pub deleted: bool,
 }
 
+/// Show what the containers of a release write.
+#[derive(Debug, Clone)]
+pub struct LogRequest {
+    /// Which release.
+    pub release: ReleaseRef,
+    /// Its namespace.
+    pub namespace: NamespaceName,
+    /// Only the pods of this component.
+    pub component: Option<ComponentName>,
+    /// How many of the last lines of each container.
+    pub tail: u32,
+    /// What was written before the last restart.
+    pub previous: bool,
+}
+
+impl LogRequest {
+    /// The release that it is about.
+    pub(crate) fn status(&self) -> StatusRequest {
+        StatusRequest {
+            release: self.release.clone(),
+            namespace: self.namespace.clone(),
+            scan: false,
+        }
+    }
+}
+
 /// Show how a release stands.
 #[derive(Debug, Clone)]
 pub struct StatusRequest {

@@ -1,6 +1,7 @@
 //! What commands answer: for each, the table for people beside what it says of a failure. The
 //! documents for scripts are the engine's own.
 
+pub(crate) mod below;
 pub(crate) mod comparison;
 pub(crate) mod diff;
 mod failure;

@@ -30,6 +30,12 @@ pub(crate) fn of(command: &str) -> &'static [(&'static str, &'static str)] {
                 "opm mod diff ./web --save plan.json && opm mod apply ./web --plan plan.json",
             ),
         ],
+        "mod tree" => &[("What its objects own", "opm mod tree web")],
+        "mod events" => &[("What happened to it", "opm mod events web")],
+        "mod logs" => &[
+            ("What its containers wrote", "opm mod logs web"),
+            ("Only one component's", "opm mod logs web app --tail 20"),
+        ],
         "mod rbac" => &[
             ("The Roles that an apply needs", "opm mod rbac ./web"),
             (

@@ -16,6 +16,7 @@ mod api_services;
 mod api_versions;
 mod atomic;
 mod beforehand;
+mod below;
 mod change_records;
 mod chart_hooks;
 mod charts;

@@ -231,6 +231,23 @@ pub enum WatchEvent {
     Gone(Identity),
 }
 
+/// The log of one container.
+#[derive(Debug, Clone, Copy)]
+pub struct PodLog<'a> {
+    /// The pod's namespace.
+    pub namespace: &'a str,
+    /// The pod.
+    pub pod: &'a str,
+    /// The container.
+    pub container: &'a str,
+    /// Only so many of the last lines.
+    pub tail: Option<u32>,
+    /// Only what was written since this time.
+    pub since: Option<&'a str>,
+    /// What was written before the last restart.
+    pub previous: bool,
+}
+
 /// A Kubernetes API.
 pub trait Cluster: Send + Sync {
     /// What the server serves. Asked anew every time it is called.
@@ -319,6 +336,9 @@ pub trait Cluster: Send + Sync {
         &self,
         workload: &Map<String, Value>,
     ) -> impl Future<Output = Result<Vec<Map<String, Value>>, ApiError>> + Send;
+
+    /// What a container wrote, each line behind its time. No more than a mebibyte is read.
+    fn pod_log(&self, log: &PodLog<'_>) -> impl Future<Output = Result<String, ApiError>> + Send;
 
     /// What the server says that whoever asks may do in a namespace. It need not say everything.
     fn access_rules(

@@ -13,8 +13,8 @@ pub use caller::{Answer, Caller, Events, Frontend, Prompt, Question, Unattended}
 pub use clock::{Clock, Instant, Timestamp};
 pub use cluster::{
     ApplyObject, ApplyResponse, Cluster, DeleteObject, DeleteOutcome, Detail, DisownObject,
-    MoveFields, Precondition, PretendedPatch, Propagation, ServedKind, ServedKinds, WantedObject,
-    WatchEvent,
+    MoveFields, PodLog, Precondition, PretendedPatch, Propagation, ServedKind, ServedKinds,
+    WantedObject, WatchEvent,
 };
 pub use opm_core::api_error::{ApiError, ApiErrorKind, Cause, Stopped};
 pub use opm_core::observation::Observation;

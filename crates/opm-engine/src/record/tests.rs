@@ -21,8 +21,8 @@ use crate::failure::{Failure, FailureKind};
 use crate::ports::{
     ApiError, ApiErrorKind, ApplyObject, ApplyResponse, Backend, Caller, Clock, Cluster,
     DeleteObject, DeleteOutcome, Detail, DisownObject, Instant, MoveFields, Observation, Permit,
-    PretendedPatch, RemoveOutcome, SecretContent, SecretStore, SecretVersion, ServedKinds, Stopped,
-    StoredSecret, Timestamp, WantedObject, WatchEvent, WriteOutcome,
+    PodLog, PretendedPatch, RemoveOutcome, SecretContent, SecretStore, SecretVersion, ServedKinds,
+    Stopped, StoredSecret, Timestamp, WantedObject, WatchEvent, WriteOutcome,
 };
 use crate::report::Release;
 use crate::run::Run;
@@ -253,6 +253,10 @@ impl Cluster for Store {
 
     async fn pods_of(&self, _: &Map<String, Value>) -> Result<Vec<Map<String, Value>>, ApiError> {
         Ok(Vec::new())
+    }
+
+    async fn pod_log(&self, _: &PodLog<'_>) -> Result<String, ApiError> {
+        Err(no_answer())
     }
 
     async fn access_rules(&self, _: &str) -> Result<Vec<AccessRule>, ApiError> {

@@ -5,9 +5,11 @@
 //! see        what there is of its objects, and what was applied
 //! orphans    objects with its labels that its record does not know
 //! assemble   all of it together, judged by the core
+//! below      what its objects own, what happened there, and what was written there
 //! ```
 
 mod assemble;
+mod below;
 mod known;
 mod orphans;
 mod see;
@@ -27,6 +29,9 @@ use crate::report::{Release, TrackedObject};
 use crate::request::StatusRequest;
 use crate::run::Run;
 
+pub use below::{
+    ComponentTree, ContainerLog, LogObserver, ReleaseEvents, ReleaseLogs, ReleaseTree,
+};
 pub use watch::StatusObserver;
 
 use known::KnownRelease;

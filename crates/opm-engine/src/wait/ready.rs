@@ -6,12 +6,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::{Either, select};
+use opm_core::below::{self, ClusterEvent};
 use opm_core::event::Event;
 use opm_core::health::{self, Health, HealthState};
-use opm_core::identity::Identity;
+use opm_core::identity::{GroupKind, Identity};
 use serde_json::{Map, Value};
 
-use crate::ports::{ApiError, ApiErrorKind, Backend, Permit, WatchEvent};
+use crate::observe::metadata;
+use crate::ports::{ApiError, ApiErrorKind, Backend, Detail, Permit, WatchEvent};
 use crate::run::Run;
 
 /// How often the pods of workloads that are not ready are looked at. A crash loop that is seen
@@ -240,17 +242,45 @@ impl<B: Backend> Run<'_, B> {
             return reason;
         };
         match self.backend.pods_of(workload).await {
-            Ok(pods) => match health::why_not_ready(&pods) {
-                // A crash has been told with its pod.
-                Some(_) if health::crash_loop(workload, &pods).as_ref() == Some(&reason) => {}
-                Some(why) => reason = format!("{reason} ({why})"),
-                None => {}
-            },
+            Ok(pods) => {
+                match health::why_not_ready(&pods) {
+                    // A crash has been told with its pod.
+                    Some(_) if health::crash_loop(workload, &pods).as_ref() == Some(&reason) => {}
+                    Some(why) => reason = format!("{reason} ({why})"),
+                    None => {}
+                }
+                if let Some(event) = self.last_warning(workload, &pods).await
+                    && !reason.contains(&event.message)
+                {
+                    reason = format!("{reason}; last event: {}: {}", event.reason, event.message);
+                }
+            }
             Err(error) if error.kind == ApiErrorKind::Forbidden => {
                 reason = format!("{reason} (its pods may not be listed)");
             }
             Err(_) => {}
         }
         reason
+    }
+
+    /// What the cluster last warned of about a workload or its pods, as far as it may be asked.
+    async fn last_warning(
+        &self,
+        workload: &Map<String, Value>,
+        pods: &[Map<String, Value>],
+    ) -> Option<ClusterEvent> {
+        let namespace = metadata(workload, "namespace")?;
+        let kind = GroupKind::new("", "Event");
+        let events = self
+            .backend
+            .list(&kind, Some(namespace), None, Detail::Whole);
+        let events = events.await.ok()?;
+        let objects = pods.iter().chain([workload]);
+        let uids = objects
+            .filter_map(|object| metadata(object, "uid"))
+            .collect();
+        let mut told = below::events_about(&uids, &events, usize::MAX);
+        told.retain(|event| event.severity == "Warning");
+        told.pop()
     }
 }

@@ -190,7 +190,9 @@ fn place(path: &[String], own: OwnValues<'_>, given: &Values) -> Option<String> 
         let path: Vec<String> = nested.into_iter().chain(path.iter().cloned()).collect();
         let position = match file.format {
             ValuesFormat::Cue => None,
-            ValuesFormat::Yaml | ValuesFormat::Json => yaml::locate::field_itself(&file.text, &path),
+            ValuesFormat::Yaml | ValuesFormat::Json => {
+                yaml::locate::field_itself(&file.text, &path)
+            }
         };
         return Some(match position {
             Some(at) => format!("{}:{}:{}", file.shown, at.line, at.column),

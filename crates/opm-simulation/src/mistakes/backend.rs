@@ -10,9 +10,9 @@ use opm_core::identity::{GroupKind, Identity};
 use opm_core::rights::{AccessRule, ResourceRight};
 use opm_engine::ports::{
     ApiError, ApiErrorKind, ApplyObject, ApplyResponse, Backend, Clock, Cluster, DeleteObject,
-    DeleteOutcome, Detail, DisownObject, Instant, MoveFields, Observation, Permit, Precondition,
-    PretendedPatch, RemoveOutcome, SecretContent, SecretStore, SecretVersion, ServedKinds,
-    StoredSecret, Timestamp, WantedObject, WatchEvent, WriteOutcome,
+    DeleteOutcome, Detail, DisownObject, Instant, MoveFields, Observation, Permit, PodLog,
+    Precondition, PretendedPatch, RemoveOutcome, SecretContent, SecretStore, SecretVersion,
+    ServedKinds, StoredSecret, Timestamp, WantedObject, WatchEvent, WriteOutcome,
 };
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -317,6 +317,10 @@ impl Cluster for Mistaken {
         workload: &Map<String, Value>,
     ) -> Result<Vec<Map<String, Value>>, ApiError> {
         self.real.pods_of(workload).await
+    }
+
+    async fn pod_log(&self, log: &PodLog<'_>) -> Result<String, ApiError> {
+        self.real.pod_log(log).await
     }
 
     fn take_warnings(&self) -> Vec<String> {

@@ -5,11 +5,13 @@ mod build;
 mod delete;
 mod deploy_args;
 mod diff;
+mod events;
 mod forget;
 mod guard_args;
 mod history;
 mod init;
 mod list;
+mod logs;
 mod out_dir;
 mod plan_args;
 mod prune;
@@ -21,6 +23,7 @@ mod rollback;
 mod show;
 mod status;
 mod test;
+mod tree;
 mod unlock;
 mod vet;
 mod vet_types;
@@ -53,6 +56,9 @@ pub(crate) enum Command {
     Repair(repair::Args),
     Unlock(unlock::Args),
     Rbac(rbac::Args),
+    Tree(tree::Args),
+    Events(events::Args),
+    Logs(logs::Args),
 }
 
 pub(super) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
@@ -74,5 +80,8 @@ pub(super) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exi
         Command::Repair(args) => repair::run(args, settings, ui),
         Command::Unlock(args) => unlock::run(args, settings, ui),
         Command::Rbac(args) => rbac::run(args, settings, ui),
+        Command::Tree(args) => tree::run(args, settings, ui),
+        Command::Events(args) => events::run(args, settings, ui),
+        Command::Logs(args) => logs::run(args, settings, ui),
     }
 }

@@ -1,0 +1,423 @@
+//! `tree`, `events` and `logs`: what lies below the objects of a release, on demand.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use opm_core::below::{self, ClusterEvent, LogLine, TreeNode};
+use opm_core::health::{self, Health};
+use opm_core::identity::{GroupKind, Identity};
+use opm_core::scope::Scope;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::KnownRelease;
+use crate::concurrently::concurrently_in_order;
+use crate::failure::Failure;
+use crate::observe::{CONCURRENT_LISTS, metadata};
+use crate::ports::{Backend, Detail, Observation, PodLog, ServedKinds};
+use crate::report::Release;
+use crate::request::{LogRequest, StatusRequest};
+use crate::run::Run;
+
+/// The kinds that controllers of Kubernetes make; others are looked for on demand.
+const MADE_BY_CONTROLLERS: &[(&str, &str)] = &[
+    ("", "PersistentVolumeClaim"),
+    ("", "Pod"),
+    ("apps", "ControllerRevision"),
+    ("apps", "ReplicaSet"),
+    ("batch", "Job"),
+    ("discovery.k8s.io", "EndpointSlice"),
+];
+
+/// Kinds that are read whole, to say how they are doing.
+const READ_WHOLE: &[&str] = &["Job", "PersistentVolumeClaim", "Pod", "ReplicaSet"];
+
+/// How many containers are asked for their logs, and how many at a time.
+const MOST_LOGS: usize = 50;
+const CONCURRENT_LOGS: usize = 8;
+
+/// How often containers are asked whether there is more.
+const NEXT_LOOK: Duration = Duration::from_secs(1);
+
+/// The objects of a component, each with what it owns.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComponentTree {
+    /// The component.
+    pub name: String,
+    /// Its objects.
+    pub objects: Vec<TreeNode>,
+}
+
+/// A release, and what lies below its objects.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReleaseTree {
+    /// Which release.
+    pub release: Release,
+    /// Its objects by component.
+    pub components: Vec<ComponentTree>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// What happened to a release's objects and to what lies below them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReleaseEvents {
+    /// Which release.
+    pub release: Release,
+    /// Oldest first.
+    pub events: Vec<ClusterEvent>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// What one container wrote.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ContainerLog {
+    /// The component that its pod belongs to.
+    pub component: String,
+    /// The pod's namespace.
+    pub namespace: String,
+    /// The pod.
+    pub pod: String,
+    /// The container.
+    pub container: String,
+    /// Its lines, oldest first.
+    pub lines: Vec<LogLine>,
+    /// Why there are none, if they could not be read.
+    pub error: Option<String>,
+}
+
+/// What the containers of a release wrote.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReleaseLogs {
+    /// Which release.
+    pub release: Release,
+    /// By component and pod.
+    pub logs: Vec<ContainerLog>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Takes what containers write, as it comes.
+pub trait LogObserver: Send {
+    /// One container wrote something, or could not be asked any more.
+    fn wrote(&mut self, log: &ContainerLog);
+}
+
+/// A container, by component, namespace, pod and name.
+type ContainerKey = (String, String, String, String);
+
+/// A release's trees, and the live objects that they are made of.
+struct Grown {
+    tree: ReleaseTree,
+    live: Vec<Map<String, Value>>,
+    served: ServedKinds,
+}
+
+impl<B: Backend> Run<'_, B> {
+    /// What lies below the objects of a release.
+    pub(crate) async fn tree(&self, request: &StatusRequest) -> Result<ReleaseTree, Failure> {
+        Ok(self.grow(request).await?.tree)
+    }
+
+    async fn grow(&self, request: &StatusRequest) -> Result<Grown, Failure> {
+        let served = self.discover().await?;
+        let known = self.known(request, &served).await?;
+        let wanted: Vec<Identity> = known.entries.iter().map(|e| e.identity.clone()).collect();
+        let (seen, (live, mut warnings)) = futures::join!(
+            self.observe_objects(&wanted),
+            self.may_be_owned(&known, request.scan, &served)
+        );
+        warnings.splice(0..0, known.warnings.iter().cloned());
+        let roots = known.entries.iter().map(|entry| {
+            let seen = seen.get(&entry.identity);
+            root(&entry.identity, seen)
+        });
+        let (nodes, is_cut) = below::trees(roots.collect(), &live);
+        if is_cut {
+            warnings.push(format!("only {} objects are told", below::MOST_NODES));
+        }
+        let mut components: Vec<ComponentTree> = Vec::new();
+        for (entry, node) in known.entries.iter().zip(nodes) {
+            match components
+                .iter_mut()
+                .find(|known| known.name == entry.component)
+            {
+                Some(component) => component.objects.push(node),
+                None => components.push(ComponentTree {
+                    name: entry.component.clone(),
+                    objects: vec![node],
+                }),
+            }
+        }
+        let tree = ReleaseTree {
+            release: known.release,
+            components,
+            warnings,
+        };
+        Ok(Grown { tree, live, served })
+    }
+
+    /// Objects that something may own, in the namespaces of the release, and what could not be
+    /// listed.
+    async fn may_be_owned(
+        &self,
+        known: &KnownRelease,
+        scan: bool,
+        served: &ServedKinds,
+    ) -> (Vec<Map<String, Value>>, Vec<String>) {
+        let namespaces: BTreeSet<&str> = known
+            .tracked
+            .iter()
+            .filter_map(|i| i.namespace.as_deref())
+            .collect();
+        let kinds = served.kinds.iter().filter(|(kind, is)| {
+            let usual = MADE_BY_CONTROLLERS
+                .iter()
+                .any(|(group, name)| kind.is(group, name));
+            let counts = usual || scan && kind.kind != "Event";
+            counts && is.listable && is.scope == Scope::Namespaced
+        });
+        let kinds: Vec<&GroupKind> = kinds.map(|(kind, _)| kind).collect();
+        let places: Vec<(&GroupKind, &str)> = kinds
+            .iter()
+            .flat_map(|kind| namespaces.iter().map(move |namespace| (*kind, *namespace)))
+            .collect();
+        let lists = concurrently_in_order(CONCURRENT_LISTS, places.len(), |at| {
+            let (kind, namespace) = places[at];
+            let detail = match READ_WHOLE.contains(&kind.kind.as_str()) {
+                true => Detail::Whole,
+                false => Detail::Metadata,
+            };
+            self.backend.list(kind, Some(namespace), None, detail)
+        });
+        let lists: Vec<_> = lists.collect().await;
+        let (mut live, mut warnings) = (Vec::new(), Vec::new());
+        for ((kind, namespace), listed) in places.iter().zip(lists) {
+            match listed {
+                Ok(found) => live.extend(found),
+                Err(error) => warnings.push(format!(
+                    "{kind} in namespace {namespace} could not be listed, so what is owned there is \
+                     not known: {error}"
+                )),
+            }
+        }
+        (live, warnings)
+    }
+
+    /// What happened to a release's objects and to what lies below them.
+    pub(crate) async fn events(
+        &self,
+        request: &StatusRequest,
+        most: usize,
+    ) -> Result<ReleaseEvents, Failure> {
+        let grown = self.grow(request).await?;
+        let mut warnings = grown.tree.warnings.clone();
+        let nodes: Vec<&TreeNode> = grown.tree.nodes();
+        let uids: BTreeSet<&str> = nodes
+            .iter()
+            .filter_map(|node| node.uid.as_deref())
+            .collect();
+        // What has no namespace is told about in the one that is always there.
+        let namespaces = nodes.iter().map(|node| node.identity.namespace.as_deref());
+        let namespaces: BTreeSet<&str> = namespaces.map(|name| name.unwrap_or("default")).collect();
+        let namespaces: Vec<&str> = namespaces.into_iter().collect();
+        let kind = GroupKind::new("", "Event");
+        if !grown.served.kinds.contains_key(&kind) {
+            warnings.push("the cluster serves no events".to_owned());
+            return Ok(grown.tree.with_events(Vec::new(), warnings));
+        }
+        let lists = concurrently_in_order(CONCURRENT_LISTS, namespaces.len(), |at| {
+            self.backend
+                .list(&kind, Some(namespaces[at]), None, Detail::Whole)
+        });
+        let lists: Vec<_> = lists.collect().await;
+        let mut events = Vec::new();
+        for (namespace, listed) in namespaces.iter().zip(lists) {
+            match listed {
+                Ok(found) => events.extend(found),
+                Err(error) => {
+                    let warning = format!("events in namespace {namespace} are not known: {error}");
+                    warnings.push(warning);
+                }
+            }
+        }
+        let events = below::events_about(&uids, &events, most);
+        Ok(grown.tree.with_events(events, warnings))
+    }
+
+    /// What the containers of a release wrote.
+    pub(crate) async fn logs(&self, request: &LogRequest) -> Result<ReleaseLogs, Failure> {
+        self.logs_since(request, &BTreeMap::new()).await
+    }
+
+    /// Tells what the containers of a release write, until the caller cancels.
+    pub(crate) async fn follow_logs(
+        &self,
+        request: &LogRequest,
+        observer: &mut dyn LogObserver,
+    ) -> Result<ReleaseLogs, Failure> {
+        let mut told: BTreeMap<ContainerKey, String> = BTreeMap::new();
+        let mut failed: BTreeSet<ContainerKey> = BTreeSet::new();
+        loop {
+            let logs = self.logs_since(request, &told).await?;
+            for log in &logs.logs {
+                let key = key(log);
+                let is_news = match &log.error {
+                    Some(_) => failed.insert(key.clone()),
+                    None => !log.lines.is_empty(),
+                };
+                if let Some(last) = log.lines.last() {
+                    told.insert(key, last.time.clone());
+                }
+                if is_news {
+                    observer.wrote(log);
+                }
+            }
+            self.backend.sleep(NEXT_LOOK).await;
+        }
+    }
+
+    async fn logs_since(
+        &self,
+        request: &LogRequest,
+        told: &BTreeMap<ContainerKey, String>,
+    ) -> Result<ReleaseLogs, Failure> {
+        let grown = self.grow(&request.status()).await?;
+        let mut warnings = grown.tree.warnings.clone();
+        let mut containers = grown.containers(request);
+        if containers.len() > MOST_LOGS {
+            let all = containers.len();
+            warnings.push(format!(
+                "{MOST_LOGS} of {all} containers are told; name a component"
+            ));
+            containers.truncate(MOST_LOGS);
+        }
+        let asked = &containers;
+        let logs = concurrently_in_order(CONCURRENT_LOGS, asked.len(), |at| async move {
+            let (component, namespace, pod, container) = &asked[at];
+            let after = told.get(&asked[at]).map(String::as_str);
+            let log = PodLog {
+                namespace,
+                pod,
+                container,
+                tail: after.is_none().then_some(request.tail),
+                since: after,
+                previous: request.previous,
+            };
+            let (lines, error) = match self.backend.pod_log(&log).await {
+                Ok(text) => (below::log_lines(&text, after), None),
+                Err(error) => (Vec::new(), Some(error.to_string())),
+            };
+            ContainerLog {
+                component: component.clone(),
+                namespace: namespace.clone(),
+                pod: pod.clone(),
+                container: container.clone(),
+                lines,
+                error,
+            }
+        });
+        let logs = logs.collect().await;
+        Ok(ReleaseLogs {
+            release: grown.tree.release,
+            logs,
+            warnings,
+        })
+    }
+}
+
+fn key(log: &ContainerLog) -> ContainerKey {
+    (
+        log.component.clone(),
+        log.namespace.clone(),
+        log.pod.clone(),
+        log.container.clone(),
+    )
+}
+
+/// An object of the release, as far as it was seen.
+fn root(identity: &Identity, seen: Option<&Observation<opm_core::status::ReadObject>>) -> TreeNode {
+    let (uid, health) = match seen {
+        Some(Observation::Present(read)) => {
+            // What says nothing about itself is ready as soon as it exists.
+            let health = match read.whole {
+                true => health::of(&read.object),
+                false => Health::ready(),
+            };
+            let uid = metadata(&read.object, "uid").map(str::to_owned);
+            (uid, Some(health))
+        }
+        Some(Observation::Failed(error)) => (None, Some(Health::unknown(error.to_string()))),
+        Some(Observation::Absent) => (None, Some(Health::failed("it is not there"))),
+        None => (None, None),
+    };
+    TreeNode {
+        identity: identity.clone(),
+        uid,
+        health,
+        owned: Vec::new(),
+    }
+}
+
+impl ReleaseTree {
+    fn nodes(&self) -> Vec<&TreeNode> {
+        let objects = self
+            .components
+            .iter()
+            .flat_map(|component| &component.objects);
+        objects.flat_map(TreeNode::all).collect()
+    }
+
+    fn with_events(self, events: Vec<ClusterEvent>, warnings: Vec<String>) -> ReleaseEvents {
+        ReleaseEvents {
+            release: self.release,
+            events,
+            warnings,
+        }
+    }
+}
+
+impl Grown {
+    /// The containers of all pods, or of those of a component.
+    fn containers(&self, request: &LogRequest) -> Vec<ContainerKey> {
+        let pods: BTreeMap<&str, &Map<String, Value>> = self
+            .live
+            .iter()
+            .filter(|object| object.get("kind").is_some_and(|kind| kind == "Pod"))
+            .filter_map(|object| Some((metadata(object, "uid")?, object)))
+            .collect();
+        let mut found = Vec::new();
+        for component in &self.tree.components {
+            let other = request
+                .component
+                .as_ref()
+                .is_some_and(|name| name.as_str() != component.name);
+            if other {
+                continue;
+            }
+            for node in component.objects.iter().flat_map(TreeNode::all) {
+                let Some(pod) = node.uid.as_deref().and_then(|uid| pods.get(uid)) else {
+                    continue;
+                };
+                let spec = pod.get("spec");
+                for list in ["initContainers", "containers"] {
+                    let containers = spec
+                        .and_then(|spec| spec.get(list))
+                        .and_then(Value::as_array);
+                    for container in containers.into_iter().flatten() {
+                        let name = container.get("name").and_then(Value::as_str);
+                        found.push((
+                            component.name.clone(),
+                            node.identity.namespace.clone().unwrap_or_default(),
+                            node.identity.name.clone(),
+                            name.unwrap_or_default().to_owned(),
+                        ));
+                    }
+                }
+            }
+        }
+        found
+    }
+}
