@@ -7,6 +7,7 @@
 
 mod bench;
 mod cluster;
+mod dist;
 mod docs;
 mod fuzz;
 mod relay;
@@ -28,6 +29,7 @@ type Outcome = Result<(), Box<dyn Error>>;
 enum Chore {
     Test(test::Args),
     Docs(docs::Args),
+    Dist(dist::Args),
     Bench(bench::Args),
     Cluster(cluster::Args),
     Relay(relay::Args),
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
     let outcome = match Chore::parse() {
         Chore::Test(args) => test::run(&args),
         Chore::Docs(args) => docs::run(&args),
+        Chore::Dist(args) => dist::run(&args),
         Chore::Bench(args) => bench::run(&args),
         Chore::Cluster(args) => cluster::run(&args),
         Chore::Relay(args) => relay::run(&args),

@@ -14,10 +14,26 @@ pub(crate) struct Args {}
 
 pub(crate) fn run(_args: &Args, features: &FeatureSet, ui: &Ui) -> Result<Exit, CliError> {
     let version = env!("CARGO_PKG_VERSION");
-    let document = json!({ "version": version, "features": features.states() });
+    let mut document = json!({ "version": version, "features": features.states() });
+    // Only who hands binaries out says of what they were built.
+    let build = (
+        option_env!("OPM_BUILD_COMMIT"),
+        option_env!("OPM_BUILD_DATE"),
+    );
+    let built = match build {
+        (Some(commit), Some(date)) => {
+            document["commit"] = json!(commit);
+            document["date"] = json!(date);
+            format!(" ({commit}, {date})")
+        }
+        _ => String::new(),
+    };
     match ui.format_or(Format::Table) {
-        Format::Table => ui.text(&format!("opm {version}\n"))?,
-        Format::Wide => ui.text(&format!("opm {version}\nfeatures: {}\n", enabled(features)))?,
+        Format::Table => ui.text(&format!("opm {version}{built}\n"))?,
+        Format::Wide => ui.text(&format!(
+            "opm {version}{built}\nfeatures: {}\n",
+            enabled(features)
+        ))?,
         Format::Json => ui.json(&document)?,
         Format::Yaml => ui.yaml(&document)?,
     }
