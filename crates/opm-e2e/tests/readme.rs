@@ -1,20 +1,20 @@
-//! The README is true: every command of it runs, and prints what it says.
+//! The README and the tutorial are true: every command of them runs, and prints what they say.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails loudly")]
 
 use std::path::Path;
 use std::process::Command;
 
-/// A command of the README, and what it is said to print. `…` stands for anything.
+/// A command of a page, and what it is said to print. `…` stands for anything.
 struct Example {
     command: String,
     output: Vec<String>,
 }
 
-fn shown(readme: &str) -> Vec<Example> {
+fn shown(page: &str) -> Vec<Example> {
     let mut found: Vec<Example> = Vec::new();
     let mut inside = false;
-    for line in readme.lines() {
+    for line in page.lines() {
         match line {
             "```console" => inside = true,
             "```" => inside = false,
@@ -77,14 +77,23 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn every_command_of_the_readme_does_what_it_says() {
+    is_true("README.md");
+}
+
+#[test]
+fn every_command_of_the_tutorial_does_what_it_says() {
+    is_true("docs/tutorial.md");
+}
+
+fn is_true(page: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let text = std::fs::read_to_string(root.join(page)).unwrap();
     let dir = tempfile::tempdir().unwrap();
     copy(&root.join("examples"), dir.path());
     let bin = opm_testkit::opm_binary();
     let path = format!("{}:/usr/bin:/bin", bin.parent().unwrap().display());
-    let commands = shown(&readme);
-    assert!(commands.len() > 5, "the README shows its commands");
+    let commands = shown(&text);
+    assert!(commands.len() > 5, "{page} shows its commands");
     for Example { command, output } in commands {
         let run = command.replace("cargo run --release --", "opm");
         let ran = Command::new("sh")
@@ -103,5 +112,46 @@ fn every_command_of_the_readme_does_what_it_says() {
             "$ {command}\nis shown as\n{}\nand prints\n{printed}",
             output.join("\n")
         );
+    }
+}
+
+/// The pages of the documentation, and the README.
+fn pages() -> Vec<std::path::PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = std::fs::read_dir(root.join("docs")).unwrap();
+    let docs = docs.map(|entry| entry.unwrap().path());
+    let pages = docs.filter(|path| path.extension().is_some_and(|end| end == "md"));
+    pages.chain([root.join("README.md")]).collect()
+}
+
+#[test]
+fn every_page_is_in_the_book() {
+    let summary = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/SUMMARY.md");
+    let summary = std::fs::read_to_string(summary).unwrap();
+    for page in pages() {
+        let name = page.file_name().unwrap().to_string_lossy().into_owned();
+        if !["README.md", "SUMMARY.md"].contains(&name.as_str()) {
+            assert!(
+                summary.contains(&format!("({name})")),
+                "{name} is not in it"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_link_leads_to_a_file() {
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for link in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
+            let file = link.split('#').next().unwrap();
+            let is_elsewhere = file.contains("://") || file.is_empty() || file.contains(' ');
+            let there = page.parent().unwrap().join(file);
+            assert!(is_elsewhere || there.exists(), "{}: {link}", page.display());
+        }
     }
 }
