@@ -1,6 +1,7 @@
 //! `tree`, `events` and `logs`: what lies below the objects of a release, on demand.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -15,7 +16,7 @@ use super::KnownRelease;
 use crate::concurrently::concurrently_in_order;
 use crate::failure::Failure;
 use crate::observe::{CONCURRENT_LISTS, metadata};
-use crate::ports::{Backend, Detail, Observation, PodLog, ServedKinds};
+use crate::ports::{Backend, Detail, Observation, PodLog, ServedKinds, WantedObject};
 use crate::report::Release;
 use crate::request::{LogRequest, StatusRequest};
 use crate::run::Run;
@@ -112,7 +113,7 @@ type ContainerKey = (String, String, String, String);
 struct Grown {
     tree: ReleaseTree,
     live: Vec<Map<String, Value>>,
-    served: ServedKinds,
+    served: Arc<ServedKinds>,
 }
 
 impl<B: Backend> Run<'_, B> {
@@ -123,8 +124,8 @@ impl<B: Backend> Run<'_, B> {
 
     async fn grow(&self, request: &StatusRequest) -> Result<Grown, Failure> {
         let served = self.discover().await?;
-        let known = self.known(request, &served).await?;
-        let wanted: Vec<Identity> = known.entries.iter().map(|e| e.identity.clone()).collect();
+        let known = self.known(request).await?;
+        let wanted: Vec<WantedObject> = known.entries.iter().map(WantedObject::from).collect();
         let (seen, (live, mut warnings)) = futures::join!(
             self.observe_objects(&wanted),
             self.may_be_owned(&known, request.scan, &served)
@@ -169,8 +170,8 @@ impl<B: Backend> Run<'_, B> {
     ) -> (Vec<Map<String, Value>>, Vec<String>) {
         let namespaces: BTreeSet<&str> = known
             .tracked
-            .iter()
-            .filter_map(|i| i.namespace.as_deref())
+            .keys()
+            .filter_map(|identity| identity.namespace.as_deref())
             .collect();
         let kinds = served.kinds.iter().filter(|(kind, is)| {
             let usual = MADE_BY_CONTROLLERS
