@@ -46,7 +46,7 @@ pub(crate) fn find(
         ModuleRef::Directory(path) => path,
         ModuleRef::Registry { .. } => return Ok(places),
         ModuleRef::Manifests(given) => {
-            for file in &given.files {
+            for file in given.files.iter() {
                 in_text(&file.text, &file.shown, wanted, &mut places);
             }
             return Ok(places);
