@@ -103,7 +103,7 @@ impl Session {
         };
         Ok(Capabilities {
             kube_version: version.map_err(failed)?,
-            api_versions: api_versions(&served.map_err(failed)?),
+            api_versions: api_versions(&*served.map_err(failed)?),
         })
     }
 
