@@ -155,10 +155,12 @@ mod tests {
                 name,
                 version: None,
                 origin: None,
+                undeclared: false,
                 default_namespace: None,
                 description: None,
             },
             values: String::new(),
+            set: Vec::new(),
             components: vec![Component {
                 name: ComponentName::new("app").unwrap(),
                 after: Vec::new(),
