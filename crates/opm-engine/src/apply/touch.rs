@@ -111,6 +111,8 @@ impl<B: Backend> Apply<'_, B> {
             && current.is_some()
             && (!self.keeps_manifests(record)
                 || (kept(RecordPart::Manifests) && context.notes.manifests_there))
+            // What a run that was cut short has left is swept by the next one.
+            && (context.notes.swept || record.given_up().is_empty())
             && is_idle(record, acquisition, plan, |identity| {
                 context.unchanged.contains_key(identity)
             })

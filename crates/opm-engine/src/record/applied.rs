@@ -20,6 +20,8 @@ pub(crate) struct StoredNotes {
     pub(crate) notes: AppliedNotes,
     /// Whether the manifests of the current change are where the record says.
     pub(crate) manifests_there: bool,
+    /// Whether nothing is left at the places that an earlier run has given up.
+    pub(crate) swept: bool,
     /// Where they are, if they could be read.
     held: Option<PartLocation>,
     /// The resourceVersions of the Secrets that hold them, by place.
@@ -49,9 +51,14 @@ impl<B: Backend> Run<'_, B> {
                 _ => false,
             }
         };
-        let (mut notes, manifests_there) =
-            futures::join!(self.read_notes(release, held_notes), there);
+        let swept = async {
+            let given_up = record.given_up();
+            given_up.is_empty() || (same_change && self.are_swept(release, &given_up).await)
+        };
+        let (mut notes, manifests_there, swept) =
+            futures::join!(self.read_notes(release, held_notes), there, swept);
         notes.manifests_there = manifests_there;
+        notes.swept = swept;
         notes
     }
 
@@ -66,6 +73,7 @@ impl<B: Backend> Run<'_, B> {
             held: read.is_ok().then(|| held.clone()),
             versions,
             manifests_there: false,
+            swept: false,
         }
     }
 

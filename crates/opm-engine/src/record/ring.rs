@@ -193,6 +193,12 @@ impl<B: Backend> Run<'_, B> {
         found.is_ok_and(|found| found.len() == places.len())
     }
 
+    /// Whether there is no Secret at any of these places.
+    pub(super) async fn are_swept(&self, release: &Release, places: &BTreeSet<u8>) -> bool {
+        let found = self.record_secrets_at(release, places.iter().copied());
+        found.await.is_ok_and(|found| found.is_empty())
+    }
+
     async fn record_secrets_at(
         &self,
         release: &Release,
