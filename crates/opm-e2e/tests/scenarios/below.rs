@@ -170,7 +170,11 @@ async fn logs_say_what_cannot_be_read(w: World) {
 async fn what_controllers_make_is_in_the_tree(w: World) {
     w.apply(&web(), &["--wait"]).await.ok();
     let told = tree(&w).await;
-    let deployment = &told["components"][0]["objects"][0];
+    let mut components = told["components"].as_array().unwrap().iter();
+    let app = components
+        .find(|component| component["name"] == "app")
+        .unwrap();
+    let deployment = &app["objects"][0];
     assert_eq!(deployment["owned"][0]["kind"], "ReplicaSet", "{told}");
     assert_eq!(deployment["owned"][0]["owned"][0]["kind"], "Pod", "{told}");
     let happened = || async {

@@ -11,8 +11,8 @@ fn found_in(types: &ApiTypes, object: &Value) -> Vec<String> {
     check.findings.iter().map(told).collect()
 }
 
-fn found(object: Value) -> Vec<String> {
-    found_in(&ApiTypes::of_version(KubernetesVersion::OF_TYPES), &object)
+fn found(object: &Value) -> Vec<String> {
+    found_in(&ApiTypes::of_version(KubernetesVersion::OF_TYPES), object)
 }
 
 fn deployment(container: &Value) -> Value {
@@ -32,16 +32,16 @@ fn what_is_right_has_no_findings() {
         "ports": [{"containerPort": 80, "name": "http"}, {"containerPort": 80, "protocol": "UDP"}],
         "resources": {"limits": {"cpu": 1, "memory": "1Gi"}},
         "livenessProbe": {"httpGet": {"port": "http"}}});
-    assert_eq!(found(deployment(&container)), [""; 0]);
+    assert_eq!(found(&deployment(&container)), [""; 0]);
     assert_eq!(
-        found(config(&json!({"name": "a.b"}), &json!({"A.b": "1"}))),
+        found(&config(&json!({"name": "a.b"}), &json!({"A.b": "1"}))),
         [""; 0]
     );
 }
 
 #[test]
 fn containers_are_looked_at_field_by_field() {
-    let of = |container: Value| found(deployment(&container));
+    let of = |container: Value| found(&deployment(&container));
     let at = "spec.template.spec.containers[0]";
     for (container, expected) in [
         (
@@ -80,7 +80,7 @@ fn containers_are_looked_at_field_by_field() {
 #[test]
 fn kinds_and_versions_are_told() {
     let object = |version: &str, kind: &str| json!({"apiVersion": version, "kind": kind, "metadata": {"name": "x"}});
-    let first = |version: &str, kind: &str| found(object(version, kind)).into_iter().next();
+    let first = |version: &str, kind: &str| found(&object(version, kind)).into_iter().next();
     for (version, kind, expected) in [
         ("v1", "Configmap", Some("kind: v1 has no kind Configmap")),
         (
@@ -178,20 +178,20 @@ fn names_labels_and_sizes_are_looked_at() {
             "data.n: it must be a text",
         ),
     ] {
-        let found = found(object);
+        let found = found(&object);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with(expected), "{found:?}");
     }
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"},
         "data": {"password": "hunter2!"}});
     assert_eq!(
-        found(secret),
+        found(&secret),
         ["data.password: it is not valid base64, from byte 7 on"]
     );
     let mut other = deployment(&json!({"name": "a", "image": "b"}));
     other["spec"]["template"]["metadata"]["labels"] = json!({"app": "other"});
     assert_eq!(
-        found(other),
+        found(&other),
         [
             "spec.template.metadata.labels: invalid value: {\"app\":\"other\"}: \
           `selector` does not match template `labels`"

@@ -1,6 +1,6 @@
 //! What a server would have against the objects of a rendered module, each with its place.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use opm_core::candidate::CandidateError;
@@ -149,7 +149,7 @@ pub(super) async fn duplicates(
 impl Rendering {
     /// Fills in where findings stand, and sorts them by it. An object that is rendered twice has
     /// two places, which its findings share out.
-    async fn locate(&self, findings: &mut Vec<VetFinding>) -> Result<(), CliError> {
+    async fn locate(&self, findings: &mut [VetFinding]) -> Result<(), CliError> {
         if findings.is_empty() {
             return Ok(());
         }
@@ -158,22 +158,16 @@ impl Rendering {
             path: finding.path.clone(),
         });
         let places = self.places(wanted.collect()).await?;
-        let mut taken: Vec<(Identity, String, String, usize)> = Vec::new();
+        let mut taken: BTreeMap<(Identity, String, String), usize> = BTreeMap::new();
         for (finding, places) in findings.iter_mut().zip(places) {
-            let key = (&finding.identity, &finding.field, &finding.message);
-            let same = taken.iter_mut().find(|(i, f, m, _)| (&*i, &*f, &*m) == key);
-            let at = match same {
-                Some((_, _, _, next)) => {
-                    *next += 1;
-                    *next
-                }
-                None => {
-                    let (identity, field, message) = key;
-                    taken.push((identity.clone(), field.clone(), message.clone(), 0));
-                    0
-                }
-            };
-            finding.place = places.into_iter().nth(at);
+            let key = (
+                finding.identity.clone(),
+                finding.field.clone(),
+                finding.message.clone(),
+            );
+            let at = taken.entry(key).or_default();
+            finding.place = places.into_iter().nth(*at);
+            *at += 1;
         }
         findings.sort_by(|a, b| {
             let key = |f: &VetFinding| f.place.clone().map(|p| (p.file, p.line, p.column));
