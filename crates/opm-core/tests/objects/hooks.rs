@@ -39,10 +39,12 @@ fn rendered(manifests: Vec<Manifest>) -> Rendered {
             name,
             version: None,
             origin: None,
+            undeclared: false,
             default_namespace: None,
             description: None,
         },
         values: "{}".to_owned(),
+        set: Vec::new(),
         components: vec![Component {
             name: ComponentName::new("app").unwrap(),
             after: Vec::new(),
