@@ -16,6 +16,8 @@ use tempfile::TempDir;
 const PREFIX: &str = "opm-render-";
 /// The file that is locked in each.
 pub(crate) const LOCK: &str = ".opm_lock";
+/// The same file before it is locked.
+const NEW_LOCK: &str = ".opm_lock.new";
 /// A directory without a lock may be one that is just being made, but not for as long as this.
 const BEING_MADE: Duration = Duration::from_secs(600);
 
@@ -36,8 +38,11 @@ impl PrivateDir {
             .prefix(PREFIX)
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(base)?;
-        let lock = new_file(&directory.path().join(LOCK))?;
+        // Under its name only when it is held: who sees it free removes the directory.
+        let new = directory.path().join(NEW_LOCK);
+        let lock = new_file(&new)?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        fs::rename(new, directory.path().join(LOCK))?;
         Ok(Self {
             directory,
             _lock: lock,
@@ -163,6 +168,23 @@ mod tests {
         let _next = PrivateDir::create(Some(base.path())).unwrap();
         assert!(!dead.exists() && target.exists());
         assert!(held.path().exists() && being_made.exists() && foreign.exists());
+    }
+
+    /// Several processes make theirs at the same time, and sweep what they take for abandoned.
+    #[test]
+    fn directories_that_are_being_made_are_not_swept() {
+        let base = tempfile::tempdir().unwrap();
+        fs::set_permissions(base.path(), Permissions::from_mode(0o700)).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let made = PrivateDir::create(Some(base.path())).unwrap();
+                        made.write("f", "text").unwrap();
+                    }
+                });
+            }
+        });
     }
 
     #[test]
