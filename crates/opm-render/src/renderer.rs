@@ -180,7 +180,7 @@ impl Renderer for ModuleRenderer {
 }
 
 fn inputs(request: &RenderRequest) -> Inputs {
-    // A YAML module is recorded with an empty struct and takes no values, not even none.
+    // A module that takes no values is recorded with an empty struct, and takes not even none.
     let values = match request.values.trim() {
         "" | "{}" => Values::default(),
         text => Values::recorded(text),

@@ -123,8 +123,8 @@ fn failures_are_one_document_too() {
     assert_snapshot!(web().opm("mod build --set a=1"), @r"
     exit 2
     --- stderr
-    error: .: a YAML module takes no values
-    hint: -f and --set are for CUE modules, which declare their values in #config
+    error: .: this module takes no values
+    hint: a module.yaml declares its values under `values`, and manifests use them as `${values.port}`
     ");
     assert_snapshot!(web().opm("mod build --components extar"), @r#"
     exit 2
