@@ -103,8 +103,8 @@ fn what_a_server_would_refuse_is_told_with_its_place() {
             "app.yaml:10:1: ConfigMap/a: dta: there is no such field; did you mean `data`?",
         ),
         (
-            "apiVersion: v1\nkind: List\nitems:\n  - {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {n: 1}}\n".to_owned(),
-            "app.yaml:4:67: ConfigMap/a: data.n: it must be a text",
+            "apiVersion: v1\nkind: List\nitems:\n  - {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {port: 1}}\n".to_owned(),
+            "app.yaml:4:67: ConfigMap/a: data.port: it must be a text",
         ),
     ] {
         let ran = vet(&text).opm("mod vet -n x");
