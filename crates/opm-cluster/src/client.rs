@@ -14,9 +14,9 @@ use crate::discovery::KeptDiscovery;
 use crate::identity::ActingIdentity;
 use crate::plugin::TokenPlugin;
 use crate::redact::KnownValues;
+use crate::request_slot::RequestSlots;
 use crate::retry::RetryPolicy;
 use crate::secret_object::CarriedMetadata;
-use crate::turn::Turns;
 use crate::warnings::Warnings;
 
 /// How patient a client is, and how much it asks at once.
@@ -110,7 +110,7 @@ struct RunState {
     warnings: Mutex<Warnings>,
     known: Mutex<KnownValues>,
     carried: Mutex<CarriedMetadata>,
-    turns: Turns,
+    turns: RequestSlots,
 }
 
 impl ClusterClient {
@@ -208,7 +208,7 @@ impl ClusterClient {
     }
 
     /// For requests about objects.
-    pub(crate) fn turns(&self) -> &Turns {
+    pub(crate) fn turns(&self) -> &RequestSlots {
         &self.run.turns
     }
 

@@ -26,7 +26,7 @@ impl ClusterClient {
             ResolvedKind::NotServed => return Ok(DeleteOutcome::WasGone),
             silent => return Err(not_reachable(kind, &silent)),
         };
-        match self.delete_at(request, &served, permit).await {
+        match Box::pin(self.delete_at(request, &served, permit)).await {
             Err(error) if error.kind == ApiErrorKind::KindNotServed => {}
             done => return done,
         }
@@ -35,7 +35,7 @@ impl ClusterClient {
         match resolve(&*self.discover().await?, kind) {
             ResolvedKind::NotServed => Ok(DeleteOutcome::WasGone),
             ResolvedKind::Served(now) if now != served => {
-                self.delete_at(request, &now, permit).await
+                Box::pin(self.delete_at(request, &now, permit)).await
             }
             resolved => Err(not_reachable(kind, &resolved)),
         }

@@ -298,13 +298,13 @@ impl ClusterClient {
     ) -> Result<Vec<Object>, ApiError> {
         let mut served = self.served_kind(kind).await?;
         let mut place = Kind::preferred(kind, &served, namespace).place();
-        let mut listed = self.list_all(place, selectors, &Keep::all()).await;
+        let mut listed = Box::pin(self.list_all(place, selectors, &Keep::all())).await;
         if is_not_served(&listed)
             && let Some(now) = self.served_elsewhere(kind, &served).await?
         {
             served = now;
             place = Kind::preferred(kind, &served, namespace).place();
-            listed = self.list_all(place, selectors, &Keep::all()).await;
+            listed = Box::pin(self.list_all(place, selectors, &Keep::all())).await;
         }
         let kind = Kind::preferred(kind, &served, namespace);
         let mut list = listed?;

@@ -77,7 +77,7 @@ impl ClusterClient {
                 .map(|batch| self.look_at_batch(batch, detail, &shared)),
         );
         looks.extend(found.await.into_iter().flatten());
-        self.settle_unserved(wanted, detail, &mut looks).await;
+        Box::pin(self.settle_unserved(wanted, detail, &mut looks)).await;
         looks
     }
 

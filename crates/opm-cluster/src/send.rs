@@ -24,8 +24,8 @@ use crate::errors::words::dated;
 use crate::errors::{StatusBody, classify};
 use crate::json;
 use crate::request::Call;
+use crate::request_slot::RequestSlot;
 use crate::retry::{AttemptFailure, RetryPolicy, RetryProgress};
-use crate::turn::Turn;
 
 /// How often a wait between attempts looks at the permit.
 const PERMIT_INTERVAL: Duration = Duration::from_millis(100);
@@ -326,7 +326,7 @@ impl ClusterClient {
 }
 
 /// Ends a request's turn, with what its answer says about how many there should be.
-fn give_back(turn: Option<Turn<'_>>, failed: Option<&FailedAttempt>, took: Duration) {
+fn give_back(turn: Option<RequestSlot<'_>>, failed: Option<&FailedAttempt>, took: Duration) {
     let Some(turn) = turn else { return };
     match failed.map(|failed| failed.failure) {
         None => turn.answered(took),

@@ -69,7 +69,7 @@ pub(crate) fn not_reachable(kind: &GroupKind, resolved: &ResolvedKind) -> ApiErr
 impl ClusterClient {
     /// Asks anew, and remembers.
     pub(crate) async fn discover(&self) -> Result<Arc<ServedKinds>, ApiError> {
-        self.discover_with(self.schemas()).await
+        Box::pin(self.discover_with(self.schemas())).await
     }
 
     /// The same, beside what the schemas are called.

@@ -24,9 +24,9 @@ impl ClusterClient {
         let Some(kept) = kept else {
             return self.discover().await;
         };
-        let schemas = self.schemas().await;
+        let schemas = Box::pin(self.schemas()).await;
         if schemas.is_empty() || schemas != kept.schemas {
-            return self.discover_with(async { schemas }).await;
+            return Box::pin(self.discover_with(async { schemas })).await;
         }
         let served = Arc::new(kept);
         *self.served_cache() = Some(Arc::clone(&served));

@@ -45,7 +45,7 @@ async fn built(w: &World, module: &str, more: &[&str]) -> String {
 fn mark(file: &Path) {
     let bytes = std::fs::read(file).unwrap();
     let text = String::from_utf8(bytes[32..].to_vec()).unwrap();
-    let body = text.replace("minecraft", "from-memory");
+    let body = text.replace("itzg", "from-memory");
     assert_ne!(body, text);
     let mut marked = Sha256::digest(&body).to_vec();
     marked.extend(body.as_bytes());

@@ -35,11 +35,8 @@ impl<B: Backend> ApplyWriter<'_, B> {
         if request.atomic {
             return None;
         }
-        let task = self
-            .source
-            .render(self.run, self.release, None)
-            .await
-            .ok()?;
+        let task = Box::pin(self.source.render(self.run, self.release, None));
+        let task = task.await.ok()?;
         let served = self.served.as_ref()?;
         let apply = Apply::candidate(self.run, &task, served, None).ok()?;
         let known = |kind| served.kinds.contains_key(kind);
@@ -47,11 +44,8 @@ impl<B: Backend> ApplyWriter<'_, B> {
         if !manifests().all(|one| known(&one.identity().group_kind)) {
             return None;
         }
-        Some(
-            apply
-                .look_early(manifests().map(WantedObject::from).collect())
-                .await,
-        )
+        let wanted = manifests().map(WantedObject::from).collect();
+        Some(Box::pin(apply.look_early(wanted)).await)
     }
 }
 
@@ -59,11 +53,11 @@ impl<B: Backend> Apply<'_, B> {
     async fn look_early(&self, wanted: Vec<WantedObject>) -> EarlyLook {
         let (run, release) = (self.run, self.release());
         let (namesakes, was_there_before, reached, looks, _) = futures::join!(
-            run.namesakes(&release),
+            Box::pin(run.namesakes(&release)),
             Box::pin(self.was_there_before()),
             Box::pin(self.reach(false)),
-            run.backend.look_in_version(&wanted, Detail::Metadata),
-            run.who()
+            Box::pin(run.backend.look_in_version(&wanted, Detail::Metadata)),
+            Box::pin(run.who())
         );
         let (observed, live) = judged(looks, &release.id);
         EarlyLook {

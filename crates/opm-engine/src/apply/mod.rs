@@ -124,7 +124,7 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
             self.served = Some(self.run.discover().await?);
         }
         self.early = match unrecorded.await {
-            Ok(()) => self.look_early().await,
+            Ok(()) => Box::pin(self.look_early()).await,
             Err(_) => None,
         };
         Ok(())
@@ -140,7 +140,7 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
         };
         let served = self.served.take().unwrap_or_default();
         let rendered = &task.request.rendered;
-        let served = run.discover_rendered(served, rendered).await?;
+        let served = Box::pin(run.discover_rendered(served, rendered)).await?;
         self.served = Some(Arc::clone(&served));
         let apply = match Apply::candidate(run, &task, &served, loaded.record()) {
             Ok(apply) => apply,

@@ -99,7 +99,8 @@ impl<B: Backend> RecordWriter for Delete<'_, B> {
                     self.run.who().await;
                 }
             };
-            futures::join!(self.check(&source.record, &source.hooks), who).0
+            let checked = Box::pin(self.check(&source.record, &source.hooks));
+            futures::join!(checked, Box::pin(who)).0
         };
         let checked = match self.run.unless_cancelled(checking).await {
             Ok(checked) => checked,

@@ -50,8 +50,8 @@ impl<B: Backend> Run<'_, B> {
         };
         let (light, whole) = (wanted(light), wanted(whole));
         let (mut looks, whole) = futures::join!(
-            self.backend.look_in_version(&light, Detail::Metadata),
-            self.backend.look_in_version(&whole, Detail::Whole)
+            Box::pin(self.backend.look_in_version(&light, Detail::Metadata)),
+            Box::pin(self.backend.look_in_version(&whole, Detail::Whole))
         );
         looks.extend(whole);
         judged(looks, release)

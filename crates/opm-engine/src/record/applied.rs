@@ -55,8 +55,11 @@ impl<B: Backend> Run<'_, B> {
             let given_up = record.given_up();
             given_up.is_empty() || (same_change && self.are_swept(release, &given_up).await)
         };
-        let (mut notes, manifests_there, swept) =
-            futures::join!(self.read_notes(release, held_notes), there, swept);
+        let (mut notes, manifests_there, swept) = futures::join!(
+            Box::pin(self.read_notes(release, held_notes)),
+            Box::pin(there),
+            Box::pin(swept)
+        );
         notes.manifests_there = manifests_there;
         notes.swept = swept;
         notes

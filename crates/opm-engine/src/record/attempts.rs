@@ -77,7 +77,7 @@ impl<B: Backend> Run<'_, B> {
             let loading = async {
                 *self.absent.lock().await = Some(absent);
                 let loading = self.wait_for_lock(release, W::READING, lock_timeout);
-                let loaded = self.unless_stopped(self.permit(), loading).await;
+                let loaded = Box::pin(self.unless_stopped(self.permit(), loading)).await;
                 // Nobody has to wait for it any more.
                 self.absent.lock().await.take();
                 loaded

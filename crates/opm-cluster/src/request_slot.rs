@@ -1,4 +1,4 @@
-//! Waiting for one's turn among the requests about objects, as many at a time as [`Pace`] says.
+//! Waiting for a place among the requests about objects, as many at a time as [`Pace`] says.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,51 +8,51 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::pace::Pace;
 
 /// The turns of one run.
-pub(crate) struct Turns {
+pub(crate) struct RequestSlots {
     free: Arc<Semaphore>,
-    state: Mutex<TurnState>,
+    state: Mutex<SlotState>,
 }
 
-struct TurnState {
+struct SlotState {
     pace: Pace,
     /// How many turns there are.
     turns: usize,
 }
 
 /// A turn, until its request is answered.
-pub(crate) struct Turn<'a> {
-    turns: &'a Turns,
+pub(crate) struct RequestSlot<'a> {
+    turns: &'a RequestSlots,
     permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Default for Turns {
+impl Default for RequestSlots {
     fn default() -> Self {
         let pace = Pace::default();
         let turns = pace.limit();
         Self {
             free: Arc::new(Semaphore::new(turns)),
-            state: Mutex::new(TurnState { pace, turns }),
+            state: Mutex::new(SlotState { pace, turns }),
         }
     }
 }
 
-impl Turns {
+impl RequestSlots {
     /// Waits for a turn.
-    pub(crate) async fn next(&self) -> Turn<'_> {
+    pub(crate) async fn next(&self) -> RequestSlot<'_> {
         // Nobody closes it.
         let permit = Arc::clone(&self.free).acquire_owned().await.ok();
-        Turn {
+        RequestSlot {
             turns: self,
             permit,
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, TurnState> {
+    fn state(&self) -> MutexGuard<'_, SlotState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Turn<'_> {
+impl RequestSlot<'_> {
     /// Its request was answered after this time.
     pub(crate) fn answered(self, took: Duration) {
         self.turns.state().pace.answered(took);
@@ -64,7 +64,7 @@ impl Turn<'_> {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for RequestSlot<'_> {
     /// Makes the turns as many as they should be now, by this one or more.
     fn drop(&mut self) {
         let mut state = self.turns.state();
@@ -89,7 +89,7 @@ mod tests {
 
     #[tokio::test]
     async fn there_are_as_many_turns_as_the_pace_allows() {
-        let turns = Turns::default();
+        let turns = RequestSlots::default();
         let mut held = Vec::new();
         for _ in 0..24 {
             held.push(turns.next().await);
@@ -104,7 +104,7 @@ mod tests {
         while turns.free.available_permits() > 0 {
             held.push(turns.next().await);
         }
-        // Turns that are given back are fewer, until there are as many as there should be.
+        // RequestSlots that are given back are fewer, until there are as many as there should be.
         drop(held);
         assert_eq!(turns.free.available_permits(), 24);
     }
