@@ -10,6 +10,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::substitution::{Substitution, SubstitutionError};
+
 /// What a component is made of.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ComponentSource {
@@ -35,8 +37,8 @@ pub(crate) struct KustomizeSource {
 pub(crate) struct ChartSource {
     /// Where it is.
     pub(crate) origin: ChartOrigin,
-    /// Values files, relative to module.yaml; later ones win.
-    pub(crate) values: Vec<String>,
+    /// Values, one mapping over the other; later ones win.
+    pub(crate) values: Vec<ChartValues>,
     /// Values by their paths (`image.tag`); they win over the files.
     pub(crate) set: BTreeMap<String, Value>,
     /// What the chart takes for the release's name; the release's own name when none is given.
@@ -45,6 +47,46 @@ pub(crate) struct ChartSource {
     pub(crate) skip_crds: bool,
     /// Whether the chart's `lookup` asks the cluster.
     pub(crate) lookup: bool,
+}
+
+/// A mapping of values for a chart.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum ChartValues {
+    /// A file, relative to module.yaml.
+    File(String),
+    /// Values of the release.
+    Given {
+        /// What stands for them in module.yaml.
+        expression: String,
+        /// What they are.
+        values: Value,
+    },
+}
+
+impl ChartSource {
+    /// The same with every expression in it replaced. A text names a file.
+    pub(crate) fn filled_in(&self, with: &Substitution) -> Result<Self, SubstitutionError> {
+        let mut filled = self.clone();
+        for values in &mut filled.values {
+            let ChartValues::File(given) = &*values else {
+                continue;
+            };
+            *values = match with.replaced(given)? {
+                Value::String(file) => ChartValues::File(file),
+                values => ChartValues::Given {
+                    expression: given.clone(),
+                    values,
+                },
+            };
+        }
+        for value in filled.set.values_mut() {
+            with.apply(value)?;
+        }
+        if let Some(name) = &mut filled.release_name {
+            *name = with.text(name)?;
+        }
+        Ok(filled)
+    }
 }
 
 /// Where a chart is.
@@ -129,7 +171,8 @@ pub(crate) struct ChartFile {
     repo: Option<String>,
     /// The exact version of a chart that is fetched.
     version: Option<String>,
-    /// Values files for the chart, relative to module.yaml. Later ones win.
+    /// Values files for the chart, relative to module.yaml, and `${values.…}` for values of the
+    /// release. Later ones win.
     #[serde(default)]
     values: Vec<String>,
     /// Values by their paths, such as `image.tag: "1.4"`. They win over the files.
@@ -220,7 +263,7 @@ impl ChartFile {
         }
         Ok(Box::new(ChartSource {
             origin,
-            values: self.values,
+            values: self.values.into_iter().map(ChartValues::File).collect(),
             set: self.set,
             release_name: self.release_name,
             skip_crds: self.skip_crds,

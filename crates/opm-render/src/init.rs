@@ -145,10 +145,17 @@ fn declare(directory: &Path, found: &Found) -> Result<NewModule, InitError> {
             format!("manifests:\n{}", listed.collect::<String>())
         }
         Found::Kustomization(_) => "kustomize: .\n".to_owned(),
-        Found::Chart => "chart: {path: .}\n".to_owned(),
+        Found::Chart => format!(
+            "chart: {{path: ., values: [{:?}]}}\n",
+            undeclared::ALL_VALUES
+        ),
+    };
+    let values = match found {
+        Found::Chart => "values: {}\n\n",
+        Found::Manifests(_) | Found::Kustomization(_) => "",
     };
     let text = format!(
-        "{DECLARED}metadata:\n  name: {name}\n\ncomponents:\n  - name: {}\n    {source}",
+        "{DECLARED}metadata:\n  name: {name}\n\n{values}components:\n  - name: {}\n    {source}",
         undeclared::COMPONENT
     );
     write_new(&directory.join(yaml_module::FILE), &text)?;

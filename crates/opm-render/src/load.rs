@@ -197,11 +197,15 @@ fn load_yaml(
                 })?
             }
             ComponentSource::Chart(source) => {
-                let chart = chart::render(dir, source, chart_release, reader.memory(), context);
-                let chart = chart.map_err(|source| RenderError::Chart {
+                let failed = |source| RenderError::Chart {
                     component: component.name.clone(),
                     source: Box::new(source),
-                })?;
+                };
+                let filled = reader.substitution().map(|with| source.filled_in(with));
+                let filled = filled.transpose().map_err(|error| failed(error.into()))?;
+                let source = filled.as_ref().unwrap_or(source);
+                let chart = chart::render(dir, source, chart_release, reader.memory(), context);
+                let chart = chart.map_err(failed)?;
                 reader.remember(chart.words);
                 chart.manifests
             }

@@ -143,6 +143,11 @@ impl ManifestReader {
         self.words
     }
 
+    /// What expressions stand for, if they are replaced.
+    pub(crate) fn substitution(&self) -> Option<&Substitution> {
+        self.substitution.as_ref()
+    }
+
     /// How much memory the module's objects may still take.
     pub(crate) fn memory(&mut self) -> &mut MemoryBudget {
         &mut self.memory

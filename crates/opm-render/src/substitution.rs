@@ -104,6 +104,13 @@ impl Substitution {
         Ok(())
     }
 
+    /// What a text becomes.
+    pub(crate) fn replaced(&self, text: &str) -> Result<Json, SubstitutionError> {
+        let mut replaced = Json::from(text);
+        self.apply(&mut replaced)?;
+        Ok(replaced)
+    }
+
     fn keys(&self, fields: Map<String, Json>) -> Result<Map<String, Json>, SubstitutionError> {
         let is_expression = |(key, _): &(String, Json)| key.contains("${");
         let (made, plain): (Vec<_>, Vec<_>) = fields.into_iter().partition(is_expression);
@@ -131,7 +138,8 @@ impl Substitution {
         }
     }
 
-    fn text(&self, text: &str) -> Result<String, SubstitutionError> {
+    /// A text with every expression replaced.
+    pub(crate) fn text(&self, text: &str) -> Result<String, SubstitutionError> {
         let mut replaced = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(at) = rest.find('$') {

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use opm_core::name::{ComponentName, ModuleName, ModulePath, NameError, ReleaseName};
 use opm_core::rendered::Module;
 
-use crate::component_source::{ChartOrigin, ChartSource, ComponentSource, KustomizeSource};
+use crate::component_source::{
+    ChartOrigin, ChartSource, ChartValues, ComponentSource, KustomizeSource,
+};
 use crate::error::RenderError;
 use crate::kustomize::FILES as KUSTOMIZATIONS;
 use crate::manifests::holds_objects;
@@ -21,6 +23,8 @@ use crate::yaml_module::{self, ComponentDefinition, ModuleDefinition, ValuesDefi
 
 /// The name of the one component.
 pub(crate) const COMPONENT: &str = "app";
+/// What stands for all values of a release.
+pub(crate) const ALL_VALUES: &str = "${values}";
 /// What `opm` itself reads in a working directory.
 const OWN_FILES: [&str; 2] = ["opm-config.yaml", "opm-config.json"];
 /// The most that files may hold together.
@@ -89,7 +93,7 @@ impl Found {
             }),
             Self::Chart => ComponentSource::Chart(Box::new(ChartSource {
                 origin: ChartOrigin::Path(".".to_owned()),
-                values: Vec::new(),
+                values: vec![ChartValues::File(ALL_VALUES.to_owned())],
                 set: BTreeMap::new(),
                 release_name: None,
                 skip_crds: false,
@@ -134,7 +138,10 @@ pub(crate) fn describe(dir: &ModuleDir, name: Option<&ReleaseName>) -> Result<Mo
 pub(crate) fn definition(module: Module, found: &Found) -> Result<ModuleDefinition, RenderError> {
     Ok(ModuleDefinition {
         module,
-        values: ValuesDefinition::none(),
+        values: match found {
+            Found::Chart => ValuesDefinition::any(),
+            Found::Manifests(_) | Found::Kustomization(_) => ValuesDefinition::none(),
+        },
         components: vec![ComponentDefinition {
             name: ComponentName::new(COMPONENT)?,
             after: Vec::new(),

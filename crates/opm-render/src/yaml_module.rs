@@ -194,6 +194,15 @@ pub(crate) struct ValuesDefinition {
 }
 
 impl ValuesDefinition {
+    /// What a module says that takes whatever is given, and has none of its own.
+    pub(crate) fn any() -> Self {
+        Self {
+            own: Some(Value::Struct(BTreeMap::new())),
+            schema: None,
+            substitute: true,
+        }
+    }
+
     /// What a module says that takes none.
     pub(crate) fn none() -> Self {
         Self {

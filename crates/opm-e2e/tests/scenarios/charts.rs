@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use opm_e2e::objects::{annotated, config_map, custom, custom_kind, service};
-use opm_e2e::{Module, World, scenarios, set};
+use opm_e2e::{Module, World, api, scenarios, set};
 use serde_json::{Value, json};
 
 scenarios! {
@@ -17,6 +17,8 @@ scenarios! {
     every_object_says_which_template_it_came_from,
     a_chart_knows_what_the_cluster_can_do,
     what_a_chart_makes_up_stays_until_it_is_rotated,
+    a_chart_takes_the_values_of_its_release,
+    a_directory_with_nothing_but_a_chart_takes_values_for_it,
     bad_charts_are_told_with_their_file,
     helm_that_is_missing_or_too_old_is_told,
 }
@@ -205,6 +207,91 @@ async fn what_a_chart_makes_up_stays_until_it_is_rotated(w: World) {
 }
 
 /// What is done to a module, and what is said of it.
+/// A chart of one ConfigMap that shows `.Values.greeting`, and does not take a certain one.
+fn write_greeting(chart: &Path) {
+    let about = json!({"apiVersion": "v2", "name": "app", "version": "1.0.0"});
+    write(chart, "Chart.yaml", &about.to_string());
+    write(chart, "values.yaml", "greeting: from the chart\n");
+    let template = "{{ if eq .Values.greeting \"hunter2\" }}{{ fail (printf \"not %s\" .Values.greeting) }}{{ end }}\n\
+        apiVersion: v1\nkind: ConfigMap\nmetadata: {name: page}\n\
+        data: {text: {{ .Values.greeting | quote }}}\n";
+    write(chart, "templates/page.yaml", template);
+}
+
+async fn a_chart_takes_the_values_of_its_release(w: World) {
+    let Some(w) = w.with_helm() else { return };
+    let dir = w.write(&shop("1.0.0"));
+    write_greeting(&Path::new(&dir).join("charts/app"));
+    let module = json!({"apiVersion": "core.opmodel.dev/v1alpha1", "kind": "Module",
+        "metadata": {"name": "shop"}, "values": {"page": {"greeting": "from the module"}},
+        "components": [{"name": "app", "chart":
+            {"path": "charts/app", "values": ["${values.page}"]}}]});
+    write(Path::new(&dir), "module.yaml", &module.to_string());
+    let said = async |expected: &str| {
+        let page = w.api.get(&api::object("ConfigMap/page", &w.ns)).await;
+        assert_eq!(
+            page.map(|page| page["data"]["text"].clone()),
+            Some(json!(expected))
+        );
+    };
+    w.opm(&["mod", "apply", &dir]).await.ok();
+    said("from the module").await;
+    w.opm(&["mod", "apply", &dir, "--set", "page.greeting=from me"])
+        .await
+        .ok();
+    said("from me").await;
+    // The recorded values come back with the change.
+    w.opm(&["mod", "rollback", "shop", "--yes"]).await.ok();
+    said("from the module").await;
+    // What was given is in no message.
+    let secret = ["mod", "apply", &dir, "--set", "page.greeting=hunter2"];
+    let refused = w.opm(&secret).await.ends(2);
+    refused
+        .says("charts/app/templates/page.yaml:1:")
+        .never_says("hunter2");
+    let list = ["mod", "apply", &dir, "--set", "page=[1]"];
+    w.opm(&list)
+        .await
+        .ends(2)
+        .says("${values.page} is not a mapping");
+}
+
+async fn a_directory_with_nothing_but_a_chart_takes_values_for_it(w: World) {
+    let Some(w) = w.with_helm() else { return };
+    let dir = w.write(&shop("1.0.0"));
+    let chart = Path::new(&dir).join("charts/app");
+    write_greeting(&chart);
+    let chart = chart.display().to_string();
+    let apply = [
+        "mod",
+        "apply",
+        &chart,
+        "--name",
+        "page",
+        "--set",
+        "greeting=from me",
+    ];
+    w.opm(&apply).await.ok();
+    let page = w
+        .api
+        .get(&w.ns, "configmaps", "page")
+        .await
+        .unwrap_or_default();
+    assert_eq!(page["data"]["text"], json!("from me"));
+    // The file that init writes says the same.
+    w.opm(&["mod", "init", &chart]).await.ok();
+    let again = [
+        "mod",
+        "apply",
+        &chart,
+        "--name",
+        "page",
+        "--set",
+        "greeting=from me",
+    ];
+    w.opm(&again).await.ok().did("unchanged", "ConfigMap/page");
+}
+
 async fn bad_charts_are_told_with_their_file(w: World) {
     let Some(w) = w.with_helm() else { return };
     let template =

@@ -1,6 +1,7 @@
 //! Why a chart cannot be rendered: what `helm` says, made short, with the user's own file and
 //! line in front.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use opm_core::manifest::ManifestError;
@@ -10,6 +11,7 @@ use super::output::place;
 use super::version::HelmVersionError;
 use crate::module_dir::DirError;
 use crate::program::CommandError;
+use crate::substitution::SubstitutionError;
 use crate::yaml::YamlError;
 
 /// The most of what `helm` says that is shown.
@@ -44,6 +46,12 @@ pub enum ChartError {
     /// A values file holds something else.
     #[error("{0}: a values file must be one mapping")]
     NotAMapping(String),
+    /// An expression cannot be replaced.
+    #[error(transparent)]
+    Expression(#[from] SubstitutionError),
+    /// What stands for values is something else.
+    #[error("{0} is not a mapping, which values for a chart must be")]
+    NotValues(String),
     /// `set` cannot be understood.
     #[error("{0}")]
     Set(String),
@@ -110,6 +118,7 @@ impl ChartError {
             Self::MissingDependencies { chart, .. } => {
                 one(format!("`helm dependency build {chart}` gets them"))
             }
+            Self::Expression(error) => error.hint().into_iter().collect(),
             Self::Dir(DirError::Outside { .. }) => one("copy it into the module".to_owned()),
             _ => Vec::new(),
         }
@@ -122,9 +131,19 @@ impl ChartError {
 }
 
 /// What `helm` printed when it failed, for the chart that the user calls `shown`, with the values
-/// files as `helm` and as the user names them.
-pub(super) fn of_helm(stderr: &str, shown: &str, values: &[(PathBuf, String)]) -> ChartError {
-    let said = said(stderr);
+/// files as `helm` and as the user names them, and without what the user's values hold.
+pub(super) fn of_helm(
+    stderr: &str,
+    shown: &str,
+    values: &[(PathBuf, String)],
+    given: &BTreeSet<String>,
+) -> ChartError {
+    // The longest first: one text may be a part of another.
+    let mut hidden: Vec<&String> = given.iter().filter(|text| text.len() > 2).collect();
+    hidden.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    let said = hidden
+        .into_iter()
+        .fold(said(stderr), |said, text| said.replace(text, "…"));
     if let Some((_, names)) = said.split_once("missing in charts/ directory: ") {
         let names = names.lines().next().unwrap_or_default();
         return ChartError::MissingDependencies {
@@ -236,7 +255,7 @@ mod tests {
             ),
         ] {
             let values = [(PathBuf::from("/m/v.yaml"), "mod/v.yaml".to_owned())];
-            let error = of_helm(stderr, "charts/pg", &values).to_string();
+            let error = of_helm(stderr, "charts/pg", &values, &BTreeSet::new()).to_string();
             assert_eq!(error, expected);
         }
     }

@@ -9,7 +9,7 @@ mod output;
 mod set;
 mod version;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ use serde_json::Value;
 
 pub use error::ChartError;
 
-use crate::component_source::{ChartOrigin, ChartSource};
+use crate::component_source::{ChartOrigin, ChartSource, ChartValues};
 use crate::context::RenderContext;
 use crate::lint::Lint;
 use crate::module_dir::ModuleDir;
@@ -111,30 +111,23 @@ pub(crate) fn render(
         private: &private,
     };
     helm.check_version()?;
-    let mut values = values_files(dir, source)?;
+    let mut values = values_files(dir, source, &private)?;
     if !source.set.is_empty() {
         let text = set::nested(&source.set)
             .map_err(ChartError::Set)?
             .to_string();
         let written = private.write(SET_FILE, &text);
         written.map_err(ChartError::PrivateDirectory)?;
-        values.push(private.path().join(SET_FILE));
+        values.push((private.path().join(SET_FILE), "chart.set".to_owned()));
     }
     let name = source.release_name.as_deref();
     let name = name.unwrap_or(release.name.as_str());
-    let template = || helm.template(name, &chart, &values, source.skip_crds, release);
+    let files: Vec<&Path> = values.iter().map(|(file, _)| file.as_path()).collect();
+    let template = || helm.template(name, &chart, &files, source.skip_crds, release);
     let output = template()?;
     if !output.status.success() {
-        let values: Vec<(PathBuf, String)> = values
-            .into_iter()
-            .zip(
-                source
-                    .values
-                    .iter()
-                    .map(|given| dir.shown(Path::new(given))),
-            )
-            .collect();
-        return Err(error::of_helm(&output.stderr, &shown, &values));
+        let given = given_texts(source);
+        return Err(error::of_helm(&output.stderr, &shown, &values, &given));
     }
     let read = |output: ProgramOutput, memory: &mut MemoryBudget| {
         let text = String::from_utf8(output.stdout);
@@ -165,11 +158,52 @@ fn local_chart(dir: &ModuleDir, given: &str) -> Result<(PathBuf, String), ChartE
     Ok((chart, shown))
 }
 
-/// The values files, each a mapping inside the module.
-fn values_files(dir: &ModuleDir, source: &ChartSource) -> Result<Vec<PathBuf>, ChartError> {
+/// The texts and numbers in the values of the release.
+fn given_texts(source: &ChartSource) -> BTreeSet<String> {
+    fn collect(value: &Value, texts: &mut BTreeSet<String>) {
+        match value {
+            Value::String(text) => _ = texts.insert(text.clone()),
+            Value::Number(number) => _ = texts.insert(number.to_string()),
+            Value::Array(items) => items.iter().for_each(|item| collect(item, texts)),
+            Value::Object(fields) => fields.values().for_each(|value| collect(value, texts)),
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+    let mut texts = BTreeSet::new();
+    for values in &source.values {
+        if let ChartValues::Given { values, .. } = values {
+            collect(values, &mut texts);
+        }
+    }
+    source
+        .set
+        .values()
+        .for_each(|value| collect(value, &mut texts));
+    texts
+}
+
+/// The values as files for `helm`, each a mapping, and what the user calls them: files inside the
+/// module, and values of the release in private ones.
+fn values_files(
+    dir: &ModuleDir,
+    source: &ChartSource,
+    private: &PrivateDir,
+) -> Result<Vec<(PathBuf, String)>, ChartError> {
     let mut files = Vec::new();
-    for given in &source.values {
-        let path = Path::new(given);
+    for values in &source.values {
+        let path = match values {
+            ChartValues::File(path) => Path::new(path),
+            ChartValues::Given { expression, values } => {
+                if !values.is_object() && !values.is_null() {
+                    return Err(ChartError::NotValues(expression.clone()));
+                }
+                let name = format!("values-{}.json", files.len());
+                let written = private.write(&name, &values.to_string());
+                written.map_err(ChartError::PrivateDirectory)?;
+                files.push((private.path().join(name), expression.clone()));
+                continue;
+            }
+        };
         let text = dir.read(path)?;
         let place = dir.shown(path);
         let documents = yaml::documents(&text).map_err(|source| ChartError::Values {
@@ -183,7 +217,7 @@ fn values_files(dir: &ModuleDir, source: &ChartSource) -> Result<Vec<PathBuf>, C
         if documents.len() > 1 || !documents.iter().all(|one| mapping(&one.value)) {
             return Err(ChartError::NotAMapping(place));
         }
-        files.push(dir.resolve(path)?);
+        files.push((dir.resolve(path)?, place));
     }
     Ok(files)
 }
@@ -204,7 +238,7 @@ impl Helm<'_> {
         &self,
         name: &str,
         chart: &Path,
-        values: &[PathBuf],
+        values: &[&Path],
         skip_crds: bool,
         release: ChartRelease<'_>,
     ) -> Result<ProgramOutput, ChartError> {
