@@ -274,7 +274,7 @@ async fn a_directory_with_nothing_but_a_chart_takes_values_for_it(w: World) {
     w.opm(&apply).await.ok();
     let page = w
         .api
-        .get(&w.ns, "configmaps", "page")
+        .get(&api::object("ConfigMap/page", &w.ns))
         .await
         .unwrap_or_default();
     assert_eq!(page["data"]["text"], json!("from me"));
