@@ -148,19 +148,16 @@ fn load_yaml(
     inputs: &Inputs,
     context: &RenderContext<'_>,
 ) -> Result<Loaded, RenderError> {
+    let (values, substitution) = substitution(dir, &definition, inputs)?;
     let ModuleDefinition {
         mut module,
-        values: declared,
         components,
+        ..
     } = definition;
     if module.path == ModulePath::local(&module.name) {
         module.origin = origin::of(dir.root());
     }
-    let values = resolved(dir, &declared, inputs)?;
     let (name, namespace) = release(&module, inputs.name.as_ref(), inputs.namespace.as_ref())?;
-    let substitution = declared
-        .substitute
-        .then(|| Substitution::new(&values, &module, &name, &namespace));
     let capabilities = inputs.capabilities.clone().unwrap_or_default();
     let chart_release = ChartRelease {
         name: &name,
@@ -218,6 +215,21 @@ fn load_yaml(
         });
     }
     loaded(module, values, rendered, reader, inputs)
+}
+
+/// The values of a module's release, and what expressions stand for, if they are replaced.
+pub(crate) fn substitution(
+    dir: &ModuleDir,
+    definition: &ModuleDefinition,
+    inputs: &Inputs,
+) -> Result<(Value, Option<Substitution>), RenderError> {
+    let (module, declared) = (&definition.module, &definition.values);
+    let values = resolved(dir, declared, inputs)?;
+    let (name, namespace) = release(module, inputs.name.as_ref(), inputs.namespace.as_ref())?;
+    let substitution = declared
+        .substitute
+        .then(|| Substitution::new(&values, module, &name, &namespace));
+    Ok((values, substitution))
 }
 
 /// The values of a module: none at all, if it takes none.

@@ -12,8 +12,9 @@ use crate::error::RenderError;
 use crate::manifests::{self, ManifestReader, is_list};
 use crate::module_dir::ModuleDir;
 use crate::source::{Format, ModuleRef};
+use crate::substitution::Substitution;
 use crate::yaml::{self, Position};
-use crate::{component_source::ComponentSource, load};
+use crate::{Inputs, component_source::ComponentSource, load};
 
 /// A place in a file, counted from one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +40,7 @@ pub struct FieldOfObject {
 /// object is rendered several times. Of a field that is not there, the nearest above it.
 pub(crate) fn find(
     module: &ModuleRef,
+    inputs: &Inputs,
     wanted: &[FieldOfObject],
 ) -> Result<Vec<Vec<Place>>, RenderError> {
     let mut places = vec![Vec::new(); wanted.len()];
@@ -47,7 +49,7 @@ pub(crate) fn find(
         ModuleRef::Registry { .. } => return Ok(places),
         ModuleRef::Manifests(given) => {
             for file in given.files.iter() {
-                in_text(&file.text, &file.shown, wanted, &mut places);
+                in_text(&file.text, &file.shown, None, wanted, &mut places);
             }
             return Ok(places);
         }
@@ -56,14 +58,16 @@ pub(crate) fn find(
     if Format::of(&dir)? == Format::Cue {
         return Ok(places);
     }
-    let (dir, definition) = load::definition(dir, None)?;
+    let (dir, definition) = load::definition(dir, inputs.name.as_ref())?;
+    let (_, substitution) = load::substitution(&dir, &definition, inputs)?;
     for component in definition.components {
         let ComponentSource::Manifests(paths) = component.source else {
             continue;
         };
         for file in manifests::files(&dir, &paths).unwrap_or_default() {
             let text = dir.read(&file)?;
-            in_text(&text, &dir.shown(&file), wanted, &mut places);
+            let (shown, with) = (dir.shown(&file), substitution.as_ref());
+            in_text(&text, &shown, with, wanted, &mut places);
         }
     }
     Ok(places)
@@ -81,13 +85,22 @@ pub(crate) fn definitions(directory: &Path) -> Result<Vec<Manifest>, RenderError
     Ok(objects)
 }
 
-fn in_text(text: &str, file: &str, wanted: &[FieldOfObject], places: &mut [Vec<Place>]) {
+fn in_text(
+    text: &str,
+    file: &str,
+    substitution: Option<&Substitution>,
+    wanted: &[FieldOfObject],
+    places: &mut [Vec<Place>],
+) {
     let is_json = crate::json::is_named(Path::new(file));
     let documents = match is_json {
         true => crate::json::documents_within(text, &mut yaml::MemoryBudget::default()).ok(),
         false => yaml::documents(text).ok(),
     };
-    for document in documents.unwrap_or_default() {
+    for mut document in documents.unwrap_or_default() {
+        if substitution.is_some_and(|with| with.apply(&mut document.value).is_err()) {
+            continue;
+        }
         let mut objects = Vec::new();
         flat(document.value, &mut Vec::new(), &mut objects);
         for (identity, above) in objects {

@@ -94,15 +94,16 @@ impl ModuleRenderer {
         self.spawn(cancel, work).await
     }
 
-    /// Where fields of a module's objects stand in its files.
+    /// Where fields of a module's objects, as these inputs make them, stand in its files.
     pub async fn places(
         &self,
         module: &ModuleRef,
+        inputs: Inputs,
         wanted: Vec<FieldOfObject>,
         cancel: &CancellationToken,
     ) -> Result<Vec<Vec<Place>>, RenderError> {
         let module = module.clone();
-        let work = move |_: &RenderContext<'_>| places::find(&module, &wanted);
+        let work = move |_: &RenderContext<'_>| places::find(&module, &inputs, &wanted);
         self.spawn(cancel, work).await
     }
 

@@ -80,6 +80,10 @@ pub(crate) fn of(command: &str) -> &'static [(&'static str, &'static str)] {
             "opm mod forget web ConfigMap/settings --yes",
         )],
         "mod repair" => &[("Look first", "opm mod repair web --dry-run")],
+        "mod test" => &[(
+            "Try a release by the tests of its charts",
+            "opm mod test web",
+        )],
         "mod unlock" => &[("Remove a dead holder's lock", "opm mod unlock web --yes")],
         "config view" => &[("What holds, and why", "opm config view")],
         "config init" => &[("A first file", "opm config init")],

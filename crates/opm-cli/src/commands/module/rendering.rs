@@ -203,7 +203,9 @@ impl Rendering {
         &self,
         wanted: Vec<FieldOfObject>,
     ) -> Result<Vec<Vec<Place>>, CliError> {
-        let places = self.renderer.places(&self.module, wanted, &self.cancel);
+        let places = self
+            .renderer
+            .places(&self.module, self.inputs.clone(), wanted, &self.cancel);
         places.await.map_err(|error| failure(&error))
     }
 
