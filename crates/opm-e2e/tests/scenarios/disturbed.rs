@@ -97,6 +97,12 @@ impl Disturbance {
 enum RequestPurpose {
     /// Which kinds there are.
     Discovery,
+    /// The same, before objects of a delete are looked at: if that fails, both are tried again.
+    DiscoveryToLook,
+    /// The same, to look into a kind that is to go.
+    DiscoveryToLookInto {
+        begun: bool,
+    },
     /// Who is asking, what he may do, or who scales: the run goes on without knowing.
     Aside,
     /// The record, by its name.
@@ -142,11 +148,17 @@ enum RequestPurpose {
 
 impl RequestPurpose {
     /// What the nth of these requests is for.
-    fn of(requests: &[RequestInfo], nth: usize) -> Self {
+    fn of(flow: Flow, requests: &[RequestInfo], nth: usize) -> Self {
         let seen = &requests[nth - 1];
         let kind = match seen.resource.as_str() {
             "" if seen.uri.contains("/openapi/") => return Self::Aside,
-            "" => return Self::Discovery,
+            "" if !flow.deletes() => return Self::Discovery,
+            "" if looked(&requests[..nth - 1]) => {
+                return Self::DiscoveryToLookInto {
+                    begun: begun(&requests[..nth]),
+                };
+            }
+            "" => return Self::DiscoveryToLook,
             "selfsubjectreviews"
             | "selfsubjectrulesreviews"
             | "selfsubjectaccessreviews"
@@ -231,6 +243,7 @@ fn expected(flow: Flow, wrong: Disturbance, about: &RequestPurpose) -> Expectati
         | RequestPurpose::Trace
         | RequestPurpose::Pretend
         | RequestPurpose::LookCloser
+        | RequestPurpose::DiscoveryToLook
         | RequestPurpose::WriteNotes => done,
         RequestPurpose::Discovery => ends(refused, "which kinds it serves"),
         RequestPurpose::ReadRecord => ends(refused, "cannot read the release's record"),
@@ -252,8 +265,10 @@ fn expected(flow: Flow, wrong: Disturbance, about: &RequestPurpose) -> Expectati
         RequestPurpose::LookAtAll(_) if forbidden => done, // then one by one
         RequestPurpose::LookAtAll(kind) if deletes => ends(1, &format!("{kind}/")),
         RequestPurpose::LookAtAll(kind) => ends(3, &format!("{kind}/")),
-        RequestPurpose::LookInto { begun: false } => ends(2, "could not be found out"),
-        RequestPurpose::LookInto { begun: true } => ends(1, "could not be found out"),
+        RequestPurpose::DiscoveryToLookInto { begun: false }
+        | RequestPurpose::LookInto { begun: false } => ends(2, "could not be found out"),
+        RequestPurpose::DiscoveryToLookInto { begun: true }
+        | RequestPurpose::LookInto { begun: true } => ends(1, "could not be found out"),
         RequestPurpose::Wait { .. } if forbidden => done, // then by asking again and again
         RequestPurpose::Wait { watching: true } if !conflict => done,
         RequestPurpose::Wait { .. } => ends(1, "Widget/gear"),
@@ -294,6 +309,15 @@ fn looked_at(before: &[RequestInfo], object: &RequestInfo) -> bool {
     before
         .iter()
         .any(|seen| seen.resource == object.resource && (listed(seen) || same(seen)))
+}
+
+/// Whether an object was looked at.
+fn looked(before: &[RequestInfo]) -> bool {
+    let object = |seen: &RequestInfo| !seen.resource.is_empty() && !seen.name.starts_with("opm.");
+    let all = |seen: &RequestInfo| seen.verb == "list" && !seen.uri.contains("Selector");
+    before
+        .iter()
+        .any(|seen| all(seen) || seen.verb == "get" && object(seen))
 }
 
 /// Whether lock and intent are among these requests.
@@ -358,7 +382,7 @@ async fn disturb(w: &World, flow: Flow, index: usize, case: Case) -> i32 {
     let command: Vec<&str> = command.iter().map(String::as_str).collect();
     let (ran, requests) = w.struck_at(case.nth, case.wrong.fault(), &command).await;
     if requests.len() >= case.nth {
-        let about = RequestPurpose::of(&requests, case.nth);
+        let about = RequestPurpose::of(flow, &requests, case.nth);
         check(flow, case.wrong, &about, &ran, &requests[..case.nth]);
     }
     if ran.code() == 0 {

@@ -13,7 +13,7 @@ mod remove;
 mod unrecorded;
 
 use opm_core::candidate::CandidateHook;
-use opm_core::check::{Adopt, CheckContext, CheckedPlan, check};
+use opm_core::check::{Adopt, CheckContext, CheckedPlan, LiveObject, Observed, check};
 use opm_core::event::{AnnouncedObject, Event, PlannedAction, RunPhase};
 use opm_core::hook::HookFlow;
 use opm_core::identity::Identity;
@@ -26,7 +26,7 @@ use opm_core::record::size::Records;
 pub(crate) use self::discovered::LabelLookup;
 use crate::apply::tell::{transferred, without_request};
 use crate::failure::{Failure, FailureKind, Remedy};
-use crate::ports::{Answer, Backend, Detail, Question, StoredSecret};
+use crate::ports::{Answer, Backend, Detail, Observation, Question, StoredSecret};
 use crate::record::{
     Attempt, Beginning, FreeRecord, LoadedRecord, LockedRun, RecordWriter, WritableRecord,
 };
@@ -157,6 +157,12 @@ impl<B: Backend> RecordWriter for Delete<'_, B> {
     }
 }
 
+/// Whether no look at anything came to an answer.
+fn saw_nothing(observed: &Observed) -> bool {
+    let failed = |seen: &Observation<LiveObject>| matches!(seen, Observation::Failed(_));
+    !observed.is_empty() && observed.values().all(failed)
+}
+
 impl<B: Backend> Delete<'_, B> {
     /// The record, or what the labels say where there is none.
     async fn source(
@@ -229,7 +235,13 @@ impl<B: Backend> Delete<'_, B> {
         let plan = self.plan(record)?;
         let plan = plan.with_hooks(hooks, Some(HookFlow::Delete), Some(record));
         let release = &self.release.id;
-        let (observed, _) = self.run.observe(&plan, release, |_| Detail::Metadata).await;
+        let look = || Box::pin(self.run.observe(&plan, release, |_| Detail::Metadata));
+        let (mut observed, _) = look().await;
+        if saw_nothing(&observed) {
+            // Then it is not the objects: the server is asked what it serves, and they once more.
+            self.run.discover().await?;
+            (observed, _) = look().await;
+        }
         let occupants = self.run.look_into(&plan, None).await;
         let context = CheckContext {
             release: *release,

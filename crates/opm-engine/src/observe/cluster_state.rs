@@ -7,6 +7,7 @@ use std::sync::Arc;
 use opm_core::candidate::Candidate;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::manifest::Manifest;
+use opm_core::plan::is_custom;
 use opm_core::reach::{self, ClusterState, NamespaceState};
 use opm_core::rendered::Rendered;
 use opm_core::scope::Scopes;
@@ -57,14 +58,18 @@ impl<B: Backend> Run<'_, B> {
         }
     }
 
-    /// The same, asked anew only if something is rendered of a kind that is not known.
+    /// The same, asked anew only if something is rendered of a kind that is not known, or of one
+    /// that somebody defined: such a version can go, and memory lags behind.
     pub(crate) async fn discover_rendered(
         &self,
         known: Arc<ServedKinds>,
         rendered: &Rendered,
     ) -> Result<Arc<ServedKinds>, Failure> {
         let mut manifests = rendered.components.iter().flat_map(|one| &one.manifests);
-        let is_known = |one: &Manifest| known.kinds.contains_key(&one.identity().group_kind);
+        let is_known = |one: &Manifest| {
+            let kind = &one.identity().group_kind;
+            known.kinds.contains_key(kind) && !(known.remembered && is_custom(kind))
+        };
         match manifests.all(is_known) {
             true => Ok(known),
             false => self.discover_rest(&known).await.map(|all| all.0),
