@@ -147,7 +147,7 @@ mod tests {
             (2, &["a"][..], Some((2, 1))),
             (2, &[], Some((2, 1))),
             (4, &["kind"], Some((4, 1))),
-            (4, &["items", "0", "ports", "1", "name"], Some((9, 16))),
+            (4, &["items", "0", "ports", "1", "name"], Some((9, 17))),
             (4, &["items", "0", "ports", "1", "protocol"], Some((9, 7))),
             (4, &["items", "1"], Some((10, 3))),
             (4, &["nothing"], Some((4, 1))),

@@ -83,7 +83,7 @@ fn port_name(name: &str) -> Vec<&'static str> {
     }
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if !name.chars().all(fits) {
-        wrong.push("must contain only alphanumeric characters (a-z, 0-9), and hyphens (-)");
+        wrong.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
     }
     if !name.contains(|c: char| c.is_ascii_lowercase()) {
         wrong.push("must contain at least one letter (a-z)");
