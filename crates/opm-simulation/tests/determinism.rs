@@ -29,6 +29,8 @@ const ALLOWED: &[&str] = &[
     "opm-cluster/src/clock.rs",
     // Programs that give credentials: no history has any.
     "opm-cluster/src/plugin.rs",
+    // What the user's cache keeps of clusters: no history has one.
+    "opm-cluster/src/discovery/kept.rs",
 ];
 
 fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
