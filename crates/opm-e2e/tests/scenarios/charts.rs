@@ -262,34 +262,14 @@ async fn a_directory_with_nothing_but_a_chart_takes_values_for_it(w: World) {
     let chart = Path::new(&dir).join("charts/app");
     write_greeting(&chart);
     let chart = chart.display().to_string();
-    let apply = [
-        "mod",
-        "apply",
-        &chart,
-        "--name",
-        "page",
-        "--set",
-        "greeting=from me",
-    ];
+    let apply = ["mod", "apply", &chart, "--set", "greeting=from me"];
     w.opm(&apply).await.ok();
-    let page = w
-        .api
-        .get(&api::object("ConfigMap/page", &w.ns))
-        .await
-        .unwrap_or_default();
-    assert_eq!(page["data"]["text"], json!("from me"));
+    let page = w.api.get(&api::object("ConfigMap/page", &w.ns)).await;
+    assert_eq!(page.unwrap()["data"]["text"], json!("from me"));
     // The file that init writes says the same.
     w.opm(&["mod", "init", &chart]).await.ok();
-    let again = [
-        "mod",
-        "apply",
-        &chart,
-        "--name",
-        "page",
-        "--set",
-        "greeting=from me",
-    ];
-    w.opm(&again).await.ok().did("unchanged", "ConfigMap/page");
+    let again = w.opm(&apply).await.ok();
+    again.did("unchanged", "ConfigMap/page");
 }
 
 async fn bad_charts_are_told_with_their_file(w: World) {
