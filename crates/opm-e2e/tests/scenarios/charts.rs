@@ -262,7 +262,15 @@ async fn a_directory_with_nothing_but_a_chart_takes_values_for_it(w: World) {
     let chart = Path::new(&dir).join("charts/app");
     write_greeting(&chart);
     let chart = chart.display().to_string();
-    let apply = ["mod", "apply", &chart, "--set", "greeting=from me"];
+    let apply = [
+        "mod",
+        "apply",
+        &chart,
+        "--set",
+        "greeting=from me",
+        "-o",
+        "json",
+    ];
     w.opm(&apply).await.ok();
     let page = w.api.get(&api::object("ConfigMap/page", &w.ns)).await;
     assert_eq!(page.unwrap()["data"]["text"], json!("from me"));
