@@ -267,8 +267,8 @@ fn expected(flow: Flow, wrong: Disturbance, about: &RequestPurpose) -> Expectati
         RequestPurpose::LookAtAll(kind) => ends(3, &format!("{kind}/")),
         RequestPurpose::DiscoveryToLookInto { begun: false }
         | RequestPurpose::LookInto { begun: false } => ends(2, "could not be found out"),
-        RequestPurpose::DiscoveryToLookInto { begun: true }
-        | RequestPurpose::LookInto { begun: true } => ends(1, "could not be found out"),
+        RequestPurpose::DiscoveryToLookInto { begun: true } => ends(1, "which kinds it serves"),
+        RequestPurpose::LookInto { begun: true } => ends(1, "could not be found out"),
         RequestPurpose::Wait { .. } if forbidden => done, // then by asking again and again
         RequestPurpose::Wait { watching: true } if !conflict => done,
         RequestPurpose::Wait { .. } => ends(1, "Widget/gear"),
