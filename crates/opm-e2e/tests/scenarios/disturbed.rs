@@ -302,13 +302,13 @@ fn is_pretended(seen: &RequestInfo) -> bool {
     seen.uri.contains("dryRun")
 }
 
-/// Whether an object was looked at before, alone or with all of its kind.
+/// Whether an object was looked at before. What is to change is read whole at once, beside the
+/// list of its kind.
 fn looked_at(before: &[RequestInfo], object: &RequestInfo) -> bool {
-    let listed = |seen: &RequestInfo| seen.verb == "list" && !seen.uri.contains("Selector");
     let same = |seen: &RequestInfo| seen.verb == "get" && seen.name == object.name;
     before
         .iter()
-        .any(|seen| seen.resource == object.resource && (listed(seen) || same(seen)))
+        .any(|seen| seen.resource == object.resource && same(seen))
 }
 
 /// Whether an object was looked at.
