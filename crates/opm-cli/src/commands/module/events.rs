@@ -1,10 +1,7 @@
 //! `opm mod events`.
 
-use opm_engine::request::StatusRequest;
-
 use super::release_arg::ReleaseOrHereArgs;
 use crate::answers;
-use crate::cluster::Session;
 use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
 use crate::runtime;
@@ -27,13 +24,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
     let interrupt = Interrupt::listen(*ui);
     runtime::run(async {
-        let release = args.release.resolve(settings, ui, &interrupt).await?;
-        let session = Session::open(settings, ui, &interrupt, false).await?;
-        let request = StatusRequest {
-            release,
-            namespace: session.namespace_or_default()?,
-            scan: false,
-        };
+        let asked = args.release.ask(false, settings, ui, &interrupt);
+        let (session, request) = asked.await?;
         let events = session
             .engine
             .events(&request, args.limit, &session.caller())

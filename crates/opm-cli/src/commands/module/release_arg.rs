@@ -5,10 +5,11 @@ use std::str::FromStr;
 
 use opm_core::ids::ReleaseId;
 use opm_core::name::ReleaseName;
-use opm_engine::request::ReleaseRef;
+use opm_engine::request::{ReleaseRef, StatusRequest};
 use opm_render::ModuleRef;
 
 use super::rendering;
+use crate::cluster::Session;
 use crate::error::{CliError, ErrorKind};
 use crate::interrupt::Interrupt;
 use crate::settings::Settings;
@@ -52,6 +53,25 @@ impl ReleaseOrHereArgs {
         interrupt: &Interrupt,
     ) -> Result<ReleaseRef, CliError> {
         self.args().resolve(settings, ui, interrupt).await
+    }
+
+    /// A session for reading, and the question how this release stands.
+    pub(crate) async fn ask(
+        &self,
+        scan: bool,
+        settings: &Settings,
+        ui: &Ui,
+        interrupt: &Interrupt,
+    ) -> Result<(Session, StatusRequest), CliError> {
+        let release = self.resolve(settings, ui, interrupt).await?;
+        let session = Session::open(settings, ui, interrupt, false).await?;
+        let namespace = session.namespace_or_default()?;
+        let request = StatusRequest {
+            release,
+            namespace,
+            scan,
+        };
+        Ok((session, request))
     }
 
     fn args(&self) -> ReleaseArgs {

@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use opm_engine::request::StatusRequest;
-
 use super::release_arg::ReleaseOrHereArgs;
 use crate::answers;
-use crate::cluster::Session;
 use crate::duration;
 use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
@@ -48,13 +45,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
     let interrupt = Interrupt::listen(*ui);
     runtime::run(async {
-        let release = args.release.resolve(settings, ui, &interrupt).await?;
-        let session = Session::open(settings, ui, &interrupt, false).await?;
-        let request = StatusRequest {
-            release,
-            namespace: session.namespace_or_default()?,
-            scan: args.scan,
-        };
+        let asked = args.release.ask(args.scan, settings, ui, &interrupt);
+        let (session, request) = asked.await?;
         if args.watch {
             return answers::watch::answer(&request, args.timeout, args.exit_code, &session).await;
         }

@@ -1,10 +1,7 @@
 //! `opm mod tree`.
 
-use opm_engine::request::StatusRequest;
-
 use super::release_arg::ReleaseOrHereArgs;
 use crate::answers;
-use crate::cluster::Session;
 use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
 use crate::runtime;
@@ -28,13 +25,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
     let interrupt = Interrupt::listen(*ui);
     runtime::run(async {
-        let release = args.release.resolve(settings, ui, &interrupt).await?;
-        let session = Session::open(settings, ui, &interrupt, false).await?;
-        let request = StatusRequest {
-            release,
-            namespace: session.namespace_or_default()?,
-            scan: args.scan,
-        };
+        let asked = args.release.ask(args.scan, settings, ui, &interrupt);
+        let (session, request) = asked.await?;
         let tree = session.engine.tree(&request, &session.caller()).await;
         answers::below::tree(tree, &session)
     })
