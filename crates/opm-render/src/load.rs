@@ -111,19 +111,23 @@ fn load_directory(
     context: &RenderContext<'_>,
 ) -> Result<Loaded, RenderError> {
     let dir = ModuleDir::open(path)?;
-    if Format::of(&dir)? == Format::Cue {
-        return Ok(cue::load(&dir, inputs, context)?);
-    }
-    let (dir, definition) = definition(dir, inputs.name.as_ref())?;
+    let found = match Format::of(&dir)? {
+        Format::Cue => return Ok(cue::load(&dir, inputs, context)?),
+        Format::Yaml => None,
+        Format::Undeclared(found) => Some(found),
+    };
+    let (dir, definition) = definition(dir, found, inputs.name.as_ref())?;
     load_yaml(&dir, definition, inputs, context)
 }
 
-/// What a module that is not of CUE is made of, and the directory that its files may be in.
+/// What a module that is not of CUE is made of, by its file or by what was found without one, and
+/// the directory that its files may be in.
 pub(crate) fn definition(
     dir: ModuleDir,
+    found: Option<Found>,
     name: Option<&ReleaseName>,
 ) -> Result<(ModuleDir, ModuleDefinition), RenderError> {
-    let Format::Undeclared(found) = Format::of(&dir)? else {
+    let Some(found) = found else {
         let definition = read_module_file(&dir, yaml_module::parse)?;
         return Ok((dir, definition));
     };

@@ -55,10 +55,12 @@ pub(crate) fn find(
         }
     };
     let dir = ModuleDir::open(path)?;
-    if Format::of(&dir)? == Format::Cue {
-        return Ok(places);
-    }
-    let (dir, definition) = load::definition(dir, inputs.name.as_ref())?;
+    let found = match Format::of(&dir)? {
+        Format::Cue => return Ok(places),
+        Format::Yaml => None,
+        Format::Undeclared(found) => Some(found),
+    };
+    let (dir, definition) = load::definition(dir, found, inputs.name.as_ref())?;
     let (_, substitution) = load::substitution(&dir, &definition, inputs)?;
     for component in definition.components {
         let ComponentSource::Manifests(paths) = component.source else {
