@@ -26,7 +26,7 @@ use crate::plan::{ComponentOrder, Desired, DesiredObject, apply_order, stages};
 use crate::record::{Extra, ModuleRef};
 use crate::rendered::{Component, Module, Rendered};
 use crate::scope::{Scope, Scopes};
-use crate::weight::weight;
+use crate::weight::{digest_order, weight};
 
 pub use duplicate::Duplicate;
 pub use error::{CandidateError, CandidateWarning, UnknownName};
@@ -144,11 +144,14 @@ impl Candidate {
     /// Objects and hooks as the digest is computed over them: canonical bytes, a newline between.
     pub fn canonical_manifests(&self) -> Vec<u8> {
         let hooks = self.hooks.iter().map(|one| &one.object);
-        let objects = self.objects.iter().chain(hooks);
-        objects
-            .map(|one| canonical::object_bytes(one.manifest.object()))
-            .collect::<Vec<_>>()
-            .join(&b'\n')
+        let mut all = Vec::new();
+        for (at, one) in self.objects.iter().chain(hooks).enumerate() {
+            if at > 0 {
+                all.push(b'\n');
+            }
+            all.extend(canonical::object_bytes(one.manifest.object()));
+        }
+        all
     }
 
     /// Takes what a module rendered for a release of this name and namespace. `scopes` holds
@@ -232,6 +235,13 @@ impl Candidate {
                 (one.name.to_string(), after)
             })
             .collect()
+    }
+
+    /// The object of this identity.
+    pub fn object(&self, identity: &Identity) -> Option<&CandidateObject> {
+        let order = |object: &CandidateObject| digest_order(object.manifest.identity(), identity);
+        let found = self.objects.binary_search_by(order);
+        self.objects.get(found.ok()?)
     }
 
     /// The objects in the order in which they are applied.

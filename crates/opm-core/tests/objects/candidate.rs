@@ -391,6 +391,9 @@ proptest! {
         let made = candidate(vec![component("app", shuffled.clone())]);
         prop_assert_eq!(&made.digest, &expected.digest);
         prop_assert_eq!(&made.objects, &expected.objects);
+        for object in &made.objects {
+            prop_assert_eq!(made.object(object.manifest.identity()), Some(object));
+        }
         // Objects of two components, in either order of the components.
         let (a, b) = shuffled.split_at(split);
         let one = candidate(vec![component("a", a.to_vec()), component("b", b.to_vec())]);

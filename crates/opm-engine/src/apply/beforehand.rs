@@ -124,7 +124,7 @@ impl<B: Backend> Apply<'_, B> {
         for (step, error) in steps.iter().zip(pretended) {
             let Some(error) = error else { continue };
             let identity = &step.entry.identity;
-            let Some(object) = context.object(identity) else {
+            let Some(object) = self.object(identity, context) else {
                 continue;
             };
             let why = match TrialFinding::of(&error, object, created) {
@@ -188,7 +188,8 @@ impl<B: Backend> Apply<'_, B> {
     /// Whether the live object, or whoever has a part in it, may be in the way.
     fn is_suspect(&self, step: &ApplyStep, context: &ApplyContext) -> bool {
         let identity = &step.entry.identity;
-        let Some((before, object)) = context.before(identity).zip(context.object(identity)) else {
+        let Some((before, object)) = context.before(identity).zip(self.object(identity, context))
+        else {
             return false;
         };
         let changed = || changed_immutable_fields(&identity.group_kind, before.object, object);
@@ -235,7 +236,7 @@ impl<B: Backend> Apply<'_, B> {
         let identity = &step.entry.identity;
         Some(ObjectToSend {
             step,
-            object: context.object(identity)?,
+            object: self.object(identity, context)?,
             seen: context.before(identity),
             recreate: false,
             permit: self.request.options.concurrency.pace(self.run.permit()),

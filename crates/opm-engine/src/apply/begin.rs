@@ -85,7 +85,7 @@ impl<B: Backend> Apply<'_, B> {
                 let step = applies.find(|step| {
                     step.entry.identity == identity && step.method == ApplyMethod::Create
                 });
-                let (Some(step), Some(object)) = (step, context.object(&identity)) else {
+                let (Some(step), Some(object)) = (step, self.object(&identity, context)) else {
                     return Ok(());
                 };
                 let item = ObjectToSend {

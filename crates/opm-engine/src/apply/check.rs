@@ -36,8 +36,6 @@ pub(super) struct ApplyContext {
     pub(super) first_apply: bool,
     /// Whether nothing of an earlier run can still land.
     pub(super) settled: bool,
-    /// The rendered objects.
-    objects: HashMap<Identity, Map<String, Value>>,
     /// What is sent instead of the rendered object, where an autoscaler has a say.
     instead: BTreeMap<Identity, Map<String, Value>>,
     /// The live objects as they were seen.
@@ -59,12 +57,6 @@ pub(super) struct ApplyContext {
 }
 
 impl ApplyContext {
-    /// What is sent for an object of the plan.
-    pub(super) fn object(&self, identity: &Identity) -> Option<&Map<String, Value>> {
-        let instead = self.instead.get(identity);
-        instead.or_else(|| self.objects.get(identity))
-    }
-
     /// Whether an object is sent as it is rendered.
     pub(super) fn is_rendered(&self, identity: &Identity) -> bool {
         !self.instead.contains_key(identity)
@@ -79,6 +71,16 @@ impl ApplyContext {
 }
 
 impl<B: Backend> Apply<'_, B> {
+    /// What is sent for an object of the plan.
+    pub(super) fn object<'s>(
+        &'s self,
+        identity: &Identity,
+        context: &'s ApplyContext,
+    ) -> Option<&'s Map<String, Value>> {
+        let rendered = || Some(self.candidate.object(identity)?.manifest.object());
+        context.instead.get(identity).or_else(rendered)
+    }
+
     /// Checks, asks, and announces the plan. None if only objects that were being deleted stood
     /// in the way, and are gone now.
     pub(super) async fn check(
@@ -223,15 +225,10 @@ impl<B: Backend> Apply<'_, B> {
                 "{identity}: an autoscaler targets it, so its replicas are left as they are"
             ));
         }
-        let objects = self.candidate.objects.iter().map(|object| {
-            let manifest = &object.manifest;
-            (manifest.identity().clone(), manifest.object().clone())
-        });
         ApplyContext {
             own_namespace,
             first_apply,
             settled: planned.settled,
-            objects: objects.collect(),
             instead,
             live,
             whole,

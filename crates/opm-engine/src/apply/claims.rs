@@ -36,7 +36,7 @@ impl<B: Backend> Apply<'_, B> {
             .collect();
         let new = rendered
             .iter()
-            .filter_map(|identity| Some((identity, context.object(identity)?)));
+            .filter_map(|identity| Some((identity, self.object(identity, context)?)));
         let old: Vec<_> = old.iter().collect();
         let found = contested(&old, &new.collect::<Vec<_>>());
         let found = self.not_shared_already(found).await?;

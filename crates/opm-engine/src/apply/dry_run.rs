@@ -230,7 +230,8 @@ impl<B: Backend> Apply<'_, B> {
         match (action, &step.method) {
             (Action::Recreated, _) => {
                 let identity = &step.entry.identity;
-                let (live, desired) = (context.live.get(identity)?, context.object(identity)?);
+                let (live, desired) =
+                    (context.live.get(identity)?, self.object(identity, context)?);
                 let fields = changed_immutable_fields(&identity.group_kind, live, desired);
                 Some(match fields.is_empty() {
                     true => "it cannot be changed in place".to_owned(),
@@ -253,7 +254,7 @@ impl<B: Backend> Apply<'_, B> {
     ) -> Vec<FieldChange> {
         let identity = &outcome.identity;
         let kind = &identity.group_kind;
-        let (before, desired) = (context.live.get(identity), context.object(identity));
+        let (before, desired) = (context.live.get(identity), self.object(identity, context));
         match (before, after, desired) {
             _ if outcome.action == Action::Unchanged => Vec::new(),
             (Some(before), Some(after), _) => {
@@ -296,7 +297,7 @@ impl<B: Backend> Apply<'_, B> {
     fn awaited_object(&self, entry: &Entry, context: &ApplyContext) -> Difference {
         let reason = "as soon as it is deleted".to_owned();
         let outcome = ObjectOutcome::of(entry, Action::Created, Some(reason));
-        let new = context.object(&entry.identity);
+        let new = self.object(&entry.identity, context);
         let changes = new.map(|new| diff(&entry.identity.group_kind, &identity_of(new), new));
         self.tell_object(&outcome);
         Difference {

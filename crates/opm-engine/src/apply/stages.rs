@@ -255,7 +255,7 @@ impl<B: Backend> Apply<'_, B> {
         if let Some(unchanged) = context.unchanged.get(identity) {
             return Ok(unchanged.clone());
         }
-        let Some(object) = context.object(identity) else {
+        let Some(object) = self.object(identity, context) else {
             return Err(SendError::because("it is not rendered"));
         };
         self.run.tell_sent(&step.entry);

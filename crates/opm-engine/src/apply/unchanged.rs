@@ -63,7 +63,7 @@ impl<B: Backend> Apply<'_, B> {
         if step.takes_fields {
             return None;
         }
-        let (object, before) = (context.object(identity)?, context.before(identity)?);
+        let (object, before) = (self.object(identity, context)?, context.before(identity)?);
         let note = context.notes.notes.get(identity);
         let sent = match context.is_rendered(identity) {
             true => step.entry.hash.clone()?,

@@ -105,7 +105,7 @@ impl<B: Backend> Run<'_, B> {
         let places = PayloadPlaces::OverNotes(stored, &before.versions);
         let key = RecordPart::Applied.word();
         let written = self
-            .write_to(&target, key, &encode_notes(notes), places)
+            .write_to(&target, key, encode_notes(notes), places)
             .await;
         written.ok()
     }

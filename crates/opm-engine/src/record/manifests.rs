@@ -72,7 +72,7 @@ impl<B: Backend> Run<'_, B> {
         };
         let manifests = candidate.canonical_manifests();
         let taken = named(stored);
-        let written = self.write_payload(&target, KEY, &manifests, &taken);
+        let written = self.write_payload(&target, KEY, manifests, &taken);
         match written.await {
             Ok(held) => {
                 reference.parts.insert(RecordPart::Manifests, held);

@@ -106,7 +106,7 @@ impl<B: Backend> Run<'_, B> {
         &self,
         target: &PayloadTarget<'_>,
         key: &str,
-        payload: &[u8],
+        payload: Vec<u8>,
         taken: &BTreeSet<u8>,
     ) -> Result<PartLocation, PayloadError> {
         let places = PayloadPlaces::Free(taken);
@@ -118,15 +118,17 @@ impl<B: Backend> Run<'_, B> {
         &self,
         target: &PayloadTarget<'_>,
         key: &str,
-        payload: &[u8],
+        payload: Vec<u8>,
         places: PayloadPlaces<'_>,
     ) -> Result<PartLocation, PayloadError> {
         // What is written here can be read back.
-        if !format_of(key).is_small(payload) {
+        if !format_of(key).is_small(&payload) {
             return Err(PayloadError::TooLarge(payload.len() as u64));
         }
-        let packed = zstd::encode_all(payload, LEVEL)
+        let hash = ObjectHash::of_bytes(&payload);
+        let packed = zstd::encode_all(payload.as_slice(), LEVEL)
             .map_err(|error| PayloadError::Damaged(error.to_string()))?;
+        drop(payload);
         let bytes = packed.len() as u64;
         if bytes > MAX_TOTAL_BYTES {
             return Err(PayloadError::TooLarge(bytes));
@@ -144,7 +146,7 @@ impl<B: Backend> Run<'_, B> {
         Ok(PartLocation {
             places,
             bytes,
-            hash: Some(ObjectHash::of_bytes(payload)),
+            hash: Some(hash),
         })
     }
 

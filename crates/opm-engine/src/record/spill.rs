@@ -119,7 +119,7 @@ impl<B: Backend> Run<'_, B> {
         loop {
             let taken: BTreeSet<u8> = &named(stored) | &named(&fitted.record);
             let key = moved.owner.word();
-            let written = self.write_payload(target, key, &moved.payload, &taken);
+            let written = self.write_payload(target, key, moved.payload.clone(), &taken);
             match written.await {
                 Ok(held) => {
                     fitted.place(&moved.owner, held);
