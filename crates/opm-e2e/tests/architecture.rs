@@ -18,12 +18,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("opm-engine", &["opm-core"]),
     ("opm-render", &["opm-core", "opm-engine"]),
     ("opm-cluster", &["opm-core", "opm-engine"]),
+    ("opm-page", &["opm-core", "opm-engine"]),
     ("opm-sandbox", &[]),
     (
         "opm-cli",
         &[
             "opm-core",
             "opm-engine",
+            "opm-page",
             "opm-render",
             "opm-cluster",
             "opm-sandbox",

@@ -61,7 +61,7 @@ pub use manifests::FilesError;
 pub use module_dir::{DirError, read_regular_file};
 pub use observer::{NoObserver, RenderObserver};
 pub use places::{FieldOfObject, Place};
-pub use program::{CommandError, Limits, ProgramError};
+pub use program::{CommandError, Limits, ProgramError, find_program};
 pub use renderer::ModuleRenderer;
 pub use settings::{RenderSettings, SettingsError};
 pub use source::ModuleRef;

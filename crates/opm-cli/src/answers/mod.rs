@@ -17,6 +17,7 @@ pub(crate) mod status;
 pub(crate) mod watch;
 
 pub(crate) use failure::failed;
+pub(crate) use remedy::hints;
 
 use opm_cluster::SystemClock;
 use opm_core::ids::ChangeId;

@@ -5,7 +5,7 @@ use opm_core::plan::Guard;
 use opm_engine::Remedy;
 
 /// What to do next, in the words of the command line: one hint for each kind of reason.
-pub(super) fn hints(remedies: &[Remedy]) -> Vec<String> {
+pub(crate) fn hints(remedies: &[Remedy]) -> Vec<String> {
     let adoptable = |remedy: &Remedy| match remedy {
         Remedy::AdoptNamed(identity) => Some(named(identity)),
         _ => None,

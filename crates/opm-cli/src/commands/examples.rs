@@ -97,6 +97,7 @@ pub(crate) fn of(command: &str) -> &'static [(&'static str, &'static str)] {
         "sandbox status" => &[("What is in it?", "opm sandbox status")],
         "sandbox reset" => &[("Begin anew", "opm sandbox reset --yes")],
         "sandbox serve" => &[("For kubectl", "opm sandbox serve")],
+        "ui" => &[("Look at the sandbox", "opm ui --sandbox")],
         "completion" => &[(
             "For bash, in this shell",
             "opm completion bash > completions",

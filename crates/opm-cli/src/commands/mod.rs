@@ -9,6 +9,7 @@ pub(crate) mod examples;
 mod feature;
 mod man;
 mod module;
+mod page;
 pub(crate) mod sandbox;
 mod version;
 
@@ -29,6 +30,8 @@ pub(crate) enum Command {
     Feature(feature::Command),
     #[command(subcommand)]
     Sandbox(sandbox::Command),
+    #[command(name = "ui")]
+    Page(page::Args),
     Completion(completion::Args),
     #[command(hide = true)]
     Man(man::Args),
@@ -52,6 +55,7 @@ impl Command {
             | Self::Config(_)
             | Self::Feature(_)
             | Self::Sandbox(_)
+            | Self::Page(_)
             | Self::Version(_) => ConfigFile::Read,
         }
     }
@@ -65,7 +69,7 @@ impl Command {
             | Self::Completion(_)
             | Self::Man(_)
             | Self::Version(_) => true,
-            Self::Module(_) | Self::Short(_) | Self::Sandbox(_) => false,
+            Self::Module(_) | Self::Short(_) | Self::Sandbox(_) | Self::Page(_) => false,
         }
     }
 }
@@ -88,6 +92,7 @@ pub(crate) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exi
         Command::Config(command) => config::run(command, settings, ui),
         Command::Feature(command) => feature::run(command, settings, ui),
         Command::Sandbox(command) => sandbox::run(command, settings, ui),
+        Command::Page(args) => page::run(args, settings, ui),
         Command::Completion(args) => completion::run(args, ui),
         Command::Man(args) => man::run(args, ui),
         Command::Version(args) => version::run(args, &settings.features, ui),

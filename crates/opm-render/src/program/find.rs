@@ -42,6 +42,11 @@ pub(crate) fn find(program: &Path, search_path: Option<&OsStr>) -> Result<PathBu
         .ok_or_else(not_found)
 }
 
+/// The absolute path of a program of this name in the user's PATH.
+pub fn find_program(name: &str) -> Result<PathBuf, ProgramError> {
+    find(Path::new(name), std::env::var_os("PATH").as_deref())
+}
+
 fn is_executable(file: &Path) -> bool {
     file.is_file() && access(file, Access::EXEC_OK).is_ok()
 }

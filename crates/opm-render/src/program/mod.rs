@@ -8,7 +8,7 @@ mod find;
 mod private_dir;
 mod run;
 
-pub use find::ProgramError;
+pub use find::{ProgramError, find_program};
 pub use run::{CommandError, Limits};
 
 pub(crate) use find::find;

@@ -1,0 +1,341 @@
+//! A request becomes a question to the engine, and its report a view.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use futures::future::BoxFuture;
+use maud::Markup;
+use opm_core::name::{NamespaceName, ReleaseName};
+use opm_core::rendered::Rendered;
+use opm_engine::ports::{Backend, RenderFailure, RenderRequest, Renderer};
+use opm_engine::request::{
+    ApplyOptions, CompareRequest, ComparedChanges, HistoryRequest, ListRequest, LogRequest,
+    ReleaseRef, RollbackRequest, ShowRequest, StatusRequest,
+};
+use opm_engine::{Failure, FailureKind};
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::Page;
+use crate::live::{self, Subject};
+use crate::views::{self, Frame, LiveView};
+
+/// How many events and how many lines of each container a page shows.
+const EVENTS: usize = 100;
+const LINES: u32 = 100;
+
+type Shared<B> = State<Arc<Page<B>>>;
+
+/// All pages.
+pub(crate) fn router<B: Backend + Send + Sync + 'static>(page: Arc<Page<B>>) -> Router {
+    let release = "/releases/{namespace}/{name}";
+    let below = |place: &str| format!("{release}/{place}");
+    Router::new()
+        .route("/", get(releases::<B>))
+        .route(release, get(status::<B>))
+        .route(&below("tree"), get(tree::<B>))
+        .route(&below("history"), get(history::<B>))
+        .route(&below("compare"), get(compare::<B>))
+        .route(&below("rollback"), get(rollback::<B>))
+        .route(&below("manifests"), get(manifests::<B>))
+        .route(&below("events"), get(events::<B>))
+        .route(&below("logs"), get(logs::<B>))
+        .route("/live/releases", get(live_releases::<B>))
+        .route("/live/releases/{namespace}/{name}", get(live_release::<B>))
+        .route("/style.css", get(style))
+        .route("/page.js", get(script))
+        .fallback(nothing_here)
+        .with_state(page)
+}
+
+async fn style() -> Response {
+    let text = include_str!("../assets/style.css");
+    ([(CONTENT_TYPE, "text/css; charset=utf-8")], text).into_response()
+}
+
+async fn script() -> Response {
+    let text = include_str!("../assets/page.js");
+    let kind = "text/javascript; charset=utf-8";
+    ([(CONTENT_TYPE, kind)], text).into_response()
+}
+
+async fn nothing_here() -> Response {
+    (StatusCode::NOT_FOUND, "there is no such page\n").into_response()
+}
+
+/// A release, as an address names it.
+#[derive(Deserialize)]
+struct Named {
+    namespace: String,
+    name: String,
+}
+
+impl Named {
+    fn parse(&self) -> Result<(ReleaseRef, NamespaceName), Failure> {
+        let invalid = |message: String| Failure::new(FailureKind::NotFound, message);
+        let name = ReleaseName::new(&self.name).map_err(|error| invalid(error.to_string()))?;
+        let namespace = NamespaceName::new(&self.namespace);
+        let namespace = namespace.map_err(|error| invalid(error.to_string()))?;
+        Ok((ReleaseRef::Name(name), namespace))
+    }
+
+    fn status(&self) -> Result<StatusRequest, Failure> {
+        let (release, namespace) = self.parse()?;
+        Ok(StatusRequest {
+            release,
+            namespace,
+            scan: false,
+        })
+    }
+
+    fn title(&self) -> String {
+        format!("{} in {}", self.name, self.namespace)
+    }
+
+    fn address(&self) -> String {
+        views::release_address(&self.namespace, &self.name)
+    }
+}
+
+impl<B: Backend> Page<B> {
+    /// A page, or what stands in its way.
+    fn answer(&self, title: &str, view: Result<(Markup, Option<LiveView>), Failure>) -> Response {
+        let (code, content, live) = match view {
+            Ok((content, live)) => (StatusCode::OK, content, live),
+            Err(failure) => {
+                let hints = (self.settings.hints)(&failure.remedies);
+                let content = views::failure::view(&failure, &hints);
+                (code_of(failure.kind), content, None)
+            }
+        };
+        let frame = Frame {
+            title,
+            cluster: &self.settings.cluster,
+            live: live.as_ref(),
+        };
+        (code, Html(views::page(&frame, &content).into_string())).into_response()
+    }
+}
+
+fn code_of(kind: FailureKind) -> StatusCode {
+    match kind {
+        FailureKind::NotFound => StatusCode::NOT_FOUND,
+        FailureKind::Unreachable => StatusCode::BAD_GATEWAY,
+        _ => StatusCode::CONFLICT,
+    }
+}
+
+/// How the list is filtered.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ListQuery {
+    /// What a line has to hold.
+    pub(crate) q: String,
+    /// Look at the objects too.
+    pub(crate) health: bool,
+    /// Those that are deleted, instead.
+    pub(crate) deleted: bool,
+}
+
+async fn releases<B: Backend + Send + Sync + 'static>(
+    State(page): Shared<B>,
+    Query(query): Query<ListQuery>,
+) -> Response {
+    let request = ListRequest {
+        namespace: None,
+        home: page.settings.home.clone(),
+        health: query.health,
+        deleted: query.deleted,
+    };
+    let listing = page.engine.list(&request, &page.caller()).await;
+    let view = listing.map(|listing| {
+        let live = LiveView {
+            address: "/live/releases".to_owned(),
+            digest: live::digest_of_list(&listing),
+        };
+        let live = Some(live).filter(|_| !query.deleted);
+        (views::releases::view(&listing, &query), live)
+    });
+    page.answer("Releases", view)
+}
+
+async fn status<B: Backend + Send + Sync + 'static>(
+    State(page): Shared<B>,
+    Path(named): Path<Named>,
+) -> Response {
+    let view = async {
+        let status = page.engine.status(&named.status()?, &page.caller()).await?;
+        let live = LiveView {
+            address: format!("/live{}", named.address()),
+            digest: live::digest(&status),
+        };
+        let hints = (page.settings.hints)(&status.remedies);
+        Ok((views::release::view(&status, &hints), Some(live)))
+    };
+    page.answer(&named.title(), view.await)
+}
+
+async fn tree<B: Backend + Send + Sync + 'static>(
+    State(page): Shared<B>,
+    Path(named): Path<Named>,
+) -> Response {
+    let view = async {
+        let tree = page.engine.tree(&named.status()?, &page.caller()).await?;
+        Ok((views::tree::view(&tree), None))
+    };
+    page.answer(&format!("Tree of {}", named.title()), view.await)
+}
+
+async fn history<B: Backend + Send + Sync + 'static>(
+    State(page): Shared<B>,
+    Path(named): Path<Named>,
+) -> Response {
+    let view = async {
+        let (release, namespace) = named.parse()?;
+        let request = HistoryRequest { release, namespace };
+        let history = page.engine.history(&request, &page.caller()).await?;
+        Ok((views::history::view(&history), None))
+    };
+    page.answer(&format!("History of {}", named.title()), view.await)
+}
+
+/// Which changes are meant.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ChangeQuery {
+    from: String,
+    to: String,
+}
+
+async fn compare<B: Backend + Send + Sync + 'static>(
+    State(page): Shared<B>,
+    Path(named): Path<Named>,
+    Query(query): Query<ChangeQuery>,
+) -> Response {
+    let view = async {
+        let (release, namespace) = named.parse()?;
+        let compared = match query.from.as_str() {
+            "" => ComparedChanges::One(query.to.clone()),
+            from => ComparedChanges::Two(from.to_owned(), query.to.clone()),
+        };
+        let request = CompareRequest {
+            release,
+            namespace,
+            compared,
+        };
+        let comparison = page.engine.compare(&request, &page.caller()).await?;
+        Ok((views::compare::view(&comparison), None))
+    };
+    page.answer(&format!("Changes of {}", named.title()), view.await)
+}
+
+async fn rollback<B: Backend + Send + Sync + 'static>(
+    State(page): Shared<B>,
+    Path(named): Path<Named>,
+    Query(query): Query<ChangeQuery>,
+) -> Response {
+    let view = async {
+        let (release, namespace) = named.parse()?;
+        let request = RollbackRequest {
+            release,
+            namespace,
+            revision: Some(query.to.clone()).filter(|to| !to.is_empty()),
+            options: ApplyOptions {
+                dry_run: true,
+                ..ApplyOptions::default()
+            },
+        };
+        let caller = page.caller();
+        let rehearsed = page.engine.rollback(&request, &NoRenderer, &caller);
+        let report = rehearsed.await?;
+        Ok((views::rollback::view(&report, &named.address()), None))
+    };
+    page.answer(&format!("Going back: {}", named.title()), view.await)
+}
+
+/// A page has no module at hand: one goes back to what is kept.
+struct NoRenderer;
+
+impl Renderer for NoRenderer {
+    fn render<'a>(
+        &'a self,
+        request: &'a RenderRequest,
+        _cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<Rendered, RenderFailure>> {
+        let message = format!("{} cannot be rendered here", request.module.path);
+        let hints = Vec::new();
+        Box::pin(async move { Err(RenderFailure { message, hints }) })
+    }
+}
+
+async fn manifests<B: Backend + Send + Sync + 'static>(
+    State(page): Shared<B>,
+    Path(named): Path<Named>,
+    Query(query): Query<ChangeQuery>,
+) -> Response {
+    let view = async {
+        let (release, namespace) = named.parse()?;
+        let request = ShowRequest {
+            release,
+            namespace,
+            revision: Some(query.to.clone()).filter(|to| !to.is_empty()),
+            reveal: false,
+        };
+        let shown = page.engine.show_manifests(&request, &page.caller()).await?;
+        Ok((views::manifests::view(&shown, &named.address()), None))
+    };
+    page.answer(&format!("Manifests of {}", named.title()), view.await)
+}
+
+async fn events<B: Backend + Send + Sync + 'static>(
+    State(page): Shared<B>,
+    Path(named): Path<Named>,
+) -> Response {
+    let view = async {
+        let request = named.status()?;
+        let events = page.engine.events(&request, EVENTS, &page.caller()).await?;
+        Ok((views::events::view(&events), None))
+    };
+    page.answer(&format!("Events of {}", named.title()), view.await)
+}
+
+async fn logs<B: Backend + Send + Sync + 'static>(
+    State(page): Shared<B>,
+    Path(named): Path<Named>,
+) -> Response {
+    let view = async {
+        let (release, namespace) = named.parse()?;
+        let request = LogRequest {
+            release,
+            namespace,
+            component: None,
+            tail: LINES,
+            previous: false,
+        };
+        let logs = page.engine.logs(&request, &page.caller()).await?;
+        Ok((views::logs::view(&logs), None))
+    };
+    page.answer(&format!("Logs of {}", named.title()), view.await)
+}
+
+async fn live_releases<B: Backend + Send + Sync + 'static>(State(page): Shared<B>) -> Response {
+    live::tell(&page, Subject::Releases, None).into_response()
+}
+
+async fn live_release<B: Backend + Send + Sync + 'static>(
+    State(page): Shared<B>,
+    Path(named): Path<Named>,
+) -> Response {
+    match named.status() {
+        Ok(request) => {
+            let subject = Subject::Release(named.namespace, named.name);
+            live::tell(&page, subject, Some(request)).into_response()
+        }
+        Err(_) => nothing_here().await,
+    }
+}

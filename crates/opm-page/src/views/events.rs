@@ -1,0 +1,36 @@
+//! What happened to a release's objects.
+
+use maud::{Markup, html};
+use opm_engine::status::ReleaseEvents;
+
+use super::{Text, heading, time, warnings};
+
+pub(crate) fn view(events: &ReleaseEvents) -> Markup {
+    let release = &events.release;
+    html! {
+        (heading(release.namespace.as_str(), release.name.as_str(), "/events"))
+        (warnings(&events.warnings))
+        @if events.events.is_empty() { p.none { "There are no events." } }
+        @else {
+            div.wide { table {
+                thead { tr {
+                    th scope="col" { "When" }
+                    th scope="col" { "Object" }
+                    th scope="col" { "Reason" }
+                    th scope="col" { "Message" }
+                    th scope="col" { "Times" }
+                } }
+                tbody { @for event in events.events.iter().rev() {
+                    @let class = if event.severity == "Warning" { "bad" } else { "plain" };
+                    tr {
+                        td { (time(&event.time)) }
+                        th scope="row" { (Text(&event.object)) }
+                        td { span.state.(class) { (Text(&event.reason)) } }
+                        td { (Text(&event.message)) }
+                        td.number { (event.count) }
+                    }
+                } }
+            } }
+        }
+    }
+}

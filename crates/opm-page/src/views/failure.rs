@@ -1,0 +1,19 @@
+//! What stands in the way of a page.
+
+use maud::{Markup, html};
+use opm_engine::Failure;
+
+use super::Text;
+
+pub(crate) fn view(failure: &Failure, hints: &[String]) -> Markup {
+    html! {
+        h1 { "This cannot be shown" }
+        div.failure role="alert" {
+            @for line in failure.message.lines() { p { (Text(line)) } }
+            @for object in &failure.objects {
+                p { (Text(&object.identity)) ": " (Text(&object.reason)) }
+            }
+            @for hint in hints { p.hint { (Text(hint)) } }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Reports as HTML. Everything that a cluster or a module said goes through [`Text`]: it is
+//! escaped, and what would move, hide or reorder text is written out.
+
+pub(crate) mod compare;
+pub(crate) mod events;
+pub(crate) mod failure;
+pub(crate) mod history;
+pub(crate) mod logs;
+pub(crate) mod manifests;
+pub(crate) mod release;
+pub(crate) mod releases;
+pub(crate) mod rollback;
+pub(crate) mod tree;
+
+use std::fmt::Display;
+
+use maud::{DOCTYPE, Escaper, Markup, Render, html};
+use opm_core::diff::{ChangeKind, FieldChange};
+use opm_core::printable::is_unprintable;
+
+/// What may come from anybody, shown as text.
+struct Text<T>(T);
+
+impl<T: Display> Render for Text<T> {
+    fn render_to(&self, out: &mut String) {
+        use std::fmt::Write as _;
+        let text = self.0.to_string();
+        let mut shown = String::with_capacity(text.len());
+        for c in text.chars() {
+            match is_unprintable(c) {
+                true => shown.extend(c.escape_unicode()),
+                false => shown.push(c),
+            }
+        }
+        // Writing into a text does not fail.
+        let _ = Escaper::new(out).write_str(&shown);
+    }
+}
+
+/// A page that is kept as it is.
+pub(crate) struct LiveView {
+    /// Where it is told what there is now.
+    pub(crate) address: String,
+    /// The digest of what it shows.
+    pub(crate) digest: u64,
+}
+
+/// What stands around every view.
+pub(crate) struct Frame<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) cluster: &'a str,
+    pub(crate) live: Option<&'a LiveView>,
+}
+
+/// A whole page.
+pub(crate) fn page(frame: &Frame<'_>, content: &Markup) -> Markup {
+    let digest = frame.live.map(|live| format!("{:016x}", live.digest));
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (Text(frame.title)) " · opm" }
+                link rel="stylesheet" href="/style.css";
+                script src="/page.js" defer {}
+            }
+            body {
+                a.skip href="#content" { "To the content" }
+                header {
+                    nav aria-label="Pages" { a href="/" { "Releases" } }
+                    p.cluster { "Cluster " (Text(frame.cluster)) }
+                }
+                main #content tabindex="-1"
+                    data-live=[frame.live.map(|live| &live.address)]
+                    data-digest=[digest]
+                { (content) }
+                p #told .told role="status" aria-live="polite" {}
+            }
+        }
+    }
+}
+
+/// The address of a release.
+pub(crate) fn release_address(namespace: &str, name: &str) -> String {
+    format!("/releases/{}/{}", segment(namespace), segment(name))
+}
+
+/// One segment of a path, or one value of a query, whatever it holds.
+fn segment(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => out.push(byte.into()),
+            b'.' | b'~' => out.push(byte.into()),
+            other => out.push_str(&format!("%{other:02X}")),
+        }
+    }
+    out
+}
+
+/// The heading of a release, with the way to everything else about it.
+fn heading(namespace: &str, name: &str, here: &str) -> Markup {
+    let address = release_address(namespace, name);
+    let places = [
+        ("", "Status"),
+        ("/tree", "Tree"),
+        ("/history", "History"),
+        ("/manifests", "Manifests"),
+        ("/events", "Events"),
+        ("/logs", "Logs"),
+    ];
+    html! {
+        h1 { (Text(name)) " " small { "in " (Text(namespace)) } }
+        nav.places aria-label="Release" {
+            @for (place, word) in places {
+                @let current = (place == here).then_some("page");
+                a href={ (address) (place) } aria-current=[current] { (word) }
+            }
+        }
+    }
+}
+
+/// A change by its first digits, and whole when it is pointed at.
+fn change(id: &str) -> Markup {
+    let digits = id.rsplit('-').next().unwrap_or(id);
+    let short: String = digits.chars().take(8).collect();
+    html! { code title=(Text(id)) { (Text(short)) } }
+}
+
+/// A state in words, with a colour that says the same.
+fn state(word: &str) -> Markup {
+    let class = match word {
+        "Ready" | "succeeded" => "good",
+        "Progressing" | "Unknown" | "started" | "not ready" => "waiting",
+        "Degraded" | "Failed" | "Missing" | "failed" | "lost" => "bad",
+        _ => "plain",
+    };
+    html! { span.state.(class) { (Text(word)) } }
+}
+
+/// What whoever looks should know.
+fn warnings(warnings: &[String]) -> Markup {
+    html! {
+        @if !warnings.is_empty() {
+            ul.warnings aria-label="Warnings" {
+                @for warning in warnings { li { (Text(warning)) } }
+            }
+        }
+    }
+}
+
+/// A moment in time.
+fn time(time: &str) -> Markup {
+    html! { time datetime=(Text(time)) { (Text(time)) } }
+}
+
+/// Fields, as they were and as they are.
+fn fields(changes: &[FieldChange]) -> Markup {
+    html! {
+        @if !changes.is_empty() {
+            table.fields {
+                thead { tr { th scope="col" { "Field" } th scope="col" { "Before" } th scope="col" { "After" } } }
+                tbody {
+                    @for change in changes {
+                        @let class = match change.kind {
+                            ChangeKind::Added => "added",
+                            ChangeKind::Removed => "removed",
+                            ChangeKind::Changed => "changed",
+                        };
+                        tr.(class) {
+                            th scope="row" { code { (Text(&change.path)) } }
+                            td { @if let Some(old) = &change.old { del { (Text(old)) } } }
+                            td { @if let Some(new) = &change.new { ins { (Text(new)) } } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_anybody_wrote_is_text() {
+        let hostile = "<script>\u{202e}\u{1b}[31m\"'&\n";
+        let shown = html! { p title=(Text(hostile)) { (Text(hostile)) } }.into_string();
+        let text = "&lt;script&gt;\\u{202e}\\u{1b}[31m&quot;'&amp;\n";
+        assert_eq!(shown, format!("<p title=\"{text}\">{text}</p>"));
+        assert_eq!(segment("a/../b?c#d e%é"), "a%2F..%2Fb%3Fc%23d%20e%25%C3%A9");
+    }
+
+    #[test]
+    fn a_change_is_known_by_its_first_digits() {
+        let shown = change("change-sha1-0123456789").into_string();
+        assert!(shown.contains(">01234567<"), "{shown}");
+    }
+}

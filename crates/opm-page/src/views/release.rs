@@ -1,0 +1,118 @@
+//! How a release stands.
+
+use maud::{Markup, html};
+use opm_engine::status::{ComponentStatus, ObjectStatus, Status, TrackedStatus};
+
+use super::{Text, change, heading, state, time, warnings};
+
+pub(crate) fn view(status: &Status, hints: &[String]) -> Markup {
+    let release = &status.release;
+    html! {
+        (heading(release.namespace.as_str(), release.name.as_str(), ""))
+        (warnings(&status.warnings))
+        @for hint in hints { p.hint { (Text(hint)) } }
+        dl.facts {
+            dt { "Health" } dd { (state(status.health.word())) }
+            @if let Some(module) = &status.module {
+                dt { "Module" }
+                dd { (Text(&module.path)) " " (Text(module.version.as_deref().unwrap_or("local"))) }
+            }
+            @if let Some(id) = &status.change_id { dt { "Change" } dd { (change(id)) } }
+            @if let Some(when) = &status.last_transition_time { dt { "Recorded" } dd { (time(when)) } }
+            dt { "Release id" } dd { code { (Text(release.id)) } }
+            @if let Some(lock) = &status.lock {
+                dt { "Lock" }
+                dd {
+                    (Text(&lock.lock.holder)) " since " (time(&lock.lock.since))
+                    @if lock.expired { " (no longer renewed)" }
+                }
+            }
+        }
+        @for component in &status.components { (objects(component)) }
+        (tracked("Pending", "They are still to be cleaned up; the next apply or delete does so.", &status.pending))
+        (tracked("Kept", "They were left standing on purpose.", &status.kept))
+        @if !status.orphans.is_empty() {
+            section aria-labelledby="orphans" {
+                h2 #orphans { "Orphans" }
+                p { "They carry the release's labels, and its record does not know them." }
+                ul { @for entry in &status.orphans { li { (Text(&entry.identity)) } } }
+            }
+        }
+    }
+}
+
+fn objects(component: &ComponentStatus) -> Markup {
+    html! {
+        section {
+            h2 { (Text(&component.name)) " " (state(component.health.word())) }
+            div.wide { table {
+                thead { tr {
+                    th scope="col" { "Object" }
+                    th scope="col" { "Namespace" }
+                    th scope="col" { "Health" }
+                    th scope="col" { "Why, and what drifted" }
+                } }
+                tbody { @for object in &component.objects { (line(object)) } }
+            } }
+        }
+    }
+}
+
+fn line(object: &ObjectStatus) -> Markup {
+    let identity = &object.entry.identity;
+    html! {
+        tr {
+            th scope="row" title=[object.entry.template.as_deref().map(Text)] {
+                (Text(identity.kind())) "/" (Text(&identity.name))
+            }
+            td { (Text(identity.namespace.as_deref().unwrap_or("–"))) }
+            td { (state(object.word())) }
+            td {
+                (Text(&object.health.message))
+                @if let Some(id) = &object.unrecorded {
+                    p { "It is at " (change(id)) ", which was not recorded." }
+                }
+                @if !object.drift.is_empty() {
+                    ul.drift aria-label="Drift" { @for drift in &object.drift { li {
+                        code { (Text(&drift.field)) }
+                        @if let Some(by) = &drift.by { " by " (Text(by)) }
+                        @if let Some(at) = &drift.at { " at " (time(at)) }
+                    } } }
+                }
+                @for left in &object.leftovers {
+                    p { (Text(&left.field)) " is left of " (Text(&left.by)) }
+                }
+            }
+        }
+    }
+}
+
+fn tracked(title: &str, what: &str, objects: &[TrackedStatus]) -> Markup {
+    html! {
+        @if !objects.is_empty() {
+            section {
+                h2 { (title) }
+                p { (what) }
+                div.wide { table {
+                    thead { tr {
+                        th scope="col" { "Object" }
+                        th scope="col" { "There" }
+                        th scope="col" { "Why" }
+                        th scope="col" { "Change" }
+                        th scope="col" { "Since" }
+                    } }
+                    tbody { @for one in objects { tr {
+                        th scope="row" { (Text(&one.tracked.identity)) }
+                        td { @match one.exists { Some(true) => "yes", Some(false) => "no", None => "?" } }
+                        td {
+                            (Text(one.tracked.why))
+                            @if let Some(reason) = &one.tracked.reason { ": " (Text(reason)) }
+                        }
+                        td { (change(&one.tracked.change)) }
+                        td { (time(&one.tracked.since)) }
+                    } } }
+                } }
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What Kubernetes made of a release's objects.
+
+use maud::{Markup, html};
+use opm_core::below::TreeNode;
+use opm_engine::status::ReleaseTree;
+
+use super::{Text, heading, state, warnings};
+
+pub(crate) fn view(tree: &ReleaseTree) -> Markup {
+    let release = &tree.release;
+    html! {
+        (heading(release.namespace.as_str(), release.name.as_str(), "/tree"))
+        (warnings(&tree.warnings))
+        @for component in &tree.components {
+            section {
+                h2 { (Text(&component.name)) }
+                (nodes(&component.objects))
+            }
+        }
+    }
+}
+
+fn nodes(objects: &[TreeNode]) -> Markup {
+    html! {
+        ul.tree { @for node in objects { li {
+            (Text(&node.identity)) " "
+            @match (&node.health, &node.uid) {
+                (Some(health), _) => {
+                    (state(health.state.word()))
+                    " " (Text(&health.message))
+                }
+                (None, None) => { "not there, or not to be seen" }
+                (None, Some(_)) => {}
+            }
+            @if !node.owned.is_empty() { (nodes(&node.owned)) }
+        } } }
+    }
+}

@@ -1,0 +1,261 @@
+//! The page as a browser gets it, byte by byte, over the sandbox in process.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests say what they expect by failing loudly"
+)]
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use opm_cluster::{ClusterClient, KubeClient};
+use opm_core::name::NamespaceName;
+use opm_engine::ports::Caller;
+use opm_engine::request::ApplyRequest;
+use opm_engine::{Actor, Engine, Settings};
+use opm_page::{PageServer, PageSettings};
+use opm_render::{Inputs, ModuleRef, ModuleRenderer, RenderSettings};
+use opm_sandbox::Sandbox;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
+
+const HANG: Duration = Duration::from_secs(120);
+
+/// What a module may write into its objects, and a page must show as text.
+const HOSTILE: &str = "<script>alert(1)</script>\\u202e\\u001b[31m";
+const SECRET: &str = "CANARY-77-secret";
+
+struct World {
+    engine: Engine<ClusterClient>,
+    address: SocketAddr,
+    token: String,
+    cookie: String,
+    cancel: CancellationToken,
+    dir: tempfile::TempDir,
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+impl World {
+    async fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::open(&dir.path().join("sandbox")).unwrap();
+        let client = ClusterClient::from_client(KubeClient::new(sandbox, "default"));
+        let settings = || Settings::of(Actor::named("test"));
+        let cancel = CancellationToken::new();
+        let page = PageSettings {
+            cluster: "the sandbox".to_owned(),
+            home: NamespaceName::new("default").unwrap(),
+            hints: |remedies| remedies.iter().map(|one| format!("{one:?}")).collect(),
+        };
+        let engine = Engine::new(client.clone(), settings());
+        let server = PageServer::bind(engine, page, 0, cancel.clone()).await.unwrap();
+        let address = server.address().unwrap();
+        let entrance = server.entrance().unwrap();
+        let token = entrance.split("token=").nth(1).unwrap().to_owned();
+        tokio::spawn(server.serve());
+        Self {
+            engine: Engine::new(client, settings()),
+            address,
+            cookie: format!("opm-page-{}={token}", address.port()),
+            token,
+            cancel,
+            dir,
+        }
+    }
+
+    /// Applies a module with this text in it.
+    async fn apply(&self, text: &str) {
+        let module = self.dir.path().join("web");
+        write_module(&module, text);
+        let caller = Caller::default();
+        let renderer = ModuleRenderer::new(RenderSettings::default());
+        let reference = ModuleRef::parse(&module.display().to_string());
+        let loaded = renderer.load(&reference, Inputs::default(), &caller.cancel);
+        let loaded = loaded.await.unwrap();
+        let mut request = ApplyRequest::new(loaded.rendered, loaded.name, loaded.namespace);
+        request.create_namespace = true;
+        self.engine.apply(&request, &caller).await.unwrap();
+    }
+
+    /// The answer to a request as a browser sends it: head and body.
+    async fn ask(&self, path: &str, headers: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        let head = format!("GET {path} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        let read = stream.read_to_string(&mut answer);
+        tokio::time::timeout(HANG, read).await.unwrap().unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.to_owned(), body.to_owned())
+    }
+
+    fn headers(&self) -> String {
+        format!("Host: {}\r\nCookie: {}\r\n", self.address, self.cookie)
+    }
+
+    /// A page that must be there.
+    async fn get(&self, path: &str) -> String {
+        let (head, body) = self.ask(path, &self.headers()).await;
+        assert!(head.starts_with("HTTP/1.1 200 "), "{path}: {head}\n{body}");
+        body
+    }
+
+    /// What a page is told, as it comes.
+    async fn follow(&self, path: &str) -> Told {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        let head = format!("GET {path} HTTP/1.1\r\n{}\r\n", self.headers());
+        stream.write_all(head.as_bytes()).await.unwrap();
+        Told(BufReader::new(stream))
+    }
+}
+
+/// A stream of events.
+struct Told(BufReader<TcpStream>);
+
+impl Told {
+    async fn next(&mut self) -> String {
+        let reading = async {
+            loop {
+                let mut line = String::new();
+                assert!(self.0.read_line(&mut line).await.unwrap() > 0, "it ended");
+                if let Some(digest) = line.strip_prefix("data: ") {
+                    return digest.trim().to_owned();
+                }
+            }
+        };
+        tokio::time::timeout(HANG, reading).await.unwrap()
+    }
+}
+
+fn write_module(dir: &Path, text: &str) {
+    std::fs::create_dir_all(dir).unwrap();
+    let module = "apiVersion: core.opmodel.dev/v1alpha1\nkind: Module\nmetadata:\n  name: web\n  \
+                  path: example.com/web\n  version: 1.0.0\ncomponents:\n  - name: app\n    \
+                  manifests: [objects.yaml]\n";
+    let objects = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n  text: \
+         \"{text}\"\n---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: token\nstringData:\n  \
+         key: {SECRET}-{}\n",
+        text.len()
+    );
+    std::fs::write(dir.join("module.yaml"), module).unwrap();
+    std::fs::write(dir.join("objects.yaml"), objects).unwrap();
+}
+
+fn digest_of(page: &str) -> &str {
+    let digest = page.split("data-digest=\"").nth(1).unwrap();
+    digest.split('"').next().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_shows_what_the_engine_says_and_nothing_more() {
+    let world = World::new().await;
+    assert!(world.get("/").await.contains("There are no releases."));
+    world.apply("first").await;
+    world.apply(HOSTILE).await;
+    let list = world.get("/").await;
+    assert!(list.contains("href=\"/releases/default/web\""), "{list}");
+    assert!(world.get("/?q=WEB").await.contains("1 of 1"));
+    assert!(world.get("/?q=other").await.contains("No release matches."));
+    assert!(world.get("/?health=true").await.contains("Ready"));
+    let release = "/releases/default/web";
+    let history = world.get(&format!("{release}/history")).await;
+    let changes: Vec<&str> = history.split("/compare?to=").skip(1).collect();
+    let changes = changes.iter().map(|rest| rest.split('"').next().unwrap());
+    let changes: Vec<&str> = changes.collect();
+    let [new, old] = changes[..] else {
+        panic!("{history}");
+    };
+    let pages = [
+        ("".to_owned(), "ConfigMap/settings"),
+        ("/tree".to_owned(), "Secret/token"),
+        ("/history".to_owned(), "#2"),
+        (format!("/compare?from={old}&to={new}"), "<del>&quot;first&quot;</del>"),
+        (format!("/compare?to={old}"), "The first change"),
+        (format!("/rollback?to={old}"), "configured"),
+        ("/manifests".to_owned(), "As applied in"),
+        ("/events".to_owned(), "There are no events."),
+        ("/logs".to_owned(), "There are no containers to ask."),
+    ];
+    let encoded = "Q0FOQVJZ";
+    for (place, expected) in pages {
+        let page = world.get(&format!("{release}{place}")).await;
+        assert!(page.contains(expected), "{place}: {page}");
+        let plain = page.matches("<script").count();
+        assert_eq!(plain, 1, "{place}: {page}");
+        for hidden in ["\u{202e}", "\u{1b}", SECRET, encoded] {
+            assert!(!page.contains(hidden), "{place}: {hidden:?} in {page}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_not_let_in_sees_nothing_and_every_answer_is_for_one_browser() {
+    let world = World::new().await;
+    world.apply("first").await;
+    let host = format!("Host: {}\r\n", world.address);
+    let cookie = format!("Cookie: {}\r\n", world.cookie);
+    let entrance = format!("/?token={}", world.token);
+    for (path, headers, code) in [
+        ("/", format!("{host}{cookie}"), 200),
+        ("/style.css", format!("{host}{cookie}"), 200),
+        ("/", host.clone(), 401),
+        ("/releases/default/web", host.clone(), 401),
+        ("/live/releases", host.clone(), 401),
+        ("/", format!("Host: example.com\r\n{cookie}"), 403),
+        ("/", format!("{host}{cookie}Origin: http://example.com\r\n"), 403),
+        (&entrance, "Host: example.com\r\n".to_owned(), 403),
+        (&entrance, host.clone(), 303),
+        ("/releases/default/other", format!("{host}{cookie}"), 404),
+        ("/releases/default/..%2f", format!("{host}{cookie}"), 404),
+        ("/nowhere", format!("{host}{cookie}"), 404),
+    ] {
+        let (head, body) = world.ask(path, &headers).await;
+        let begin = format!("HTTP/1.1 {code} ");
+        assert!(head.starts_with(&begin), "{path} {headers}: {head}");
+        for said in [
+            "content-security-policy: default-src 'none'",
+            "cache-control: no-store",
+            "x-content-type-options: nosniff",
+        ] {
+            assert!(head.contains(said), "{path}: {head}");
+        }
+        assert!(code == 200 || !body.contains("web</a>"), "{body}");
+        assert!(!body.contains(&world.token), "{body}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_changes_is_told_to_all_who_look_at_it() {
+    let world = World::new().await;
+    world.apply("first").await;
+    for page in ["/releases/default/web", "/"] {
+        let live = match page {
+            "/" => "/live/releases".to_owned(),
+            page => format!("/live{page}"),
+        };
+        let shown = world.get(page).await;
+        let (mut one, mut two) = (world.follow(&live).await, world.follow(&live).await);
+        assert_eq!(one.next().await, digest_of(&shown));
+        assert_eq!(two.next().await, digest_of(&shown));
+        world.apply(&format!("another at {page}")).await;
+        // A change may be told in more than one step.
+        loop {
+            let told = one.next().await;
+            assert_ne!(told, digest_of(&shown));
+            if told == digest_of(&world.get(page).await) {
+                break;
+            }
+        }
+        assert_ne!(two.next().await, digest_of(&shown));
+    }
+}
