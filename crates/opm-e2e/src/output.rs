@@ -45,6 +45,11 @@ impl RunningOpm {
         self.process.has_written(text)
     }
 
+    /// The first whole line on standard output that holds this, if there is one by now.
+    pub fn line_with(&self, text: &str) -> Option<String> {
+        self.process.line_with(text)
+    }
+
     /// Waits until it has written this.
     pub async fn until_it_writes(&self, text: &str) {
         let what = format!("it writes {text:?}");

@@ -19,17 +19,27 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use opm_core::name::NamespaceName;
 use opm_engine::ports::{Backend, Caller};
-use opm_engine::{Engine, Remedy};
+use opm_engine::request::ApplyRequest;
+use opm_engine::{Engine, Failure, Remedy};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use admission::Token;
 use live::Live;
 
+/// A module that somebody works on.
+pub trait PlanSource: Send + Sync {
+    /// The apply that it comes to, as its files are now.
+    fn request(&self) -> BoxFuture<'_, Result<ApplyRequest, Failure>>;
+
+    /// Another number when its files are others.
+    fn stamp(&self) -> u64;
+}
+
 /// What the page has to know beside the engine.
-#[derive(Debug, Clone)]
 pub struct PageSettings {
     /// The cluster, as the page names it.
     pub cluster: String,
@@ -37,6 +47,8 @@ pub struct PageSettings {
     pub home: NamespaceName,
     /// What to do next, in the words of who serves the page.
     pub hints: fn(&[Remedy]) -> Vec<String>,
+    /// The module whose plan is shown, if there is one.
+    pub plan: Option<Arc<dyn PlanSource>>,
 }
 
 /// What every request shares.

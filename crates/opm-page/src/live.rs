@@ -29,6 +29,9 @@ const LONGEST: Duration = Duration::from_secs(600);
 /// How often releases are listed while somebody looks at the list.
 const LIST_EVERY: Duration = Duration::from_secs(2);
 
+/// How often the files of a module are looked at while somebody looks at its plan.
+const FILES_EVERY: Duration = Duration::from_millis(500);
+
 /// How soon a watch ends when nobody looks any more.
 const LINGER: Duration = Duration::from_secs(5);
 
@@ -37,6 +40,8 @@ const LINGER: Duration = Duration::from_secs(5);
 pub(crate) enum Subject {
     /// All releases.
     Releases,
+    /// The module that somebody works on.
+    Plan,
     /// One of them: its namespace and name.
     Release(String, String),
 }
@@ -92,14 +97,14 @@ impl Live {
 pub(crate) fn tell<B>(
     page: &Arc<Page<B>>,
     subject: Subject,
-    watched: Option<StatusRequest>,
+    release: Option<StatusRequest>,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<B>>
 where
     B: Backend + Send + Sync + 'static,
 {
     let (mut receiver, sender) = page.live.look(&subject);
     if let Some(sender) = sender {
-        tokio::spawn(watch_subject(Arc::clone(page), subject, watched, sender));
+        tokio::spawn(watch_subject(Arc::clone(page), subject, release, sender));
     }
     receiver.mark_changed();
     let until = tokio::time::Instant::now() + LONGEST;
@@ -125,7 +130,7 @@ async fn next_known(receiver: &mut Receiver<Option<u64>>) -> Option<u64> {
 async fn watch_subject<B>(
     page: Arc<Page<B>>,
     subject: Subject,
-    watched: Option<StatusRequest>,
+    release: Option<StatusRequest>,
     sender: Sender<Option<u64>>,
 ) where
     B: Backend + Send + Sync + 'static,
@@ -146,9 +151,15 @@ async fn watch_subject<B>(
     };
     let watching = async {
         let mut teller = Teller(&sender);
-        match &watched {
-            Some(request) => loop {
-                let ended = page.engine.watch_status(request, None, &mut teller, &caller);
+        match (&release, &page.settings.plan) {
+            (None, Some(plan)) if subject == Subject::Plan => loop {
+                teller.tell(plan.stamp());
+                tokio::time::sleep(FILES_EVERY).await;
+            },
+            (Some(request), _) => loop {
+                let ended = page
+                    .engine
+                    .watch_status(request, None, &mut teller, &caller);
                 if ended.await.is_err() {
                     // It may be there again later, and whoever looks should see why it is not.
                     teller.tell(0);
@@ -158,7 +169,7 @@ async fn watch_subject<B>(
                     return;
                 }
             },
-            None => loop {
+            (None, _) => loop {
                 let request = ListRequest {
                     namespace: None,
                     home: page.settings.home.clone(),
@@ -186,7 +197,8 @@ struct Teller<'a>(&'a Sender<Option<u64>>);
 
 impl Teller<'_> {
     fn tell(&self, digest: u64) {
-        self.0.send_if_modified(|known| known.replace(digest) != Some(digest));
+        self.0
+            .send_if_modified(|known| known.replace(digest) != Some(digest));
     }
 }
 

@@ -45,6 +45,8 @@ pub(crate) fn router<B: Backend + Send + Sync + 'static>(page: Arc<Page<B>>) -> 
         .route(&below("manifests"), get(manifests::<B>))
         .route(&below("events"), get(events::<B>))
         .route(&below("logs"), get(logs::<B>))
+        .route("/plan", get(plan::<B>))
+        .route("/live/plan", get(live_plan::<B>))
         .route("/live/releases", get(live_releases::<B>))
         .route("/live/releases/{namespace}/{name}", get(live_release::<B>))
         .route("/style.css", get(style))
@@ -116,6 +118,7 @@ impl<B: Backend> Page<B> {
         let frame = Frame {
             title,
             cluster: &self.settings.cluster,
+            plan: self.settings.plan.is_some(),
             live: live.as_ref(),
         };
         (code, Html(views::page(&frame, &content).into_string())).into_response()
@@ -321,6 +324,41 @@ async fn logs<B: Backend + Send + Sync + 'static>(
         Ok((views::logs::view(&logs), None))
     };
     page.answer(&format!("Logs of {}", named.title()), view.await)
+}
+
+async fn plan<B: Backend + Send + Sync + 'static>(State(page): Shared<B>) -> Response {
+    let Some(source) = &page.settings.plan else {
+        return nothing_here().await;
+    };
+    // Files that change while they are read make another number, and the page is asked for again.
+    let live = LiveView {
+        address: "/live/plan".to_owned(),
+        digest: source.stamp(),
+    };
+    let planned = async {
+        let request = source.request().await?;
+        page.engine.diff(&request, &page.caller()).await
+    };
+    let content = match planned.await {
+        Ok(report) => {
+            let failure = report.would_fail.as_ref();
+            let remedies = failure.map(|failure| failure.remedies.as_slice());
+            let hints = (page.settings.hints)(remedies.unwrap_or(&report.remedies));
+            views::plan::view(&report, &hints)
+        }
+        Err(failure) => {
+            let hints = (page.settings.hints)(&failure.remedies);
+            views::failure::view(&failure, &hints)
+        }
+    };
+    page.answer("Plan", Ok((content, Some(live))))
+}
+
+async fn live_plan<B: Backend + Send + Sync + 'static>(State(page): Shared<B>) -> Response {
+    match page.settings.plan {
+        Some(_) => live::tell(&page, Subject::Plan, None).into_response(),
+        None => nothing_here().await,
+    }
 }
 
 async fn live_releases<B: Backend + Send + Sync + 'static>(State(page): Shared<B>) -> Response {

@@ -8,15 +8,18 @@
 )]
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use opm_cluster::{ClusterClient, KubeClient};
 use opm_core::name::NamespaceName;
 use opm_engine::ports::Caller;
 use opm_engine::request::ApplyRequest;
-use opm_engine::{Actor, Engine, Settings};
-use opm_page::{PageServer, PageSettings};
+use opm_engine::{Actor, Engine, Failure, FailureKind, Settings};
+use opm_page::{PageServer, PageSettings, PlanSource};
 use opm_render::{Inputs, ModuleRef, ModuleRenderer, RenderSettings};
 use opm_sandbox::Sandbox;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -46,6 +49,10 @@ impl Drop for World {
 
 impl World {
     async fn new() -> Self {
+        Self::with(None).await
+    }
+
+    async fn with(plan: Option<Arc<dyn PlanSource>>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let sandbox = Sandbox::open(&dir.path().join("sandbox")).unwrap();
         let client = ClusterClient::from_client(KubeClient::new(sandbox, "default"));
@@ -55,9 +62,12 @@ impl World {
             cluster: "the sandbox".to_owned(),
             home: NamespaceName::new("default").unwrap(),
             hints: |remedies| remedies.iter().map(|one| format!("{one:?}")).collect(),
+            plan,
         };
         let engine = Engine::new(client.clone(), settings());
-        let server = PageServer::bind(engine, page, 0, cancel.clone()).await.unwrap();
+        let server = PageServer::bind(engine, page, 0, cancel.clone())
+            .await
+            .unwrap();
         let address = server.address().unwrap();
         let entrance = server.entrance().unwrap();
         let token = entrance.split("token=").nth(1).unwrap().to_owned();
@@ -76,14 +86,11 @@ impl World {
     async fn apply(&self, text: &str) {
         let module = self.dir.path().join("web");
         write_module(&module, text);
-        let caller = Caller::default();
-        let renderer = ModuleRenderer::new(RenderSettings::default());
-        let reference = ModuleRef::parse(&module.display().to_string());
-        let loaded = renderer.load(&reference, Inputs::default(), &caller.cancel);
-        let loaded = loaded.await.unwrap();
-        let mut request = ApplyRequest::new(loaded.rendered, loaded.name, loaded.namespace);
-        request.create_namespace = true;
-        self.engine.apply(&request, &caller).await.unwrap();
+        let request = rendered(&module).await;
+        self.engine
+            .apply(&request, &Caller::default())
+            .await
+            .unwrap();
     }
 
     /// The answer to a request as a browser sends it: head and body.
@@ -151,6 +158,16 @@ fn write_module(dir: &Path, text: &str) {
     std::fs::write(dir.join("objects.yaml"), objects).unwrap();
 }
 
+/// The apply of a module's directory.
+async fn rendered(module: &Path) -> ApplyRequest {
+    let renderer = ModuleRenderer::new(RenderSettings::default());
+    let reference = ModuleRef::parse(&module.display().to_string());
+    let cancel = CancellationToken::new();
+    let loaded = renderer.load(&reference, Inputs::default(), &cancel).await;
+    let loaded = loaded.unwrap();
+    ApplyRequest::new(loaded.rendered, loaded.name, loaded.namespace)
+}
+
 fn digest_of(page: &str) -> &str {
     let digest = page.split("data-digest=\"").nth(1).unwrap();
     digest.split('"').next().unwrap()
@@ -179,7 +196,10 @@ async fn every_page_shows_what_the_engine_says_and_nothing_more() {
         ("".to_owned(), "ConfigMap/settings"),
         ("/tree".to_owned(), "Secret/token"),
         ("/history".to_owned(), "#2"),
-        (format!("/compare?from={old}&to={new}"), "<del>&quot;first&quot;</del>"),
+        (
+            format!("/compare?from={old}&to={new}"),
+            "<del>&quot;first&quot;</del>",
+        ),
         (format!("/compare?to={old}"), "The first change"),
         (format!("/rollback?to={old}"), "configured"),
         ("/manifests".to_owned(), "As applied in"),
@@ -212,7 +232,11 @@ async fn who_is_not_let_in_sees_nothing_and_every_answer_is_for_one_browser() {
         ("/releases/default/web", host.clone(), 401),
         ("/live/releases", host.clone(), 401),
         ("/", format!("Host: example.com\r\n{cookie}"), 403),
-        ("/", format!("{host}{cookie}Origin: http://example.com\r\n"), 403),
+        (
+            "/",
+            format!("{host}{cookie}Origin: http://example.com\r\n"),
+            403,
+        ),
         (&entrance, "Host: example.com\r\n".to_owned(), 403),
         (&entrance, host.clone(), 303),
         ("/releases/default/other", format!("{host}{cookie}"), 404),
@@ -258,4 +282,61 @@ async fn what_changes_is_told_to_all_who_look_at_it() {
         }
         assert_ne!(two.next().await, digest_of(&shown));
     }
+}
+
+/// A module whose files are numbers.
+struct Numbered {
+    number: AtomicU64,
+    dir: PathBuf,
+}
+
+impl PlanSource for Numbered {
+    fn request(&self) -> BoxFuture<'_, Result<ApplyRequest, Failure>> {
+        Box::pin(async {
+            let number = self.stamp();
+            if number == 3 {
+                return Err(Failure::new(
+                    FailureKind::Refused,
+                    "module.yaml:3: <no> name",
+                ));
+            }
+            write_module(&self.dir, &format!("number {number}"));
+            Ok(rendered(&self.dir).await)
+        })
+    }
+
+    fn stamp(&self) -> u64 {
+        self.number.load(Ordering::Relaxed)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_follows_the_files_of_its_module() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = Arc::new(Numbered {
+        number: 1.into(),
+        dir: dir.path().join("web"),
+    });
+    let world = World::with(Some(plan.clone())).await;
+    world.apply("number 1").await;
+    let page = world.get("/plan").await;
+    assert!(page.contains("An apply would change nothing."), "{page}");
+    let mut told = world.follow("/live/plan").await;
+    assert_eq!(told.next().await, digest_of(&page));
+    plan.number.store(2, Ordering::Relaxed);
+    let now = told.next().await;
+    let page = world.get("/plan").await;
+    assert_eq!(now, digest_of(&page));
+    let change = "<del>&quot;number 1&quot;</del></td><td><ins>&quot;number 2&quot;</ins>";
+    assert!(page.contains(change), "{page}");
+    assert!(!page.contains(SECRET), "{page}");
+    // What does not render says why, and the page goes on when it does again.
+    plan.number.store(3, Ordering::Relaxed);
+    told.next().await;
+    let page = world.get("/plan").await;
+    assert!(page.contains("module.yaml:3: &lt;no&gt; name"), "{page}");
+    plan.number.store(1, Ordering::Relaxed);
+    told.next().await;
+    let page = world.get("/plan").await;
+    assert!(page.contains("An apply would change nothing."), "{page}");
 }

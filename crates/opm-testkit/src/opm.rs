@@ -218,6 +218,14 @@ impl RunningCommand {
         self.stdout.text().contains(text) || self.stderr.text().contains(text)
     }
 
+    /// The first whole line on standard output that holds this, if there is one by now.
+    pub fn line_with(&self, text: &str) -> Option<String> {
+        let written = self.stdout.text();
+        let mut lines = written.split_inclusive('\n');
+        let line = lines.find(|line| line.contains(text) && line.ends_with('\n'));
+        line.map(str::to_owned)
+    }
+
     /// Waits for its end.
     ///
     /// # Panics

@@ -52,6 +52,7 @@ mod order;
 mod outcomes;
 mod ownership;
 mod packages;
+mod page;
 mod plain_manifests;
 mod races;
 mod record;

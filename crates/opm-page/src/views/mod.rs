@@ -7,6 +7,7 @@ pub(crate) mod failure;
 pub(crate) mod history;
 pub(crate) mod logs;
 pub(crate) mod manifests;
+pub(crate) mod plan;
 pub(crate) mod release;
 pub(crate) mod releases;
 pub(crate) mod rollback;
@@ -49,6 +50,8 @@ pub(crate) struct LiveView {
 pub(crate) struct Frame<'a> {
     pub(crate) title: &'a str,
     pub(crate) cluster: &'a str,
+    /// Whether there is a module whose plan can be looked at.
+    pub(crate) plan: bool,
     pub(crate) live: Option<&'a LiveView>,
 }
 
@@ -69,7 +72,10 @@ pub(crate) fn page(frame: &Frame<'_>, content: &Markup) -> Markup {
             body {
                 a.skip href="#content" { "To the content" }
                 header {
-                    nav aria-label="Pages" { a href="/" { "Releases" } }
+                    nav.pages aria-label="Pages" {
+                        a href="/" { "Releases" }
+                        @if frame.plan { a href="/plan" { "Plan" } }
+                    }
                     p.cluster { "Cluster " (Text(frame.cluster)) }
                 }
                 main #content tabindex="-1"

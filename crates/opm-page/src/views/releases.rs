@@ -92,7 +92,12 @@ fn line(one: &ListedRelease, health: bool) -> Markup {
 /// Whether a release has this text in its name, namespace, module or version.
 fn holds(one: &ListedRelease, wanted: &str) -> bool {
     let summary = &one.summary;
-    let texts = [&summary.name, &summary.namespace, &summary.module, &summary.path];
+    let texts = [
+        &summary.name,
+        &summary.namespace,
+        &summary.module,
+        &summary.path,
+    ];
     let mut texts = texts.into_iter().chain(&summary.version);
     wanted.is_empty() || texts.any(|text| text.to_lowercase().contains(wanted))
 }

@@ -28,6 +28,8 @@ mod unlock;
 mod vet;
 mod vet_types;
 
+pub(crate) use rendering::{RenderArgs, Rendering};
+
 use clap::Subcommand;
 
 use crate::error::{CliError, Exit};

@@ -74,6 +74,17 @@ impl RenderArgs {
         ModuleRef::read(&self.module).map_err(|error| failure(&error))
     }
 
+    /// The values that were given, as their files are now.
+    fn given(&self) -> Result<Values, CliError> {
+        let flags = ValueFlags {
+            files: self.values.clone(),
+            set: self.set.clone(),
+            set_string: self.set_string.clone(),
+            set_file: self.set_file.clone(),
+        };
+        Values::read(&flags).map_err(|error| failure(&error.into()))
+    }
+
     /// The optional components that were asked for; none leaves what is recorded.
     pub(crate) fn selected(&self) -> Result<Option<Vec<ComponentName>>, CliError> {
         let invalid = |error: NameError| CliError::new(ErrorKind::Invalid, error.to_string());
@@ -102,16 +113,10 @@ impl Rendering {
         ui: &Ui,
         interrupt: &Interrupt,
     ) -> Result<Self, CliError> {
-        let flags = ValueFlags {
-            files: args.values.clone(),
-            set: args.set.clone(),
-            set_string: args.set_string.clone(),
-            set_file: args.set_file.clone(),
-        };
         let inputs = Inputs {
             name: args.name.clone(),
             namespace: namespace(settings)?,
-            values: Values::read(&flags).map_err(|error| failure(&error.into()))?,
+            values: args.given()?,
             capabilities: None,
         };
         Ok(Self {
@@ -187,6 +192,16 @@ impl Rendering {
     /// Renders the module.
     pub(crate) async fn load(&self) -> Result<Loaded, CliError> {
         let inputs = self.inputs.clone();
+        let loaded = self.renderer.load(&self.module, inputs, &self.cancel).await;
+        loaded.map_err(|error| failure(&error))
+    }
+
+    /// Renders the module as its files are now, and with the values that the arguments name.
+    pub(crate) async fn load_anew(&self, args: &RenderArgs) -> Result<Loaded, CliError> {
+        let inputs = Inputs {
+            values: args.given()?,
+            ..self.inputs.clone()
+        };
         let loaded = self.renderer.load(&self.module, inputs, &self.cancel).await;
         loaded.map_err(|error| failure(&error))
     }

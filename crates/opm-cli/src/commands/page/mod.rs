@@ -1,12 +1,19 @@
 //! `opm ui`.
 
-use std::process::{Command, Stdio};
+mod plan;
 
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use opm_core::name::ReleaseName;
 use opm_engine::FailureKind;
-use opm_page::{PageServer, PageSettings};
+use opm_page::{PageServer, PageSettings, PlanSource};
+use plan::ModulePlan;
 
 use crate::answers;
 use crate::cluster::Session;
+use crate::commands::module::{RenderArgs, Rendering};
 use crate::error::{CliError, ErrorKind, Exit};
 use crate::interrupt::Interrupt;
 use crate::runtime;
@@ -21,11 +28,32 @@ const OPENERS: [&str; 2] = ["xdg-open", "open"];
 /// Serves a page on a loopback port until it is interrupted, prints its address, and opens it in
 /// the browser. The page shows all releases, how each stands and what drifted, what Kubernetes
 /// made of its objects, changes and deployments, any two changes side by side, what going back
-/// would do, events and logs; it follows what happens. It is for reading: nothing is changed, and
+/// would do, events and logs; it follows what happens. Of a module that is named, it also shows what
+/// applying it would do, as its files are at the moment. It is for reading: nothing is changed, and
 /// what Secrets hold is not in it. The address has a token, new each time: whoever has it sees
 /// what you may see.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    /// A module's directory: the page shows what applying it would do
+    #[arg(value_name = "DIR")]
+    dir: Option<PathBuf>,
+
+    /// A file with values for it; can be repeated, later beats earlier
+    #[arg(long, short = 'f', value_name = "FILE", requires = "dir")]
+    values: Vec<String>,
+
+    /// A value for it; can be repeated
+    #[arg(long, value_name = "KEY=VALUE", requires = "dir")]
+    set: Vec<String>,
+
+    /// The name of its release; by default the module's name
+    #[arg(long, value_name = "RELEASE", requires = "dir")]
+    name: Option<ReleaseName>,
+
+    /// The optional components to have; an empty list selects none
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "dir")]
+    components: Option<Vec<String>>,
+
     /// The port; 0 takes any that is free
     #[arg(long, default_value_t = 0)]
     port: u16,
@@ -43,6 +71,7 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             cluster: session.account(),
             home: session.namespace_or_default()?,
             hints: answers::hints,
+            plan: args.plan(settings, ui, &interrupt, &session).await?,
         };
         let server = PageServer::bind(session.engine, page, args.port, interrupt.token()).await;
         let server = server.map_err(|error| failed("failed to serve the page", &error))?;
@@ -59,9 +88,44 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
     })
 }
 
+impl Args {
+    /// What applying the module would do, if one is named.
+    async fn plan(
+        &self,
+        settings: &Settings,
+        ui: &Ui,
+        interrupt: &Interrupt,
+        session: &Session,
+    ) -> Result<Option<Arc<dyn PlanSource>>, CliError> {
+        let Some(dir) = self.dir.clone() else {
+            return Ok(None);
+        };
+        let args = RenderArgs {
+            module: vec![dir.display().to_string()],
+            values: self.values.clone(),
+            set: self.set.clone(),
+            set_string: Vec::new(),
+            set_file: Vec::new(),
+            name: self.name.clone(),
+            components: self.components.clone(),
+        };
+        let mut rendering = Rendering::prepare(&args, settings, ui, interrupt)?;
+        if opm_render::has_charts(&rendering.module) {
+            rendering.inputs.capabilities = Some(session.capabilities().await?);
+        }
+        Ok(Some(Arc::new(ModulePlan {
+            args,
+            dir,
+            rendering,
+        })))
+    }
+}
+
 /// Opens the address in a browser, if this desktop has a way to do so.
 fn open(address: &str, ui: &Ui) {
-    let mut programs = OPENERS.iter().filter_map(|name| opm_render::find_program(name).ok());
+    let mut programs = OPENERS
+        .iter()
+        .filter_map(|name| opm_render::find_program(name).ok());
     let opened = programs.next().map(|program| {
         let mut command = Command::new(program);
         let silent = command.arg(address).stdin(Stdio::null());
