@@ -48,7 +48,7 @@ impl Token {
     }
 
     /// Compares digests: how long that takes tells nothing about the token.
-    fn is(&self, shown: &str) -> bool {
+    pub(crate) fn is(&self, shown: &str) -> bool {
         Sha256::digest(shown) == Sha256::digest(self.0.as_bytes())
     }
 }
@@ -61,14 +61,17 @@ struct Admission {
     hosts: [String; 2],
     /// The name of the cookie: another port is another page.
     cookie: String,
+    /// Whether anything may be done.
+    changes: bool,
 }
 
 /// The same routes, for who may ask alone.
-pub(crate) fn guard(router: Router, token: Token, port: u16) -> Router {
+pub(crate) fn guard(router: Router, token: Token, port: u16, changes: bool) -> Router {
     let admission = Admission {
         token,
         hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")],
         cookie: format!("opm-page-{port}"),
+        changes,
     };
     router.layer(middleware::from_fn_with_state(admission, admit))
 }
@@ -126,11 +129,16 @@ impl Admission {
             return Decision::WrongHost;
         }
         let origin = text(ORIGIN).map(|origin| origin.unwrap_or_default().to_owned());
-        if origin.is_some_and(|origin| origin != format!("http://{host}")) {
-            return Decision::WrongOrigin;
-        }
-        if !matches!(*method, Method::GET | Method::HEAD) {
+        let reads = matches!(*method, Method::GET | Method::HEAD);
+        let writes = self.changes && *method == Method::POST;
+        if !(reads || writes) {
             return Decision::WrongMethod;
+        }
+        // A browser says of every form where it is from.
+        match origin {
+            Some(origin) if origin != format!("http://{host}") => return Decision::WrongOrigin,
+            None if !reads => return Decision::WrongOrigin,
+            Some(_) | None => {}
         }
         if let Some((shown, place)) = token_in(uri) {
             return match self.token.is(shown) {
@@ -159,9 +167,8 @@ impl Admission {
 
 /// The token in an address, and the same place without it.
 fn token_in(uri: &Uri) -> Option<(&str, String)> {
-    let shown = uri.query()?.split('&');
-    let shown = shown.filter_map(|pair| pair.strip_prefix("token="));
-    let token = shown.last()?;
+    let mut shown = uri.query()?.split('&');
+    let token = shown.find_map(|pair| pair.strip_prefix("token="))?;
     let rest = uri.query()?.split('&');
     let rest = rest.filter(|pair| !pair.starts_with("token="));
     let rest: Vec<&str> = rest.collect();
@@ -176,23 +183,31 @@ fn token_in(uri: &Uri) -> Option<(&str, String)> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests fail loudly")]
 mod tests {
+    use std::slice::from_ref;
+
     use super::*;
 
     fn decide(uri: &str, headers: &[(HeaderName, &str)]) -> Decision {
-        decide_method(Method::GET, uri, headers)
+        decide_method(false, &Method::GET, uri, headers)
     }
 
-    fn decide_method(method: Method, uri: &str, headers: &[(HeaderName, &str)]) -> Decision {
+    fn decide_method(
+        changes: bool,
+        method: &Method,
+        uri: &str,
+        headers: &[(HeaderName, &str)],
+    ) -> Decision {
         let admission = Admission {
             token: Token("right".into()),
             hosts: ["127.0.0.1:7".to_owned(), "localhost:7".to_owned()],
             cookie: "opm-page-7".to_owned(),
+            changes,
         };
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(name, HeaderValue::from_str(value).unwrap());
         }
-        admission.decide(&method, &uri.parse().unwrap(), &map)
+        admission.decide(method, &uri.parse().unwrap(), &map)
     }
 
     #[test]
@@ -205,9 +220,9 @@ mod tests {
         for wrong in ["opm-page-7=wrong", "opm-page-8=right", "right", ""] {
             assert_eq!(decide("/", &cookie(wrong)), Decision::NoToken, "{wrong}");
         }
-        assert_eq!(decide("/", &[host.clone()]), Decision::NoToken);
-        assert_eq!(decide("/?token=wrong", &[host.clone()]), Decision::NoToken);
-        let entered = |uri: &str| match decide(uri, &[host.clone()]) {
+        assert_eq!(decide("/", from_ref(&host)), Decision::NoToken);
+        assert_eq!(decide("/?token=wrong", from_ref(&host)), Decision::NoToken);
+        let entered = |uri: &str| match decide(uri, from_ref(&host)) {
             Decision::Enter(cookie, place) => {
                 assert!(cookie.ends_with("HttpOnly; SameSite=Strict"), "{cookie}");
                 place
@@ -231,13 +246,24 @@ mod tests {
         }
         assert_eq!(with(&[]), Decision::WrongHost);
         let host = (HOST, "localhost:7");
-        assert_eq!(with(&[host.clone()]), Decision::Welcome);
+        assert_eq!(with(from_ref(&host)), Decision::Welcome);
         let origin = |origin| with(&[host.clone(), (ORIGIN, origin)]);
         assert_eq!(origin("http://localhost:7"), Decision::Welcome);
         for other in ["http://example.com", "http://127.0.0.1:7", "null", "x"] {
             assert_eq!(origin(other), Decision::WrongOrigin, "{other}");
         }
-        let post = decide_method(Method::POST, "/", &[host.clone(), cookie.clone()]);
-        assert_eq!(post, Decision::WrongMethod);
+        let post = |changes, more: &[(HeaderName, &str)]| {
+            let all = [host.clone(), cookie.clone()].into_iter();
+            let all: Vec<_> = all.chain(more.iter().cloned()).collect();
+            decide_method(changes, &Method::POST, "/", &all)
+        };
+        let own = [(ORIGIN, "http://localhost:7")];
+        assert_eq!(post(false, &own), Decision::WrongMethod);
+        assert_eq!(post(true, &own), Decision::Welcome);
+        assert_eq!(post(true, &[]), Decision::WrongOrigin);
+        let other = [(ORIGIN, "http://example.com")];
+        assert_eq!(post(true, &other), Decision::WrongOrigin);
+        let put = decide_method(true, &Method::PUT, "/", &[host.clone(), cookie.clone()]);
+        assert_eq!(put, Decision::WrongMethod);
     }
 }

@@ -5,30 +5,37 @@
 //! routes      a request becomes a question to the engine, its report a view
 //! views       reports as HTML; everything that a cluster said is text
 //! live        what changed, told to all who look at the same thing by one watch
+//! changes     what can be done, where that is allowed, and runs, which tell how it goes on
 //! ```
 //!
 //! Pages are whole without the script: it only asks for the same page again when the server says
-//! that something changed. Nothing here decides anything about a release, and nothing is written.
+//! that something changed. Nothing here decides anything about a release.
 
 mod admission;
+mod changes;
 mod live;
 mod routes;
+mod runs;
 mod views;
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
 use opm_core::name::NamespaceName;
+use opm_core::review::ReviewedPlan;
 use opm_engine::ports::{Backend, Caller};
 use opm_engine::request::ApplyRequest;
 use opm_engine::{Engine, Failure, Remedy};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use admission::Token;
 use live::Live;
+use runs::Runs;
 
 /// A module that somebody works on.
 pub trait PlanSource: Send + Sync {
@@ -49,6 +56,8 @@ pub struct PageSettings {
     pub hints: fn(&[Remedy]) -> Vec<String>,
     /// The module whose plan is shown, if there is one.
     pub plan: Option<Arc<dyn PlanSource>>,
+    /// Whether anything may be done from the page.
+    pub allow_changes: bool,
 }
 
 /// What every request shares.
@@ -56,8 +65,18 @@ struct Page<B> {
     engine: Arc<Engine<B>>,
     settings: PageSettings,
     live: Live,
+    runs: Runs,
+    /// What was begun, and is waited for at the end.
+    tasks: TaskTracker,
+    /// What the page's own forms show.
+    form_token: Token,
+    /// The plans that were shown last, by what their forms call them.
+    plans: Mutex<VecDeque<(String, ReviewedPlan)>>,
     cancel: CancellationToken,
 }
+
+/// How many plans that were shown can still be carried out.
+const PLANS: usize = 20;
 
 impl<B: Backend> Page<B> {
     /// A reader who is not waited for when the page ends.
@@ -66,6 +85,31 @@ impl<B: Backend> Page<B> {
             cancel: self.cancel.clone(),
             ..Caller::default()
         }
+    }
+
+    fn plans(&self) -> MutexGuard<'_, VecDeque<(String, ReviewedPlan)>> {
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers a plan that is shown, and says what its form calls it. None where it is only
+    /// looked at.
+    fn show_plan(&self, plan: Option<&ReviewedPlan>) -> Option<String> {
+        let plan = plan.filter(|_| self.settings.allow_changes)?;
+        let name = format!("{:016x}", live::digest(plan));
+        let mut plans = self.plans();
+        plans.retain(|(known, _)| *known != name);
+        plans.push_back((name.clone(), plan.clone()));
+        if plans.len() > PLANS {
+            plans.pop_front();
+        }
+        Some(name)
+    }
+
+    /// A plan that was shown.
+    fn shown_plan(&self, name: &str) -> Option<ReviewedPlan> {
+        let plans = self.plans();
+        let shown = plans.iter().find(|(known, _)| known == name);
+        shown.map(|(_, plan)| plan.clone())
     }
 }
 
@@ -90,6 +134,10 @@ impl<B: Backend + Send + Sync + 'static> PageServer<B> {
                 engine: Arc::new(engine),
                 settings,
                 live: Live::default(),
+                runs: Runs::default(),
+                tasks: TaskTracker::new(),
+                form_token: Token::new(),
+                plans: Mutex::default(),
                 cancel,
             }),
             listener,
@@ -108,14 +156,19 @@ impl<B: Backend + Send + Sync + 'static> PageServer<B> {
         Ok(format!("http://{address}/?token={}", self.token.secret()))
     }
 
-    /// Serves until it is cancelled.
+    /// Serves until it is cancelled, and what was begun has ended.
     pub async fn serve(self) -> io::Result<()> {
         let port = self.address()?.port();
-        let cancel = self.page.cancel.clone();
+        let (cancel, tasks) = (self.page.cancel.clone(), self.page.tasks.clone());
+        let changes = self.page.settings.allow_changes;
         let router = routes::router(self.page);
-        let router = admission::guard(router, self.token, port);
-        axum::serve(self.listener, router)
+        let router = admission::guard(router, self.token, port, changes);
+        let served = axum::serve(self.listener, router)
             .with_graceful_shutdown(cancel.cancelled_owned())
-            .await
+            .await;
+        // A run that was begun stops cleanly, and lets go of its lock.
+        tasks.close();
+        tasks.wait().await;
+        served
     }
 }

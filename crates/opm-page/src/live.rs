@@ -102,10 +102,17 @@ pub(crate) fn tell<B>(
 where
     B: Backend + Send + Sync + 'static,
 {
-    let (mut receiver, sender) = page.live.look(&subject);
+    let (receiver, sender) = page.live.look(&subject);
     if let Some(sender) = sender {
         tokio::spawn(watch_subject(Arc::clone(page), subject, release, sender));
     }
+    follow(receiver)
+}
+
+/// Tells what comes, and at first what there is.
+pub(crate) fn follow(
+    mut receiver: Receiver<Option<u64>>,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     receiver.mark_changed();
     let until = tokio::time::Instant::now() + LONGEST;
     let events = futures::stream::unfold(receiver, move |mut receiver| async move {

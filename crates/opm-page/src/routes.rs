@@ -22,37 +22,44 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::Page;
+use crate::changes;
 use crate::live::{self, Subject};
+use crate::views::confirm::Form;
 use crate::views::{self, Frame, LiveView};
 
 /// How many events and how many lines of each container a page shows.
 const EVENTS: usize = 100;
 const LINES: u32 = 100;
 
-type Shared<B> = State<Arc<Page<B>>>;
+pub(crate) type Shared<B> = State<Arc<Page<B>>>;
 
 /// All pages.
 pub(crate) fn router<B: Backend + Send + Sync + 'static>(page: Arc<Page<B>>) -> Router {
     let release = "/releases/{namespace}/{name}";
     let below = |place: &str| format!("{release}/{place}");
-    Router::new()
+    let changing = page.settings.allow_changes;
+    let router = Router::new()
         .route("/", get(releases::<B>))
         .route(release, get(status::<B>))
         .route(&below("tree"), get(tree::<B>))
         .route(&below("history"), get(history::<B>))
         .route(&below("compare"), get(compare::<B>))
-        .route(&below("rollback"), get(rollback::<B>))
         .route(&below("manifests"), get(manifests::<B>))
         .route(&below("events"), get(events::<B>))
         .route(&below("logs"), get(logs::<B>))
-        .route("/plan", get(plan::<B>))
         .route("/live/plan", get(live_plan::<B>))
         .route("/live/releases", get(live_releases::<B>))
         .route("/live/releases/{namespace}/{name}", get(live_release::<B>))
         .route("/style.css", get(style))
         .route("/page.js", get(script))
-        .fallback(nothing_here)
-        .with_state(page)
+        .fallback(nothing_here);
+    let router = match changing {
+        true => router.merge(changes::routes()),
+        false => router
+            .route(&below("rollback"), get(rollback::<B>))
+            .route("/plan", get(plan::<B>)),
+    };
+    router.with_state(page)
 }
 
 async fn style() -> Response {
@@ -72,13 +79,13 @@ async fn nothing_here() -> Response {
 
 /// A release, as an address names it.
 #[derive(Deserialize)]
-struct Named {
-    namespace: String,
-    name: String,
+pub(crate) struct Named {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
 }
 
 impl Named {
-    fn parse(&self) -> Result<(ReleaseRef, NamespaceName), Failure> {
+    pub(crate) fn parse(&self) -> Result<(ReleaseRef, NamespaceName), Failure> {
         let invalid = |message: String| Failure::new(FailureKind::NotFound, message);
         let name = ReleaseName::new(&self.name).map_err(|error| invalid(error.to_string()))?;
         let namespace = NamespaceName::new(&self.namespace);
@@ -86,7 +93,7 @@ impl Named {
         Ok((ReleaseRef::Name(name), namespace))
     }
 
-    fn status(&self) -> Result<StatusRequest, Failure> {
+    pub(crate) fn status(&self) -> Result<StatusRequest, Failure> {
         let (release, namespace) = self.parse()?;
         Ok(StatusRequest {
             release,
@@ -95,18 +102,22 @@ impl Named {
         })
     }
 
-    fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         format!("{} in {}", self.name, self.namespace)
     }
 
-    fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         views::release_address(&self.namespace, &self.name)
     }
 }
 
 impl<B: Backend> Page<B> {
     /// A page, or what stands in its way.
-    fn answer(&self, title: &str, view: Result<(Markup, Option<LiveView>), Failure>) -> Response {
+    pub(crate) fn answer(
+        &self,
+        title: &str,
+        view: Result<(Markup, Option<LiveView>), Failure>,
+    ) -> Response {
         let (code, content, live) = match view {
             Ok((content, live)) => (StatusCode::OK, content, live),
             Err(failure) => {
@@ -178,7 +189,8 @@ async fn status<B: Backend + Send + Sync + 'static>(
             digest: live::digest(&status),
         };
         let hints = (page.settings.hints)(&status.remedies);
-        Ok((views::release::view(&status, &hints), Some(live)))
+        let changing = page.settings.allow_changes;
+        Ok((views::release::view(&status, &hints, changing), Some(live)))
     };
     page.answer(&named.title(), view.await)
 }
@@ -210,9 +222,9 @@ async fn history<B: Backend + Send + Sync + 'static>(
 /// Which changes are meant.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct ChangeQuery {
+pub(crate) struct ChangeQuery {
     from: String,
-    to: String,
+    pub(crate) to: String,
 }
 
 async fn compare<B: Backend + Send + Sync + 'static>(
@@ -256,13 +268,13 @@ async fn rollback<B: Backend + Send + Sync + 'static>(
         let caller = page.caller();
         let rehearsed = page.engine.rollback(&request, &NoRenderer, &caller);
         let report = rehearsed.await?;
-        Ok((views::rollback::view(&report, &named.address()), None))
+        Ok((views::rollback::view(&report, &named.address(), None), None))
     };
     page.answer(&format!("Going back: {}", named.title()), view.await)
 }
 
 /// A page has no module at hand: one goes back to what is kept.
-struct NoRenderer;
+pub(crate) struct NoRenderer;
 
 impl Renderer for NoRenderer {
     fn render<'a>(
@@ -326,7 +338,7 @@ async fn logs<B: Backend + Send + Sync + 'static>(
     page.answer(&format!("Logs of {}", named.title()), view.await)
 }
 
-async fn plan<B: Backend + Send + Sync + 'static>(State(page): Shared<B>) -> Response {
+pub(crate) async fn plan<B: Backend + Send + Sync + 'static>(State(page): Shared<B>) -> Response {
     let Some(source) = &page.settings.plan else {
         return nothing_here().await;
     };
@@ -344,7 +356,16 @@ async fn plan<B: Backend + Send + Sync + 'static>(State(page): Shared<B>) -> Res
             let failure = report.would_fail.as_ref();
             let remedies = failure.map(|failure| failure.remedies.as_slice());
             let hints = (page.settings.hints)(remedies.unwrap_or(&report.remedies));
-            views::plan::view(&report, &hints)
+            let shown = page.show_plan(report.plan.as_ref());
+            let form = shown.as_deref().map(|what| Form {
+                address: "/plan",
+                release: report.release.name.as_str(),
+                token: page.form_token.secret(),
+                what,
+                button: "Apply this plan",
+            });
+            let form = form.filter(|_| failure.is_none() && report.differs());
+            views::plan::view(&report, &hints, form.as_ref())
         }
         Err(failure) => {
             let hints = (page.settings.hints)(&failure.remedies);

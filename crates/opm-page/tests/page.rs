@@ -62,6 +62,7 @@ impl World {
             cluster: "the sandbox".to_owned(),
             home: NamespaceName::new("default").unwrap(),
             hints: |remedies| remedies.iter().map(|one| format!("{one:?}")).collect(),
+            allow_changes: plan.is_some(),
             plan,
         };
         let engine = Engine::new(client.clone(), settings());
@@ -103,6 +104,50 @@ impl World {
         tokio::time::timeout(HANG, read).await.unwrap().unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         (head.to_owned(), body.to_owned())
+    }
+
+    /// Sends a form as a browser does.
+    async fn post(&self, path: &str, headers: &str, form: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        let length = form.len();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nConnection: close\r\nContent-Type: \
+             application/x-www-form-urlencoded\r\nContent-Length: \
+             {length}\r\n{headers}\r\n{form}"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        let read = stream.read_to_string(&mut answer);
+        tokio::time::timeout(HANG, read).await.unwrap().unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.to_owned(), body.to_owned())
+    }
+
+    /// Carries out what a form of a page is for, and gives the page of the run when it is over.
+    async fn carry_out(&self, page: &str, path: &str) -> String {
+        let field = |name: &str| {
+            let value = page.split(&format!("name=\"{name}\" value=\"")).nth(1);
+            value.unwrap().split('"').next().unwrap().to_owned()
+        };
+        let form = format!(
+            "token={}&what={}&confirm=web",
+            field("token"),
+            field("what")
+        );
+        let origin = format!("{}Origin: http://{}\r\n", self.headers(), self.address);
+        let (head, body) = self.post(path, &origin, &form).await;
+        assert!(head.starts_with("HTTP/1.1 303 "), "{head}\n{body}");
+        let place = head.to_lowercase();
+        let place = place.split("location: ").nth(1).unwrap();
+        let place = place.lines().next().unwrap().trim().to_owned();
+        let mut told = self.follow(&format!("/live{place}")).await;
+        loop {
+            told.next().await;
+            let run = self.get(&place).await;
+            if !run.contains("It goes on") {
+                return run;
+            }
+        }
     }
 
     fn headers(&self) -> String {
@@ -339,4 +384,67 @@ async fn a_plan_follows_the_files_of_its_module() {
     told.next().await;
     let page = world.get("/plan").await;
     assert!(page.contains("An apply would change nothing."), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_done_is_what_was_shown_and_confirmed() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = Arc::new(Numbered {
+        number: 1.into(),
+        dir: dir.path().join("web"),
+    });
+    let world = World::with(Some(plan.clone())).await;
+    let shown = world.get("/plan").await;
+    let run = world.carry_out(&shown, "/plan").await;
+    assert!(
+        run.contains("succeeded") && run.contains("ConfigMap/settings"),
+        "{run}"
+    );
+    // Somebody else was faster: what was shown is no longer what would happen.
+    plan.number.store(2, Ordering::Relaxed);
+    let shown = world.get("/plan").await;
+    world.apply("number 9").await;
+    let run = world.carry_out(&shown, "/plan").await;
+    assert!(run.contains("failed"), "{run}");
+    let release = "/releases/default/web";
+    let back = format!("{release}/rollback");
+    let shown = world.get(&back).await;
+    let run = world.carry_out(&shown, &back).await;
+    assert!(run.contains("succeeded"), "{run}");
+    let manifests = world.get(&format!("{release}/manifests")).await;
+    assert!(manifests.contains("number 1"), "{manifests}");
+    // Not without the name, the form's own token, and this page's origin.
+    let delete = format!("{release}/delete");
+    let shown = world.get(&delete).await;
+    let token = shown.split("name=\"token\" value=\"").nth(1).unwrap();
+    let token = token.split('"').next().unwrap();
+    assert_ne!(token, world.token);
+    let origin = format!("Origin: http://{}\r\n", world.address);
+    let headers = world.headers();
+    for (form, origin, code) in [
+        (format!("token={token}&confirm=wbe"), origin.as_str(), 409),
+        (format!("token={}&confirm=web", world.token), &origin, 409),
+        ("confirm=web".to_owned(), &origin, 409),
+        (format!("token={token}&confirm=web"), "", 403),
+        (
+            format!("token={token}&confirm=web"),
+            "Origin: http://example.com\r\n",
+            403,
+        ),
+    ] {
+        let (head, body) = world
+            .post(&delete, &format!("{headers}{origin}"), &form)
+            .await;
+        assert!(
+            head.starts_with(&format!("HTTP/1.1 {code} ")),
+            "{form}: {head}\n{body}"
+        );
+    }
+    world.get(release).await;
+    let run = world.carry_out(&shown, &delete).await;
+    assert!(
+        run.contains("succeeded") && run.contains("deleted"),
+        "{run}"
+    );
+    assert!(world.get("/").await.contains("There are no releases."));
 }

@@ -2,6 +2,7 @@
 //! escaped, and what would move, hide or reorder text is written out.
 
 pub(crate) mod compare;
+pub(crate) mod confirm;
 pub(crate) mod events;
 pub(crate) mod failure;
 pub(crate) mod history;
@@ -11,6 +12,7 @@ pub(crate) mod plan;
 pub(crate) mod release;
 pub(crate) mod releases;
 pub(crate) mod rollback;
+pub(crate) mod run;
 pub(crate) mod tree;
 
 use std::fmt::Display;

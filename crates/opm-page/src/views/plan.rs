@@ -4,9 +4,10 @@ use maud::{Markup, html};
 use opm_engine::TrackedObject;
 use opm_engine::diff::{DiffReport, Difference};
 
+use super::confirm::{self, Form};
 use super::{Text, change, failure, fields, release_address, warnings};
 
-pub(crate) fn view(report: &DiffReport, hints: &[String]) -> Markup {
+pub(crate) fn view(report: &DiffReport, hints: &[String], doing: Option<&Form<'_>>) -> Markup {
     let release = &report.release;
     let differing = report.objects.iter().filter(|one| one.differs());
     let differing: Vec<&Difference> = differing.collect();
@@ -38,6 +39,7 @@ pub(crate) fn view(report: &DiffReport, hints: &[String]) -> Markup {
                 }
             }
         }
+        @if let Some(doing) = doing { (confirm::form(doing)) }
         (listed("Would still have to be cleaned up", &report.pending))
         (listed("Would be left standing", &report.kept))
         @if !report.orphans.is_empty() {

@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 use opm_engine::status::{ComponentStatus, ObjectStatus, Status, TrackedStatus};
 
-use super::{Text, change, heading, state, time, warnings};
+use super::{Text, change, heading, release_address, state, time, warnings};
 
-pub(crate) fn view(status: &Status, hints: &[String]) -> Markup {
+pub(crate) fn view(status: &Status, hints: &[String], changing: bool) -> Markup {
     let release = &status.release;
     html! {
         (heading(release.namespace.as_str(), release.name.as_str(), ""))
@@ -28,6 +28,7 @@ pub(crate) fn view(status: &Status, hints: &[String]) -> Markup {
                 }
             }
         }
+        @if changing { (doing(status)) }
         @for component in &status.components { (objects(component)) }
         (tracked("Pending", "They are still to be cleaned up; the next apply or delete does so.", &status.pending))
         (tracked("Kept", "They were left standing on purpose.", &status.kept))
@@ -37,6 +38,20 @@ pub(crate) fn view(status: &Status, hints: &[String]) -> Markup {
                 p { "They carry the release's labels, and its record does not know them." }
                 ul { @for entry in &status.orphans { li { (Text(&entry.identity)) } } }
             }
+        }
+    }
+}
+
+/// What can be done about it.
+fn doing(status: &Status) -> Markup {
+    let release = &status.release;
+    let address = release_address(release.namespace.as_str(), release.name.as_str());
+    html! {
+        nav.places aria-label="Doing" {
+            a href={ (address) "/rollback" } { "Go back" }
+            @if !status.kept.is_empty() { a href={ (address) "/prune" } { "Delete what was kept" } }
+            @if status.lock.is_some() { a href={ (address) "/unlock" } { "Remove the lock" } }
+            a href={ (address) "/delete" } { "Delete" }
         }
     }
 }

@@ -28,10 +28,10 @@ const OPENERS: [&str; 2] = ["xdg-open", "open"];
 /// Serves a page on a loopback port until it is interrupted, prints its address, and opens it in
 /// the browser. The page shows all releases, how each stands and what drifted, what Kubernetes
 /// made of its objects, changes and deployments, any two changes side by side, what going back
-/// would do, events and logs; it follows what happens. Of a module that is named, it also shows what
-/// applying it would do, as its files are at the moment. It is for reading: nothing is changed, and
-/// what Secrets hold is not in it. The address has a token, new each time: whoever has it sees
-/// what you may see.
+/// would do, events and logs; it follows what happens. Of a module that is named, it also shows
+/// what applying it would do, as its files are at the moment. It is for reading, unless
+/// --allow-changes is given. What Secrets hold is not in it. The address has a token, new each
+/// time: whoever has it sees what you may see.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A module's directory: the page shows what applying it would do
@@ -58,6 +58,11 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0)]
     port: u16,
 
+    /// Let the page apply, roll back, prune, unlock and delete, each after its plan was shown and
+    /// the release's name typed
+    #[arg(long)]
+    allow_changes: bool,
+
     /// Do not open a browser
     #[arg(long)]
     no_open: bool,
@@ -72,6 +77,7 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             home: session.namespace_or_default()?,
             hints: answers::hints,
             plan: args.plan(settings, ui, &interrupt, &session).await?,
+            allow_changes: args.allow_changes,
         };
         let server = PageServer::bind(session.engine, page, args.port, interrupt.token()).await;
         let server = server.map_err(|error| failed("failed to serve the page", &error))?;
