@@ -51,9 +51,10 @@ fn names_come_from_the_cluster() {
         ("opm mod status -n def", "default"),
         ("opm mod apply --prune-n", "--prune-namespaces"),
     ] {
-        let offered = offered(&world, line);
-        let found = offered.iter().any(|one| one == expected);
-        assert!(found, "{line}: {expected} is not among {offered:?}");
+        // On a busy machine the answer may come too late, and then there is silence.
+        let mut tries = (0..100).map(|_| offered(&world, line));
+        let found = tries.any(|offered| offered.iter().any(|one| one == expected));
+        assert!(found, "{line}: {expected} is never offered");
     }
 }
 
