@@ -92,7 +92,10 @@ pub(crate) fn build(
     let tool = Tool::find(context)?;
     let temporary = PrivateDir::create(context.settings.runtime.as_deref())?;
     let nowhere = temporary.path().join("nowhere");
-    version::check(&tool.version(context, &directory, &nowhere)?)?;
+    program::once(tool.path(), "", || {
+        let said = tool.version(context, &directory, &nowhere)?;
+        version::check(&said).map_err(KustomizeError::from)
+    })?;
     let environment = match source.remote {
         // Fetching takes git, and the user's credentials.
         true => Environment::Users(Vec::new()),
