@@ -88,6 +88,7 @@ fn release_of(manifest: Manifest) -> Result<Candidate, opm_core::candidate::Cand
         version: None,
         origin: None,
         undeclared: false,
+        charts: Default::default(),
         default_namespace: None,
         description: None,
     };

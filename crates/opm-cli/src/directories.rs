@@ -50,6 +50,11 @@ pub(crate) fn renderings(env: &Environment) -> Option<PathBuf> {
     cache(env).map(|cache| cache.join("renderings"))
 }
 
+/// The directory that keeps charts that were fetched.
+pub(crate) fn charts(env: &Environment) -> Option<PathBuf> {
+    cache(env).map(|cache| cache.join("charts"))
+}
+
 /// The directory that keeps what clusters serve.
 pub(crate) fn discovery(env: &Environment) -> Option<PathBuf> {
     cache(env).map(|cache| cache.join("discovery"))

@@ -138,6 +138,7 @@ fn rendered() -> Outcome<Rendered> {
         version: Some("1.0.0".to_owned()),
         origin: None,
         undeclared: false,
+        charts: Default::default(),
         default_namespace: None,
         description: None,
     };
@@ -246,6 +247,7 @@ fn record(candidate: &Candidate) -> Record {
         version: candidate.module.version.clone(),
         origin: None,
         name: candidate.module.name.to_string(),
+        charts: Default::default(),
         extra: Extra::default(),
     };
     let change = Change {

@@ -137,6 +137,7 @@ impl Candidate {
             version: self.module.version.clone(),
             name: self.module.name.as_str().to_owned(),
             origin: self.module.origin.clone(),
+            charts: self.module.charts.clone(),
             extra: Extra::default(),
         }
     }

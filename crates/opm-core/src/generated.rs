@@ -156,6 +156,7 @@ mod tests {
                 version: None,
                 origin: None,
                 undeclared: false,
+                charts: Default::default(),
                 default_namespace: None,
                 description: None,
             },

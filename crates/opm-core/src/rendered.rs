@@ -1,5 +1,6 @@
 //! What rendering a module gives, whatever format the module has.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::manifest::Manifest;
@@ -16,6 +17,8 @@ pub struct Module {
     pub version: Option<String>,
     /// Where a module without a path comes from, in eight digits; none if that is not known.
     pub origin: Option<String>,
+    /// Which archives its charts are that were fetched, by component.
+    pub charts: BTreeMap<String, String>,
     /// Whether it is nothing but what lies in a directory, or was given as files: no module file
     /// says which module it is.
     pub undeclared: bool,

@@ -53,6 +53,7 @@
 //!         version: None,
 //!         origin: None,
 //!         undeclared: false,
+//!         charts: Default::default(),
 //!         default_namespace: None,
 //!         description: None,
 //!     },

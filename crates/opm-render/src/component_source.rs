@@ -2,7 +2,6 @@
 //! kustomization or a chart. Parsed and checked; nothing is opened or run here.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use opm_core::name::ComponentName;
 use schemars::JsonSchema;
@@ -10,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::chart::ChartReference;
 use crate::substitution::{Substitution, SubstitutionError};
 
 /// What a component is made of.
@@ -98,26 +98,6 @@ pub(crate) enum ChartOrigin {
     Reference(ChartReference),
 }
 
-/// A chart that is fetched.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ChartReference {
-    /// `oci://…`, or the chart's name in `repo`.
-    pub(crate) reference: String,
-    /// The repository's URL.
-    pub(crate) repo: Option<String>,
-    /// The exact version.
-    pub(crate) version: String,
-}
-
-impl fmt::Display for ChartReference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.repo {
-            Some(repo) => write!(f, "{repo} {}@{}", self.reference, self.version),
-            None => write!(f, "{}@{}", self.reference, self.version),
-        }
-    }
-}
-
 /// What is wrong with what a component says that it is made of.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ComponentSourceError {
@@ -171,6 +151,11 @@ pub(crate) struct ChartFile {
     repo: Option<String>,
     /// The exact version of a chart that is fetched.
     version: Option<String>,
+    /// The digest of the archive of a chart that is fetched, `sha256:…`: another one is refused.
+    digest: Option<String>,
+    /// Whether the registry of `ref` is spoken to without TLS; only on this machine's loopback.
+    #[serde(default, rename = "plainHTTP")]
+    plain_http: bool,
     /// Values files for the chart, relative to module.yaml, and `${values.…}` for values of the
     /// release. Later ones win.
     #[serde(default)]
@@ -218,45 +203,25 @@ pub(crate) fn read(
 
 impl ChartFile {
     fn check(self) -> Result<Box<ChartSource>, &'static str> {
+        let fetched = self.repo.is_some() || self.version.is_some() || self.digest.is_some();
         let origin = match (self.path, self.reference) {
             (Some(_), Some(_)) | (None, None) => {
                 return Err("`chart` must have exactly one of `path` and `ref`");
             }
-            (Some(path), None) => match (self.repo, self.version) {
-                (None, None) => ChartOrigin::Path(path),
-                _ => return Err("`repo` and `version` go with `chart.ref`, not with `chart.path`"),
-            },
-            (None, Some(reference)) => {
-                let is_oci = reference.starts_with("oci://");
-                match (is_oci, &self.repo) {
-                    (true, Some(_)) => {
-                        return Err("`chart.ref` is an oci:// reference, which has no `repo`");
-                    }
-                    (false, None) => {
-                        return Err(
-                            "`chart.ref` must begin with oci://, or be a chart's name in `repo`",
-                        );
-                    }
-                    _ => {}
-                }
-                let is_name = !reference.starts_with('-') && !reference.contains(['/', '\\']);
-                if !is_oci && !is_name {
-                    return Err("`chart.ref` must be a chart's name where there is a `repo`");
-                }
-                let of_web =
-                    |repo: &String| repo.starts_with("https://") || repo.starts_with("http://");
-                if !self.repo.as_ref().is_none_or(of_web) {
-                    return Err("`chart.repo` must begin with https:// or http://");
-                }
-                let version = self.version.filter(|version| is_exact(version));
-                ChartOrigin::Reference(ChartReference {
-                    reference,
-                    repo: self.repo,
-                    version: version.ok_or(
-                        "`chart.ref` needs the exact `version` of the chart, such as 1.4.0",
-                    )?,
-                })
+            (Some(_), None) if fetched || self.plain_http => {
+                return Err(
+                    "`repo`, `version`, `digest` and `plainHTTP` go with `chart.ref`, \
+                            not with `chart.path`",
+                );
             }
+            (Some(path), None) => ChartOrigin::Path(path),
+            (None, Some(reference)) => ChartOrigin::Reference(ChartReference::check(
+                reference,
+                self.repo,
+                self.version,
+                self.digest,
+                self.plain_http,
+            )?),
         };
         if self.set.keys().any(String::is_empty) {
             return Err("`chart.set` has an empty name");
@@ -270,9 +235,4 @@ impl ChartFile {
             lookup: self.lookup,
         }))
     }
-}
-
-/// A range of versions would be another chart tomorrow.
-fn is_exact(version: &str) -> bool {
-    semver::Version::parse(version.strip_prefix('v').unwrap_or(version)).is_ok()
 }

@@ -33,6 +33,7 @@ mod settings;
 mod source;
 mod substitution;
 mod undeclared;
+mod user_cache;
 mod values;
 mod yaml_module;
 
@@ -44,7 +45,7 @@ use opm_core::name::{NamespaceName, ReleaseName};
 use opm_core::rendered::{Module, Rendered};
 use opm_core::values::Value;
 
-pub use chart::{Capabilities, ChartError};
+pub use chart::{Capabilities, ChartError, LookupCluster, LookupKubeconfig};
 pub use component_source::ComponentSourceError;
 pub use components::ComponentsError;
 pub use cue::{
@@ -85,6 +86,9 @@ pub struct Inputs {
     pub values: Values,
     /// What the cluster can do, for charts; a fixed set when no cluster is asked.
     pub capabilities: Option<Capabilities>,
+    /// The cluster that charts look at whose components say so; they find nothing when there is
+    /// none.
+    pub lookup: Option<LookupCluster>,
 }
 
 /// A rendered module, and the release that it is rendered for.
@@ -142,6 +146,11 @@ pub fn describe(
 /// that cannot be read it says no: rendering it tells why.
 pub fn has_charts(module: &ModuleRef) -> bool {
     load::has_charts(module)
+}
+
+/// Whether a module has charts that look at the cluster, as [`has_charts`] does.
+pub fn has_lookups(module: &ModuleRef) -> bool {
+    load::has_lookups(module)
 }
 
 /// Looks for what is likely to hurt in a module that renders to `loaded`. Waits for it; async

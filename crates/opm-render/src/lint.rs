@@ -43,6 +43,8 @@ pub enum Lint {
         /// Where in it.
         fields: Vec<String>,
     },
+    /// A chart that may look at the cluster, where there is none to look at.
+    NoLookup(ComponentName),
     /// A component without objects.
     Empty(ComponentName),
     /// An unquoted word that is a boolean for `kubectl` and a text in YAML 1.2.
@@ -77,6 +79,11 @@ impl fmt::Display for Lint {
                 "{identity} has what its chart makes up anew at each rendering: {}; an apply \
                  keeps what was applied before, unless --rotate is given",
                 fields.join(", ")
+            ),
+            Self::NoLookup(component) => write!(
+                f,
+                "component {component}: its chart may look at the cluster, and finds nothing \
+                 here, where none is asked"
             ),
             Self::Empty(component) => write!(f, "component {component} has no objects"),
             Self::OldBoolean {
@@ -203,6 +210,7 @@ fn moving_claims(loaded: &Loaded, rerender: &Rerender<'_>) -> Result<Vec<Lint>, 
             namespace: Some(loaded.namespace.clone()),
             values,
             capabilities: None,
+            lookup: None,
         };
         let Some(other) = rerender(&inputs)? else {
             continue;

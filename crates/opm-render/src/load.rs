@@ -12,6 +12,7 @@ use crate::chart::{self, ChartRelease};
 use crate::component_source::ComponentSource;
 use crate::context::RenderContext;
 use crate::error::RenderError;
+use crate::lint::Lint;
 use crate::manifests::{self, ManifestReader};
 use crate::module_dir::ModuleDir;
 use crate::source::{Format, ModuleRef};
@@ -53,11 +54,24 @@ pub(crate) fn has_charts(module: &ModuleRef) -> bool {
     if let Ok(Format::Undeclared(found)) = Format::of(&dir) {
         return found == Found::Chart;
     }
-    let definition = read_module_file(&dir, yaml_module::parse);
-    definition.is_ok_and(|module| {
-        let mut components = module.components.iter();
-        components.any(|one| matches!(one.source, ComponentSource::Chart(_)))
-    })
+    has_component(&dir, |source| matches!(source, ComponentSource::Chart(_)))
+}
+
+/// Whether a module has charts that look at the cluster.
+pub(crate) fn has_lookups(module: &ModuleRef) -> bool {
+    let ModuleRef::Directory(path) = module else {
+        return false;
+    };
+    let looks = |source: &ComponentSource| match source {
+        ComponentSource::Chart(chart) => chart.lookup,
+        _ => false,
+    };
+    ModuleDir::open(path).is_ok_and(|dir| has_component(&dir, looks))
+}
+
+fn has_component(dir: &ModuleDir, is_one: impl Fn(&ComponentSource) -> bool) -> bool {
+    let definition = read_module_file(dir, yaml_module::parse);
+    definition.is_ok_and(|module| module.components.iter().any(|one| is_one(&one.source)))
 }
 
 /// Reads what a module says about itself.
@@ -167,6 +181,7 @@ fn load_yaml(
         name: &name,
         namespace: &namespace,
         capabilities: &capabilities,
+        lookup: inputs.lookup.as_ref(),
     };
     let mut reader = ManifestReader::new(substitution);
     let mut rendered = Vec::new();
@@ -208,6 +223,13 @@ fn load_yaml(
                 let chart = chart::render(dir, source, chart_release, reader.memory(), context);
                 let chart = chart.map_err(failed)?;
                 reader.remember(chart.words);
+                if source.lookup && inputs.lookup.is_none() {
+                    reader.remember(vec![Lint::NoLookup(component.name.clone())]);
+                }
+                if let Some(fetched) = chart.fetched {
+                    let name = component.name.as_str().to_owned();
+                    module.charts.insert(name, fetched);
+                }
                 chart.manifests
             }
         };

@@ -7,6 +7,9 @@ pub trait RenderObserver: Send + Sync {
     /// The program `what` has been running for that long. The first call comes after a second.
     fn waiting(&self, what: &str, elapsed: Duration);
 
+    /// Something is about to be fetched from somewhere else.
+    fn fetching(&self, _what: &str) {}
+
     /// Whether to give up: the program that runs is then ended.
     fn cancelled(&self) -> bool {
         false

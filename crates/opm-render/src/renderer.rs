@@ -191,5 +191,6 @@ fn inputs(request: &RenderRequest) -> Inputs {
         namespace: Some(request.namespace.clone()),
         values,
         capabilities: None,
+        lookup: None,
     }
 }

@@ -23,6 +23,8 @@ pub struct RenderSettings {
     pub runtime: Option<PathBuf>,
     /// How much each program may use.
     pub limits: Limits,
+    /// Where charts that were fetched are kept; nothing if they are fetched each time.
+    pub charts: Option<PathBuf>,
     /// Where renderings are kept; nothing if none are to be.
     pub renderings: Option<PathBuf>,
 }
@@ -37,6 +39,7 @@ impl Default for RenderSettings {
             search_path: std::env::var_os("PATH"),
             runtime: None,
             limits: Limits::default(),
+            charts: None,
             renderings: None,
         }
     }
@@ -55,8 +58,8 @@ pub struct SettingsError {
 impl RenderSettings {
     /// Reads PATH, OPM_CUE, OPM_HELM, OPM_RENDER_TIMEOUT (seconds), OPM_RENDER_MEMORY (MiB), which were
     /// OPM_CUE_TIMEOUT and OPM_CUE_MEMORY once, and, as `cue` does, CUE_CACHE_DIR, and
-    /// XDG_RUNTIME_DIR, from variables that are looked up by name. No renderings
-    /// are kept.
+    /// XDG_RUNTIME_DIR, from variables that are looked up by name. Neither renderings
+    /// nor fetched charts are kept.
     pub fn from_variables(
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Self, SettingsError> {
@@ -92,6 +95,7 @@ impl RenderSettings {
             search_path: variable("PATH"),
             runtime: variable("XDG_RUNTIME_DIR").map(PathBuf::from),
             limits,
+            charts: None,
             renderings: None,
         })
     }

@@ -284,6 +284,7 @@ mod tests {
             version: Some("1.2.3".to_owned()),
             origin: None,
             undeclared: false,
+            charts: Default::default(),
             default_namespace: None,
             description: None,
         };

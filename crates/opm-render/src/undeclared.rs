@@ -158,6 +158,7 @@ fn module(name: ModuleName, origin: Option<String>) -> Module {
         version: None,
         origin,
         undeclared: true,
+        charts: Default::default(),
         default_namespace: None,
         description: None,
     }

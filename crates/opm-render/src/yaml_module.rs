@@ -294,6 +294,7 @@ fn module(given: Metadata) -> Result<Module, ModuleFileError> {
         version,
         origin: None,
         undeclared: false,
+        charts: Default::default(),
         default_namespace,
         description: given.description,
     })

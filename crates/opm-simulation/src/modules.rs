@@ -184,6 +184,7 @@ impl ModulePlan {
                 version: None,
                 origin: None,
                 undeclared: false,
+                charts: Default::default(),
                 default_namespace: None,
                 description: None,
             },

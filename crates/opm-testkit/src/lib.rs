@@ -13,6 +13,7 @@
 mod admission;
 mod audit;
 mod cargo;
+pub mod charts;
 pub mod compatibility;
 pub mod hostile;
 mod keys;

@@ -2,9 +2,11 @@
 
 mod actor;
 mod connect;
+mod looked_at;
 mod progress;
 mod prompt;
 mod session;
 
+pub(crate) use looked_at::LookedAt;
 pub(crate) use progress::Progress;
 pub(crate) use session::Session;

@@ -251,6 +251,7 @@ fn pick(layers: &[(Origin, Layer)], given: &Surroundings) -> Result<Settings, Cl
     let discovery_cache = from.first(Key::DiscoveryCache, |layer| layer.discovery_cache);
     let discovery_cache = discovery_cache.unwrap_or(true);
     let mut render = outside::render(&given.env)?;
+    render.charts = directories::charts(&given.env);
     if render_cache {
         render.renderings = directories::renderings(&given.env);
     }

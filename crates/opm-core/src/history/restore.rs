@@ -70,6 +70,7 @@ pub fn restore(
             version: change.module.version.clone(),
             origin: change.module.origin.clone(),
             undeclared: false,
+            charts: change.module.charts.clone(),
             default_namespace: None,
             description: None,
         },

@@ -17,6 +17,7 @@ fn candidate(objects: &[Value]) -> Candidate {
             version: None,
             origin: None,
             undeclared: false,
+            charts: Default::default(),
             default_namespace: None,
             description: None,
         },

@@ -102,6 +102,9 @@ pub struct ModuleRef {
     pub name: String,
     /// Where a module without a path comes from; not part of the change id.
     pub origin: Option<String>,
+    /// Which archives its charts are that were fetched, by component: reference, version and
+    /// digest. Not part of the change id.
+    pub charts: BTreeMap<String, String>,
     /// Fields that this version does not know.
     pub extra: Extra,
 }
@@ -116,6 +119,9 @@ impl Serialize for ModuleRef {
             None => fields.serialize_field("local", &true)?,
         }
         fields.serialize_field("name", &self.name)?;
+        if !self.charts.is_empty() {
+            fields.serialize_field("charts", &self.charts)?;
+        }
         fields.end()
     }
 }
@@ -136,6 +142,7 @@ impl StoredObject for ModuleRef {
             path: fields.field("path")?,
             name: fields.field("name")?,
             origin: fields.field("origin")?,
+            charts: fields.or_default("charts")?,
             extra: fields.rest()?,
         })
     }
@@ -146,6 +153,7 @@ impl StoredObject for ModuleRef {
         fields.or_default("local", &self.version.is_none());
         fields.field("name", &self.name);
         fields.field("origin", &self.origin);
+        fields.or_default("charts", &self.charts);
         fields.rest(&self.extra);
     }
 }

@@ -42,6 +42,7 @@ pub(crate) fn change(task: Task) -> NewChange {
             version: None,
             origin: None,
             name: String::new(),
+            charts: Default::default(),
             extra: Extra::default(),
         },
         values: Values::default(),

@@ -19,6 +19,7 @@ fn module(path: Option<&str>, origin: Option<&str>) -> Module {
         version: None,
         origin: origin.map(str::to_owned),
         undeclared: false,
+        charts: Default::default(),
         default_namespace: None,
         description: None,
     }
@@ -115,6 +116,7 @@ fn what_is_undeclared_and_from_elsewhere_removes_nothing() {
         let (_, record) = recorded(recorded_from);
         let undeclared = Module {
             undeclared: true,
+            charts: Default::default(),
             ..module(None, origin)
         };
         let plan = planned(&record, objects, &undeclared, PlanOptions::default());

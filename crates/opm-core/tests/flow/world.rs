@@ -320,6 +320,7 @@ pub(crate) fn change(made_of: &str) -> NewChange {
             version: Some("0.1.0".into()),
             origin: None,
             name: "minecraft".into(),
+            charts: Default::default(),
             extra: Extra::default(),
         },
         values: Values("{}".into()),

@@ -41,6 +41,7 @@ fn module(components: Vec<Component>) -> Rendered {
             version: Some("0.1.0".to_owned()),
             origin: None,
             undeclared: false,
+            charts: Default::default(),
             default_namespace: None,
             description: None,
         },

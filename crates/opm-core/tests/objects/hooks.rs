@@ -40,6 +40,7 @@ fn rendered(manifests: Vec<Manifest>) -> Rendered {
             version: None,
             origin: None,
             undeclared: false,
+            charts: Default::default(),
             default_namespace: None,
             description: None,
         },

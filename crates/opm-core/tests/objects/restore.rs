@@ -25,6 +25,7 @@ fn recorded(candidate: &Candidate) -> Change {
             version: candidate.module.version.clone(),
             origin: None,
             name: candidate.module.name.to_string(),
+            charts: Default::default(),
             extra: Extra::default(),
         },
         values: Body::Here(Values(candidate.values.clone())),

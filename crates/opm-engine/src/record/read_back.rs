@@ -172,6 +172,7 @@ mod tests {
                 version: None,
                 origin: None,
                 name: "web".to_owned(),
+                charts: Default::default(),
                 extra: Extra::default(),
             },
             values: Body::Here(Values::default()),

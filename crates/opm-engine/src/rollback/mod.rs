@@ -212,6 +212,7 @@ mod tests {
                 version: None,
                 origin: None,
                 name: String::new(),
+                charts: Default::default(),
                 extra: Default::default(),
             },
             values: opm_core::record::Body::InRecord,

@@ -15,6 +15,7 @@ pub(crate) fn module(name: &str, components: &[(&str, &str)]) -> Rendered {
             version: None,
             origin: None,
             undeclared: false,
+            charts: Default::default(),
             default_namespace: None,
             description: None,
         },

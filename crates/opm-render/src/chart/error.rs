@@ -85,12 +85,31 @@ pub enum ChartError {
     /// The output is not UTF-8.
     #[error("{0}: the chart prints what is not UTF-8 text")]
     NotText(String),
-    /// A chart that has to be fetched.
-    #[error("{0}: charts are not fetched yet")]
-    NotFetched(String),
-    /// A chart that wants to look at the cluster.
-    #[error("`lookup: true` is not supported yet")]
-    NoLookup,
+    /// A chart cannot be had.
+    #[error("failed to fetch the chart {reference}: {said}")]
+    Fetch {
+        /// The chart.
+        reference: String,
+        /// What `helm` says, or what is wrong with what came.
+        said: String,
+    },
+    /// What was fetched is no chart.
+    #[error(
+        "{0}: helm cannot read the archive: it is damaged, has paths that lead out of it, or is too large"
+    )]
+    Archive(String),
+    /// Another archive than the module wants.
+    #[error(
+        "the chart {reference} is another one than the module names: its archive is {found}, and not {expected}"
+    )]
+    OtherDigest {
+        /// The chart.
+        reference: String,
+        /// What the module names.
+        expected: String,
+        /// What came.
+        found: String,
+    },
 }
 
 impl ChartError {
@@ -107,6 +126,13 @@ impl ChartError {
             Self::Version(_) => {
                 one("install a current version: https://helm.sh/docs/intro/install/".to_owned())
             }
+            Self::Command(CommandError::TimedOut { what, .. }) if what.starts_with("helm pull") => {
+                one("if the registry is just slow, raise OPM_RENDER_TIMEOUT (seconds)".to_owned())
+            }
+            Self::Fetch { reference, said } if is_login(said) => one(format!(
+                "`helm registry login {}` keeps credentials, which opm's `helm pull` then uses",
+                host(reference)
+            )),
             Self::Command(CommandError::TimedOut { .. }) => one(
                 "the templates may never end; if the chart is just large, raise \
                  OPM_RENDER_TIMEOUT (seconds)"
@@ -128,6 +154,24 @@ impl ChartError {
     pub(crate) fn is_interrupted(&self) -> bool {
         matches!(self, Self::Command(CommandError::Interrupted(_)))
     }
+}
+
+/// What `helm pull` printed when it failed.
+pub(super) fn of_pull(stderr: &str) -> String {
+    shorten(&said(stderr))
+}
+
+/// Whether a registry wants to know who asks.
+fn is_login(said: &str) -> bool {
+    let said = said.to_lowercase();
+    ["unauthorized", "credential", "401", "403", "denied"]
+        .iter()
+        .any(|word| said.contains(word))
+}
+
+fn host(reference: &str) -> &str {
+    let place = reference.split("://").nth(1).unwrap_or(reference);
+    place.split(['/', ' ']).next().unwrap_or_default()
 }
 
 /// What `helm` printed when it failed, for the chart that the user calls `shown`, with the values
@@ -153,6 +197,12 @@ pub(super) fn of_helm(
                 .map(|name| name.trim().to_owned())
                 .collect(),
         };
+    }
+    if ["unable to load chart archive", "to be a gzipped archive"]
+        .iter()
+        .any(|words| said.contains(words))
+    {
+        return ChartError::Archive(shown.to_owned());
     }
     let mut said = values.iter().fold(said, |said, (path, shown)| {
         said.replace(&*path.to_string_lossy(), shown)
@@ -248,6 +298,10 @@ mod tests {
             (
                 "Error: values don't meet the specifications of the schema(s) in the following chart(s):\nc:\n- at '/a': got string\n",
                 "charts/pg: values don't meet the specifications of the schema(s) in the following chart(s): c: - at '/a': got string",
+            ),
+            (
+                "Error: unable to load chart archive\n",
+                "charts/pg: helm cannot read the archive: it is damaged, has paths that lead out of it, or is too large",
             ),
             (
                 "Error: failed to parse /m/v.yaml: bad\n",

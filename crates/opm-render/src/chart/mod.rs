@@ -5,12 +5,16 @@
 //! a place in `error`. Hooks are marked here and understood in `opm_core::hook`.
 
 mod error;
+mod fetch;
+mod helm;
 mod output;
+mod reference;
 mod set;
 mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use opm_core::generated::differing_leaves;
@@ -20,12 +24,15 @@ use opm_core::name::{NamespaceName, ReleaseName};
 use serde_json::Value;
 
 pub use error::ChartError;
+pub(crate) use reference::ChartReference;
+
+use helm::{Helm, TemplateFlags};
 
 use crate::component_source::{ChartOrigin, ChartSource, ChartValues};
 use crate::context::RenderContext;
 use crate::lint::Lint;
 use crate::module_dir::ModuleDir;
-use crate::program::{Environment, Invocation, PrivateDir, ProgramOutput};
+use crate::program::{PrivateDir, ProgramOutput};
 use crate::yaml::{self, MemoryBudget};
 
 /// The file that makes a directory a chart.
@@ -51,12 +58,47 @@ impl Default for Capabilities {
     }
 }
 
+/// The cluster that charts look at, if their components let them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LookupCluster {
+    /// How to reach it.
+    pub kubeconfig: LookupKubeconfig,
+    /// The context; the kubeconfig's current one when none is given.
+    pub context: Option<String>,
+    /// Whom to act as.
+    pub as_user: Option<String>,
+}
+
+/// A kubeconfig for `helm`.
+#[derive(Clone, PartialEq, Eq)]
+pub enum LookupKubeconfig {
+    /// Where the user's is by default.
+    Default,
+    /// Files, as KUBECONFIG names them.
+    Files(OsString),
+    /// Its text.
+    Text(String),
+}
+
+impl fmt::Debug for LookupKubeconfig {
+    /// Without the text: it has credentials.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("Default"),
+            Self::Files(files) => f.debug_tuple("Files").field(files).finish(),
+            Self::Text(_) => f.debug_tuple("Text").finish_non_exhaustive(),
+        }
+    }
+}
+
 /// The release that a chart is rendered for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChartRelease<'a> {
     pub(crate) name: &'a ReleaseName,
     pub(crate) namespace: &'a NamespaceName,
     pub(crate) capabilities: &'a Capabilities,
+    /// The cluster that charts may look at; none if there is none to ask.
+    pub(crate) lookup: Option<&'a LookupCluster>,
 }
 
 /// What a chart renders to.
@@ -65,6 +107,8 @@ pub(crate) struct RenderedChart {
     pub(crate) manifests: Vec<Manifest>,
     /// Words of its output that other readers of YAML take for something else.
     pub(crate) words: Vec<Lint>,
+    /// Which archive it is, if it was fetched.
+    pub(crate) fetched: Option<String>,
 }
 
 impl RenderedChart {
@@ -95,22 +139,26 @@ pub(crate) fn render(
     memory: &mut MemoryBudget,
     context: &RenderContext<'_>,
 ) -> Result<RenderedChart, ChartError> {
-    let (chart, shown) = match &source.origin {
-        ChartOrigin::Path(path) => local_chart(dir, path)?,
-        ChartOrigin::Reference(reference) => {
-            return Err(ChartError::NotFetched(reference.to_string()));
-        }
-    };
-    if source.lookup {
-        return Err(ChartError::NoLookup);
-    }
+    let lookup = release.lookup.filter(|_| source.lookup);
     let private = PrivateDir::create(context.settings.runtime.as_deref())
         .map_err(ChartError::PrivateDirectory)?;
     let helm = Helm {
         context,
         private: &private,
     };
-    helm.check_version()?;
+    let (chart, shown, fetched) = match &source.origin {
+        ChartOrigin::Path(path) => {
+            let (chart, shown) = local_chart(dir, path)?;
+            helm.check_version(lookup)?;
+            (chart, shown, None)
+        }
+        ChartOrigin::Reference(reference) => {
+            helm.check_version(lookup)?;
+            let fetched = fetch::fetch(reference, &helm)?;
+            let recorded = reference.recorded(&fetched.digest);
+            (fetched.archive, reference.to_string(), Some(recorded))
+        }
+    };
     let mut values = values_files(dir, source, &private)?;
     if !source.set.is_empty() {
         let text = set::nested(&source.set)
@@ -123,11 +171,22 @@ pub(crate) fn render(
     let name = source.release_name.as_deref();
     let name = name.unwrap_or(release.name.as_str());
     let files: Vec<&Path> = values.iter().map(|(file, _)| file.as_path()).collect();
-    let template = || helm.template(name, &chart, &files, source.skip_crds, release);
+    let flags = TemplateFlags {
+        name,
+        chart: &chart,
+        values: &files,
+        skip_crds: source.skip_crds,
+        lookup,
+    };
+    let template = || helm.template(&flags, release);
     let output = template()?;
     if !output.status.success() {
         let given = given_texts(source);
-        return Err(error::of_helm(&output.stderr, &shown, &values, &given));
+        let error = error::of_helm(&output.stderr, &shown, &values, &given);
+        if let (ChartError::Archive(_), ChartOrigin::Reference(one)) = (&error, &source.origin) {
+            fetch::forget(one, context.settings);
+        }
+        return Err(error);
     }
     let read = |output: ProgramOutput, memory: &mut MemoryBudget| {
         let text = String::from_utf8(output.stdout);
@@ -140,6 +199,7 @@ pub(crate) fn render(
     let again = read(template()?, memory)?;
     memory.restore(before);
     rendered.mark_generated(&again);
+    rendered.fetched = fetched;
     Ok(rendered)
 }
 
@@ -220,73 +280,4 @@ fn values_files(
         files.push((dir.resolve(path)?, place));
     }
     Ok(files)
-}
-
-/// `helm` with everything it needs to run.
-struct Helm<'a> {
-    context: &'a RenderContext<'a>,
-    private: &'a PrivateDir,
-}
-
-impl Helm<'_> {
-    fn check_version(&self) -> Result<(), ChartError> {
-        let output = self.run(&["version", "--short"])?;
-        Ok(version::check(&String::from_utf8_lossy(&output.stdout))?)
-    }
-
-    fn template(
-        &self,
-        name: &str,
-        chart: &Path,
-        values: &[&Path],
-        skip_crds: bool,
-        release: ChartRelease<'_>,
-    ) -> Result<ProgramOutput, ChartError> {
-        let chart = chart.to_string_lossy();
-        let values: Vec<_> = values.iter().map(|file| file.to_string_lossy()).collect();
-        let apis = release.capabilities.api_versions.join(",");
-        let mut arguments = vec!["template", name, &chart];
-        arguments.extend(["--namespace", release.namespace.as_str()]);
-        arguments.extend(["--kube-version", &release.capabilities.kube_version]);
-        if !apis.is_empty() {
-            arguments.extend(["--api-versions", &apis]);
-        }
-        if !skip_crds {
-            arguments.push("--include-crds");
-        }
-        for file in &values {
-            arguments.extend(["--values", file]);
-        }
-        self.run(&arguments)
-    }
-
-    fn run(&self, arguments: &[&str]) -> Result<ProgramOutput, ChartError> {
-        let settings = self.context.settings;
-        let invocation = Invocation {
-            program: &settings.helm,
-            search_path: settings.search_path.as_deref(),
-            arguments,
-            directory: self.private.path(),
-            environment: self.environment(),
-            limits: settings.limits,
-            input: None,
-        };
-        Ok(invocation.finish(self.context)?)
-    }
-
-    /// Nothing of the user's: neither plugins nor repositories, neither a cluster nor credentials.
-    fn environment(&self) -> Environment {
-        let own = |name: &str| OsString::from(self.private.path().join(name));
-        let soft = self.context.settings.limits.memory / 8 * 7;
-        Environment::Only(vec![
-            ("HOME", own("home")),
-            ("HELM_CACHE_HOME", own("cache")),
-            ("HELM_CONFIG_HOME", own("config")),
-            ("HELM_DATA_HOME", own("data")),
-            ("HELM_PLUGINS", own("plugins")),
-            ("KUBECONFIG", own("no-kubeconfig")),
-            ("GOMEMLIMIT", soft.to_string().into()),
-            ("GOMAXPROCS", "4".into()),
-        ])
-    }
 }

@@ -25,6 +25,7 @@ pub(super) fn read(
     let mut rendered = RenderedChart {
         manifests: Vec::new(),
         words: Vec::new(),
+        fetched: None,
     };
     for Printed { source, text } in printed(text) {
         let place = place(source, shown);

@@ -1,18 +1,34 @@
 //! Which `helm` is there, and whether it is new enough.
 
+use std::fmt;
+
 use thiserror::Error;
 
-/// The oldest minor version of Helm 3 that takes every flag that is passed.
-const MINIMUM: (u64, u64) = (3, 14);
+/// A minor version of Helm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HelmVersion(u64, u64);
+
+/// The oldest that takes every flag that is passed.
+pub(super) const CHARTS: HelmVersion = HelmVersion(3, 14);
+/// The oldest that looks at a cluster whose objects are not Helm's.
+pub(super) const LOOKUP: HelmVersion = HelmVersion(3, 17);
+
+impl fmt::Display for HelmVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
+}
 
 /// Why a `helm` cannot be used.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum HelmVersionError {
     /// It is too old.
-    #[error("helm {found} is too old: charts need Helm {}.{} or later", MINIMUM.0, MINIMUM.1)]
+    #[error("helm {found} is too old: {} need Helm {need} or later", charts(*need))]
     TooOld {
         /// Its version.
         found: String,
+        /// What it takes.
+        need: HelmVersion,
     },
     /// What it says is not understood.
     #[error("failed to determine the version of `helm`: `helm version --short` printed {said:?}")]
@@ -22,9 +38,16 @@ pub enum HelmVersionError {
     },
 }
 
+fn charts(need: HelmVersion) -> &'static str {
+    match need == LOOKUP {
+        true => "charts that look at the cluster",
+        false => "charts",
+    }
+}
+
 /// Checks what `helm version --short` printed: `v3.14.0+gc309b6f`, or less where it was built
 /// from source.
-pub(super) fn check(printed: &str) -> Result<(), HelmVersionError> {
+pub(super) fn check(printed: &str, need: HelmVersion) -> Result<(), HelmVersionError> {
     let first = printed.lines().next().unwrap_or_default().trim();
     let word = first.strip_prefix('v');
     let mut numbers = word
@@ -32,9 +55,10 @@ pub(super) fn check(printed: &str) -> Result<(), HelmVersionError> {
         .flat_map(|word| word.split(['.', '+', '-']));
     let mut number = || numbers.next().and_then(|one| one.parse::<u64>().ok());
     match (number(), number()) {
-        (Some(major), Some(minor)) if (major, minor) >= MINIMUM => Ok(()),
+        (Some(major), Some(minor)) if HelmVersion(major, minor) >= need => Ok(()),
         (Some(_), Some(_)) => Err(HelmVersionError::TooOld {
             found: word.unwrap_or_default().chars().take(40).collect(),
+            need,
         }),
         _ => Err(HelmVersionError::Unknown {
             said: first.chars().take(80).collect(),
@@ -44,7 +68,7 @@ pub(super) fn check(printed: &str) -> Result<(), HelmVersionError> {
 
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::*;
 
     #[test]
     fn versions() {
@@ -66,8 +90,13 @@ mod tests {
                 "failed to determine the version of `helm`: `helm version --short` printed \"\"",
             ),
         ] {
-            let error = check(printed).err().map(|e| e.to_string());
+            let error = check(printed, CHARTS).err().map(|e| e.to_string());
             assert_eq!(error.unwrap_or_default(), expected, "{printed}");
         }
+        assert_eq!(check("v3.17.0", LOOKUP), Ok(()));
+        assert_eq!(
+            check("v3.16.4", LOOKUP).unwrap_err().to_string(),
+            "helm 3.16.4 is too old: charts that look at the cluster need Helm 3.17 or later"
+        );
     }
 }

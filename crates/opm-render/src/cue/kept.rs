@@ -5,16 +5,13 @@
 //! dependencies from a registry, with a `cue` that may be a script around another one. With values
 //! from outside nothing is kept either, as those may be secrets that are in no file of the module.
 
-use std::cmp::Reverse;
-use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
 
 use super::module_file::CueModule;
@@ -23,6 +20,7 @@ use crate::Inputs;
 use crate::module_dir::ModuleDir;
 use crate::program;
 use crate::settings::RenderSettings;
+use crate::user_cache::{KeptFiles, open_private, private_directory};
 
 /// Changes when what is kept means something else.
 const FORMAT: &str = concat!("opm rendering 1 ", env!("CARGO_PKG_VERSION"));
@@ -75,9 +73,7 @@ impl KeptRendering {
 
     /// What is kept, if it is there and undamaged.
     pub(super) fn read(&self) -> Option<Vec<u8>> {
-        let file = open(&self.path, OpenOptions::new().read(true))?;
-        let is_ours = |meta: &fs::Metadata| meta.is_file() && is_private(meta);
-        file.metadata().ok().filter(is_ours)?;
+        let file = open_private(&self.path)?;
         let mut bytes = Vec::new();
         let mut limited = (&file).take(MAX_KEPT_BYTES);
         limited.read_to_end(&mut bytes).ok()?;
@@ -93,7 +89,14 @@ impl KeptRendering {
     /// Keeps a rendering. Whatever goes wrong is no matter: the next one runs `cue` again.
     pub(super) fn write(&self, rendering: &[u8]) {
         if rendering.len() as u64 <= MAX_KEPT_BYTES / 8 && self.try_write(rendering).is_some() {
-            self.drop_oldest();
+            let kept = KeptFiles {
+                suffix: SUFFIX,
+                bytes: MAX_KEPT_BYTES,
+                files: MAX_KEPT_FILES,
+            };
+            if let Some(directory) = self.path.parent() {
+                kept.drop_oldest(directory);
+            }
         }
     }
 
@@ -102,29 +105,6 @@ impl KeptRendering {
         file.write_all(&Sha256::digest(rendering)).ok()?;
         file.write_all(rendering).ok()?;
         file.persist(&self.path).ok().map(drop)
-    }
-
-    fn drop_oldest(&self) {
-        let entries = self.path.parent().and_then(|dir| fs::read_dir(dir).ok());
-        let mut files: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
-        for entry in entries.into_iter().flatten().flatten() {
-            let (path, meta) = (entry.path(), entry.metadata());
-            if let (Some(SUFFIX), Ok(meta)) = (path.extension().and_then(OsStr::to_str), meta) {
-                files.push((
-                    meta.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-                    meta.len(),
-                    path,
-                ));
-            }
-        }
-        files.sort_by_key(|file| Reverse(file.0));
-        let mut bytes = 0;
-        for (number, (_, size, path)) in files.into_iter().enumerate() {
-            bytes += size;
-            if bytes > MAX_KEPT_BYTES || number >= MAX_KEPT_FILES {
-                let _ = fs::remove_file(path);
-            }
-        }
     }
 }
 
@@ -200,23 +180,4 @@ impl RenderingKey {
         }
         Some(())
     }
-}
-
-/// The directory, made if need be; nothing if others could read it, or put something into it.
-fn private_directory(path: &Path) -> Option<&Path> {
-    if !path.is_dir() {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true).mode(0o700).create(path).ok()?;
-    }
-    let meta = path.symlink_metadata().ok()?;
-    (meta.is_dir() && is_private(&meta)).then_some(path)
-}
-
-fn is_private(meta: &fs::Metadata) -> bool {
-    meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o77 == 0
-}
-
-fn open(path: &Path, options: &mut OpenOptions) -> Option<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    options.custom_flags(flags).open(path).ok()
 }

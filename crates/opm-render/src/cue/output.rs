@@ -135,6 +135,7 @@ fn module(metadata: MetadataOutput, path: &str) -> Result<Module, OutputError> {
         version: version.map_err(|e| OutputError::Version(Box::new(e)))?,
         origin: None,
         undeclared: false,
+        charts: Default::default(),
         default_namespace: metadata
             .default_namespace
             .map(NamespaceName::new)

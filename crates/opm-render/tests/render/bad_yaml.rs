@@ -97,7 +97,7 @@ fn definitions_that_do_not_hold_together() {
         (
             web,
             "[{name: db, chart: {path: pg, version: 1.0.0}}]",
-            "module.yaml:4:21: component `db`: `repo` and `version` go with `chart.ref`, not with `chart.path`",
+            "module.yaml:4:21: component `db`: `repo`, `version`, `digest` and `plainHTTP` go with `chart.ref`, not with `chart.path`",
         ),
         (
             web,
@@ -107,7 +107,7 @@ fn definitions_that_do_not_hold_together() {
         (
             web,
             "[{name: db, chart: {ref: pg, repo: 'file:///etc', version: 1.0.0}}]",
-            "module.yaml:4:21: component `db`: `chart.repo` must begin with https:// or http://",
+            "module.yaml:4:21: component `db`: `chart.repo` must begin with https://",
         ),
         (
             web,

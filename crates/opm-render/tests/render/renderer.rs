@@ -189,6 +189,7 @@ fn recorded(path: &str, version: Option<&str>) -> RenderRequest {
             path: path.to_owned(),
             version: version.map(str::to_owned),
             origin: None,
+            charts: Default::default(),
             name: "web".to_owned(),
             extra: Default::default(),
         },

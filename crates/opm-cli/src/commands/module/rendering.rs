@@ -17,7 +17,7 @@ use opm_render::{RenderObserver, ValueFlags, Values};
 use tokio_util::sync::CancellationToken;
 
 use crate::answers;
-use crate::cluster::Session;
+use crate::cluster::{LookedAt, Session};
 use crate::error::{CliError, ErrorKind};
 use crate::interrupt::Interrupt;
 use crate::settings::Settings;
@@ -118,6 +118,7 @@ impl Rendering {
             namespace: namespace(settings)?,
             values: args.given()?,
             capabilities: None,
+            lookup: None,
         };
         Ok(Self {
             module: args.source()?,
@@ -186,6 +187,11 @@ impl Rendering {
         }
         let session = Session::open(settings, ui, interrupt, yes).await?;
         self.inputs.capabilities = Some(session.capabilities().await?);
+        let looked_at = match opm_render::has_lookups(&self.module) {
+            true => Some(LookedAt::open(settings).await?),
+            false => None,
+        };
+        self.inputs.lookup = looked_at.as_ref().map(|one| one.cluster.clone());
         Ok((self.load().await?, session))
     }
 
@@ -305,12 +311,16 @@ pub(crate) fn failure(error: &RenderError) -> CliError {
     failure
 }
 
-/// Tells the user that another program takes its time.
+/// Tells the user that another program takes its time, and what it fetches.
 struct SlowProgram {
     ui: Ui,
 }
 
 impl RenderObserver for SlowProgram {
+    fn fetching(&self, what: &str) {
+        self.ui.info(&format!("fetching {what}"));
+    }
+
     fn waiting(&self, what: &str, elapsed: Duration) {
         self.ui.info(&format!(
             "`{what}` has been running for {} s",
