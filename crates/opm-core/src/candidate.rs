@@ -66,6 +66,11 @@ pub struct CandidateHook {
 }
 
 impl CandidateHook {
+    /// Whether it is this object, and runs at this moment.
+    pub fn is_at(&self, identity: &Identity, event: HookEvent) -> bool {
+        self.object.manifest.identity() == identity && self.hook.events.contains(&event)
+    }
+
     /// The hooks among what a change was made of, as it was applied.
     pub fn restored(rendered: &Rendered) -> Vec<Self> {
         let components = rendered.components.iter();
@@ -130,6 +135,11 @@ impl fmt::Debug for Candidate {
 }
 
 impl Candidate {
+    /// The hook that runs at a moment by making this object.
+    pub fn hook_at(&self, identity: &Identity, event: HookEvent) -> Option<&CandidateHook> {
+        self.hooks.iter().find(|hook| hook.is_at(identity, event))
+    }
+
     /// The module, as records name it.
     pub fn module_ref(&self) -> ModuleRef {
         ModuleRef {

@@ -10,7 +10,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::check::{ApplyMethod, ApplyStep, Refusal, RefusalReason};
+use crate::check::{ApplyMethod, ApplyStep, HookMethod, HookStep, Refusal, RefusalReason};
 use crate::identity::{GroupKind, Identity};
 
 pub use least::{PermittedWork, ResourceRule, least, of_refusal, rules_of};
@@ -121,6 +121,29 @@ pub fn to_apply<'a>(
     needed
 }
 
+/// What making these hooks needs, and taking away those that do not stay.
+pub fn to_hook<'a>(
+    steps: impl IntoIterator<Item = &'a HookStep>,
+    plurals: &Plurals,
+) -> NeededRights {
+    let mut needed = NeededRights::new();
+    for step in steps {
+        let goes = step.delete.succeeded || step.delete.failed;
+        let verbs: &[&'static str] = match (&step.method, goes) {
+            (HookMethod::Replace { .. }, _) | (HookMethod::Create, true) => {
+                &["create", "delete", "patch"]
+            }
+            (HookMethod::Create, false) => &["create", "patch"],
+            (HookMethod::Keep { .. }, true) => &["delete", "patch"],
+            (HookMethod::Keep { .. }, false) => &["patch"],
+        };
+        for verb in verbs {
+            need(&mut needed, verb, &step.entry.identity, plurals);
+        }
+    }
+    needed
+}
+
 /// What creating an object by an apply needs.
 pub fn to_create(object: &Identity, plurals: &Plurals) -> NeededRights {
     let mut needed = NeededRights::new();
@@ -177,6 +200,7 @@ mod tests {
     use crate::check::Refusals;
     use crate::entry::Entry;
     use crate::failure::FailureKind;
+    use crate::hook::{DeletePolicy, HookEvent};
 
     fn object(kind: &str, namespace: Option<&str>, name: &str) -> Identity {
         let kind = GroupKind::new("", kind);
@@ -191,6 +215,36 @@ mod tests {
             recorded_uid: None,
             takes_fields: false,
             method,
+        }
+    }
+
+    #[test]
+    fn hooks_need_what_making_and_removing_them_takes() {
+        let plurals = Plurals::from([(GroupKind::new("", "ConfigMap"), "configmaps".to_owned())]);
+        let uid = || "1".to_owned();
+        for (method, goes, expected) in [
+            (HookMethod::Create, false, &["create", "patch"][..]),
+            (HookMethod::Create, true, &["create", "delete", "patch"]),
+            (
+                HookMethod::Replace { uid: uid() },
+                false,
+                &["create", "delete", "patch"],
+            ),
+            (HookMethod::Keep { uid: uid() }, false, &["patch"]),
+            (HookMethod::Keep { uid: uid() }, true, &["delete", "patch"]),
+        ] {
+            let step = HookStep {
+                entry: Entry::new(object("ConfigMap", Some("a"), "hook"), "v1", "app"),
+                event: HookEvent::PreInstall,
+                delete: DeletePolicy {
+                    succeeded: goes,
+                    failed: false,
+                },
+                method,
+            };
+            let needed = to_hook([&step], &plurals);
+            let verbs: Vec<&str> = needed.keys().map(|right| right.verb).collect();
+            assert_eq!(verbs, expected, "{step:?}");
         }
     }
 

@@ -121,9 +121,7 @@ impl<B: Backend> Run<'_, B> {
     ) -> Result<String, HookError> {
         let identity = &step.entry.identity;
         let mut hooks = options.hooks.iter();
-        let hook = hooks.find(|hook| {
-            hook.object.manifest.identity() == identity && hook.hook.events.contains(&step.event)
-        });
+        let hook = hooks.find(|hook| hook.is_at(identity, step.event));
         let Some(hook) = hook else {
             return Err(HookError::Failed("it is not rendered".to_owned()));
         };
@@ -140,13 +138,8 @@ impl<B: Backend> Run<'_, B> {
         };
         self.tell_sent(&step.entry);
         let request = ApplyObject {
-            identity,
-            version: hook.object.manifest.version(),
-            object: hook.object.manifest.object(),
             precondition,
-            field_manager: labels::FIELD_MANAGER,
-            force: false,
-            dry_run: false,
+            ..apply_hook(hook)
         };
         let made = self.backend.apply(request, options.permit).await?;
         let uid = uid_of(&made.object).unwrap_or_default();
@@ -160,6 +153,26 @@ impl<B: Backend> Run<'_, B> {
             self.wait_for_hook(identity, &made.object, options).await?;
         }
         Ok(uid)
+    }
+
+    /// Lets the server pretend to make a hook that does not replace another one.
+    pub(crate) async fn pretend_hook(
+        &self,
+        step: &HookStep,
+        hook: &CandidateHook,
+    ) -> Result<(), ApiError> {
+        let precondition = match &step.method {
+            HookMethod::Create => Precondition::Absent,
+            HookMethod::Keep { uid } | HookMethod::Replace { uid } => {
+                Precondition::Exists { uid: uid.clone() }
+            }
+        };
+        let request = ApplyObject {
+            precondition,
+            dry_run: true,
+            ..apply_hook(hook)
+        };
+        self.backend.apply(request, self.permit()).await.map(drop)
     }
 
     /// Waits until a hook has come to its end.
@@ -301,6 +314,19 @@ impl<B: Backend> Run<'_, B> {
         self.emit(outcome.event());
         all.outcomes.retain(|one| one.identity != outcome.identity);
         all.outcomes.push(outcome);
+    }
+}
+
+fn apply_hook(hook: &CandidateHook) -> ApplyObject<'_> {
+    let manifest = &hook.object.manifest;
+    ApplyObject {
+        identity: manifest.identity(),
+        version: manifest.version(),
+        object: manifest.object(),
+        precondition: Precondition::Absent,
+        field_manager: labels::FIELD_MANAGER,
+        force: false,
+        dry_run: false,
     }
 }
 

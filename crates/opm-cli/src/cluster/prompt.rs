@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures::future::BoxFuture;
 use opm_core::event::{AnnouncedObject, PlannedAction};
 use opm_core::identity::Identity;
-use opm_engine::ports::{Answer, Prompt, Question};
+use opm_engine::ports::{AnnouncedHook, Answer, Prompt, Question};
 
 use super::progress::Progress;
 use crate::answers::repair::findings;
@@ -143,19 +143,28 @@ fn wording(question: &Question, server: &str) -> String {
             release,
             objects,
             recreated,
-        } => review_words(release, objects, recreated, server),
+            hooks,
+        } => review_words(release, objects, recreated, hooks, server),
         Question::Delete {
             release,
             objects,
             kept,
+            hooks,
         } => {
+            let hooks = hook_lines(hooks);
+            let hooks = hooks.iter().map(|line| format!("{line}\n"));
+            let hooks: String = hooks.collect();
             let stays = match kept.is_empty() {
                 true => String::new(),
                 false => format!("These stay:\n{}\n", list(kept)),
             };
             let goes = match objects.is_empty() {
                 true => "No object goes.".to_owned(),
-                false => format!("{}\n{stays}Delete {}", list(objects), these(objects.len())),
+                false => format!(
+                    "{}\n{stays}{hooks}Delete {}",
+                    list(objects),
+                    these(objects.len())
+                ),
             };
             format!("{goes}, and the release {release}, from {server}?")
         }
@@ -194,11 +203,21 @@ fn these(count: usize) -> String {
     }
 }
 
+/// Hooks that run, by name.
+fn hook_lines(hooks: &[AnnouncedHook]) -> Vec<String> {
+    let named = hooks.iter().take(NAMED);
+    let named = named.map(|one| format!("  > {} runs as a {} hook", one.identity, one.event));
+    let more = hooks.len().saturating_sub(NAMED);
+    let more = (more > 0).then(|| format!("  > and {more} more hooks"));
+    named.chain(more).collect()
+}
+
 /// A plan in a few lines: what goes, is recreated or taken over by name, the rest counted.
 fn review_words(
     release: &str,
     objects: &[AnnouncedObject],
     recreated: &[Identity],
+    hooks: &[AnnouncedHook],
     server: &str,
 ) -> String {
     let of = |planned: PlannedAction| -> Vec<&AnnouncedObject> {
@@ -223,6 +242,7 @@ fn review_words(
     }
     let recreated = recreated.iter();
     lines.extend(recreated.map(|one| format!("  ± {one} is deleted and created again")));
+    lines.extend(hook_lines(hooks));
     let counts = [
         (PlannedAction::Create, "to create"),
         (PlannedAction::Update, "to bring to what is rendered"),

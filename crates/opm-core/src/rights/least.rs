@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Plurals, ResourceRight};
 use crate::candidate::Candidate;
+use crate::hook::{Hook, HookFlow};
 use crate::identity::{GroupKind, Identity};
 use crate::manifest::Manifest;
 
@@ -50,6 +51,24 @@ impl PermittedWork {
             Self::Apply | Self::Controller => &["create", "delete", "get", "patch", "update"],
             Self::Delete => &["delete", "get"],
             Self::Status => &["get"],
+        }
+    }
+
+    /// Whether a hook belongs to it, and what it then takes. What stays of any hook goes with the
+    /// release.
+    fn on_hook(self, hook: &Hook) -> &'static [&'static str] {
+        let is_run = |flow: HookFlow| hook.events.iter().any(|event| flow.has(*event));
+        let run: &[HookFlow] = match self {
+            Self::Apply | Self::Controller => {
+                &[HookFlow::Install, HookFlow::Upgrade, HookFlow::Rollback]
+            }
+            Self::Delete => &[HookFlow::Delete],
+            Self::Status => &[],
+        };
+        match self {
+            _ if run.iter().any(|flow| is_run(*flow)) => &["create", "delete", "get", "patch"],
+            Self::Delete => &["delete", "get"],
+            _ => &[],
         }
     }
 
@@ -148,7 +167,12 @@ pub fn least(
 ) -> Result<Vec<ResourceRule>, BTreeSet<GroupKind>> {
     let mut rules = RuleSet::default();
     let mut unknown = BTreeSet::new();
-    for object in &candidate.objects {
+    let objects = candidate.objects.iter();
+    let objects = objects.map(|object| (object, purpose.on_objects()));
+    let hooks = candidate.hooks.iter();
+    let hooks = hooks.map(|hook| (&hook.object, purpose.on_hook(&hook.hook)));
+    let all = objects.chain(hooks.filter(|(_, verbs)| !verbs.is_empty()));
+    for (object, verbs) in all {
         let identity = object.manifest.identity();
         let Some(plural) = plurals.get(&identity.group_kind) else {
             unknown.insert(identity.group_kind.clone());
@@ -156,7 +180,7 @@ pub fn least(
         };
         let namespace = identity.namespace.as_deref();
         let mut add = |verbs| rules.add(namespace, identity.group(), plural, &identity.name, verbs);
-        add(purpose.on_objects());
+        add(verbs);
         if purpose.grants_rights() && is_role(identity) {
             add(&["escalate"]);
         }

@@ -19,6 +19,12 @@ pub(crate) enum Flow {
     Upgrade,
     /// The same of a chart, with a hook before and one after.
     UpgradeWithHooks,
+    /// Everything of such a chart goes, with a hook before and one after.
+    DeleteWithHooks,
+    /// Such a chart goes back to the change before, with a hook before and one after.
+    RollbackWithHooks,
+    /// The tests of such a chart run.
+    TestHooks,
     /// The same, after two applies failed that had renamed them otherwise.
     AfterTwoFailures,
     /// Everything goes.
@@ -37,6 +43,9 @@ impl Flow {
             Self::FirstApply => "first",
             Self::Upgrade => "upgrade",
             Self::UpgradeWithHooks => "hooked",
+            Self::DeleteWithHooks => "parting",
+            Self::RollbackWithHooks => "back",
+            Self::TestHooks => "tested",
             Self::AfterTwoFailures => "third",
             Self::Delete => "delete",
             Self::Adopt => "adopt",
@@ -50,6 +59,9 @@ impl Flow {
             Self::FirstApply | Self::Adopt => None,
             Self::Upgrade
             | Self::UpgradeWithHooks
+            | Self::DeleteWithHooks
+            | Self::RollbackWithHooks
+            | Self::TestHooks
             | Self::AfterTwoFailures
             | Self::Delete
             | Self::DeleteOperator => Some("v1"),
@@ -59,9 +71,12 @@ impl Flow {
     /// What is there after it, by its stem; nothing after a delete.
     pub(crate) fn after(self) -> Option<&'static str> {
         match self {
-            Self::FirstApply | Self::Adopt => Some("v1"),
-            Self::Upgrade | Self::UpgradeWithHooks | Self::AfterTwoFailures => Some("v2"),
-            Self::Delete | Self::DeleteOperator => None,
+            Self::FirstApply | Self::Adopt | Self::TestHooks => Some("v1"),
+            Self::Upgrade
+            | Self::UpgradeWithHooks
+            | Self::RollbackWithHooks
+            | Self::AfterTwoFailures => Some("v2"),
+            Self::Delete | Self::DeleteWithHooks | Self::DeleteOperator => None,
         }
     }
 
@@ -74,13 +89,19 @@ impl Flow {
     fn module(self, w: &World, release: &str, stem: &str) -> Module {
         match self {
             Self::DeleteOperator => operator::module(w, release),
-            Self::UpgradeWithHooks => hooked(release, stem),
+            Self::UpgradeWithHooks
+            | Self::DeleteWithHooks
+            | Self::RollbackWithHooks
+            | Self::TestHooks => hooked(release, stem),
             _ => module(release, stem),
         }
     }
 
     /// Brings a release to where the flow begins.
     pub(crate) async fn prepare(self, w: &World, release: &str) {
+        if self == Self::RollbackWithHooks {
+            w.apply(&self.module(w, release, "v2"), &[]).await.ok();
+        }
         if let Some(before) = self.before() {
             w.apply(&self.module(w, release, before), &[]).await.ok();
         }
@@ -103,6 +124,10 @@ impl Flow {
             .after()
             .map(|stem| w.write(&self.module(w, release, stem)));
         let mut words = match &module {
+            _ if self == Self::RollbackWithHooks => {
+                vec!["mod", "rollback", release, "--yes", "-o", "json"]
+            }
+            _ if self == Self::TestHooks => vec!["mod", "test", release, "-o", "json"],
             Some(dir) if self == Self::Adopt => vec!["mod", "apply", dir, "--adopt", "-o", "json"],
             Some(dir) => vec!["mod", "apply", dir, "-o", "json"],
             None => vec!["mod", "delete", release, "--yes", "-o", "json"],
@@ -224,15 +249,16 @@ pub(crate) fn module(release: &str, stem: &str) -> Module {
     )
 }
 
-/// The same objects as a chart, with a hook that is named after the stem before them, and one that
-/// is always named the same after them. Both go when they have succeeded.
+/// The same objects as a chart, with a hook that is named after the stem before them, one that is
+/// always named the same after them, and a test. They go when they have succeeded.
 fn hooked(release: &str, stem: &str) -> Module {
     let mut templates: Vec<Value> = module(release, stem).objects().cloned().collect();
     let before = format!("{release}-{stem}-before");
     let after = format!("{release}-after");
     for (name, events) in [
-        (before, "pre-install,pre-upgrade"),
-        (after, "post-install,post-upgrade"),
+        (before, "pre-install,pre-upgrade,pre-rollback,pre-delete"),
+        (after, "post-install,post-upgrade,post-rollback,post-delete"),
+        (format!("{release}-works"), "test"),
     ] {
         let hook = annotated(job(&name), "helm.sh/hook", events);
         templates.push(annotated(

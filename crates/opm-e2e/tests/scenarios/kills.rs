@@ -12,6 +12,9 @@ scenarios! {
     killed_upgrade_with_rename,
     killed_apply_after_two_failed_ones,
     killed_upgrade_with_hooks,
+    killed_delete_with_hooks,
+    killed_rollback_with_hooks,
+    killed_tests,
     killed_delete,
     killed_adoption_with_moved_fields,
     killed_delete_of_a_controller_and_its_objects,
@@ -36,6 +39,24 @@ async fn killed_upgrade_with_rename(w: World) {
 async fn killed_upgrade_with_hooks(w: World) {
     if let Some(w) = w.with_helm() {
         kill_everywhere(w, Flow::UpgradeWithHooks).await;
+    }
+}
+
+async fn killed_delete_with_hooks(w: World) {
+    if let Some(w) = w.with_helm() {
+        kill_everywhere(w, Flow::DeleteWithHooks).await;
+    }
+}
+
+async fn killed_rollback_with_hooks(w: World) {
+    if let Some(w) = w.with_helm() {
+        kill_everywhere(w, Flow::RollbackWithHooks).await;
+    }
+}
+
+async fn killed_tests(w: World) {
+    if let Some(w) = w.with_helm() {
+        kill_everywhere(w, Flow::TestHooks).await;
     }
 }
 

@@ -55,7 +55,7 @@ async fn rules(w: &World, dir: &str, work: &str) -> Vec<(bool, Value)> {
     rules.collect()
 }
 
-fn rights<'a>(rules: impl IntoIterator<Item = &'a (bool, Value)>) -> Rights {
+pub(crate) fn rights<'a>(rules: impl IntoIterator<Item = &'a (bool, Value)>) -> Rights {
     let texts = |value: &'a Value| -> Vec<&'a str> {
         let items = value.as_array().into_iter().flatten();
         items.filter_map(Value::as_str).collect()

@@ -39,6 +39,7 @@ mod flows;
 mod forged_records;
 mod given_values;
 mod history;
+mod hooks_beforehand;
 mod interrupts;
 mod kept_renderings;
 mod kills;

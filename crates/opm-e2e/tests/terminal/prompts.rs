@@ -1,12 +1,50 @@
 //! Questions, and Ctrl-C at each stage of a run.
 
-use opm_e2e::objects::{config_map, deployment};
+use opm_e2e::objects::{annotated, config_map, deployment};
 use opm_e2e::{Fault, Module, Moment, RequestFilter, World, scenarios};
 
 scenarios! {
     a_delete_is_asked_about_and_ctrl_c_ends_it_at_once,
     ctrl_c_while_applying_says_what_happens_next,
     a_plan_that_removes_something_is_reviewed,
+    hooks_that_run_are_named_where_somebody_is_asked,
+}
+
+async fn hooks_that_run_are_named_where_somebody_is_asked(w: World) {
+    let Some(w) = w.with_helm() else { return };
+    let hook = |name: &str, events: &str| annotated(config_map(name, "1"), "helm.sh/hook", events);
+    let module = |name: &str| {
+        let templates = [
+            config_map(name, "1"),
+            hook("before", "pre-upgrade"),
+            hook("goodbye", "post-delete"),
+        ];
+        Module::new("web").chart("app", &templates)
+    };
+    w.apply(&module("a"), &[]).await.ok();
+    let dir = w.write(&module("b"));
+    let apply = ["mod", "apply", &dir, "-n", &w.ns];
+    let mut run = w.on_terminal(80, &apply);
+    run.until_it_shows("[y/N/d for details]").await;
+    let screen = run.screen();
+    assert!(
+        screen.contains("> ConfigMap/before runs as a pre-upgrade hook"),
+        "{screen}"
+    );
+    assert!(!screen.contains("goodbye"), "it does not run: {screen}");
+    run.types("y\n");
+    assert_eq!(run.end().await.code, Some(0));
+    assert!(w.exists("ConfigMap/before").await);
+    let delete = ["mod", "delete", "web", "-n", &w.ns];
+    let mut run = w.on_terminal(80, &delete);
+    run.until_it_shows("[y/N]").await;
+    let screen = run.screen();
+    assert!(
+        screen.contains("> ConfigMap/goodbye runs as a post-delete hook"),
+        "{screen}"
+    );
+    run.types("y\n");
+    assert_eq!(run.end().await.code, Some(0));
 }
 
 async fn a_plan_that_removes_something_is_reviewed(w: World) {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use futures::StreamExt as _;
 use opm_core::check::{
-    ApplyMethod, ApplyStep, Refusal, RefusalReason, TrialFinding, repeated_items,
+    ApplyMethod, ApplyStep, HookStep, Refusal, RefusalReason, TrialFinding, repeated_items,
 };
 use opm_core::event::RunPhase;
 use opm_core::identity::{GroupKind, Identity};
@@ -24,14 +24,14 @@ use crate::failure::Failure;
 use crate::ports::{ApiError, ApiErrorKind, Backend};
 
 /// What is not there before this run: nobody can pretend to put anything into it.
-struct BroughtAlong<'a> {
+pub(super) struct BroughtAlong<'a> {
     namespaces: BTreeSet<&'a str>,
     kinds: BTreeSet<GroupKind>,
 }
 
 impl BroughtAlong<'_> {
     /// Whether the namespace or the definition of an object is among it.
-    fn holds(&self, identity: &Identity) -> bool {
+    pub(super) fn holds(&self, identity: &Identity) -> bool {
         let mut namespace = identity.namespace.as_deref().into_iter();
         namespace.any(|namespace| self.namespaces.contains(namespace))
             || self.kinds.contains(&identity.group_kind)
@@ -44,6 +44,7 @@ impl<B: Backend> Apply<'_, B> {
     pub(super) async fn refused_beforehand(
         &self,
         applies: &[ApplyStep],
+        hooks: &[HookStep],
         context: &mut ApplyContext,
         recorded: bool,
     ) -> Result<Vec<Refusal>, Failure> {
@@ -53,10 +54,14 @@ impl<B: Backend> Apply<'_, B> {
         }
         let refused: BTreeSet<Identity> =
             refusals.iter().filter_map(|r| r.object.clone()).collect();
-        let tried = self.try_out(applies, &refused, context).await?;
-        let missing = match applies.is_empty() {
+        let mut tried = self.try_out(applies, &refused, context).await?;
+        tried.extend(self.try_out_hooks(hooks, applies, context).await?);
+        let missing = match applies.is_empty() && hooks.is_empty() {
             true => Vec::new(),
-            false => self.missing_rights(applies, context, recorded).await,
+            false => {
+                let missing = self.missing_rights(applies, hooks, context, recorded);
+                missing.await
+            }
         };
         // That it is forbidden to send an object is told once, with all objects it is about.
         let forbidden = |refusal: &Refusal| {
@@ -102,7 +107,7 @@ impl<B: Backend> Apply<'_, B> {
         refused: &BTreeSet<Identity>,
         context: &mut ApplyContext,
     ) -> Result<Vec<Refusal>, Failure> {
-        let preflight = self.request.options.preflight || self.mode.fallback.is_some();
+        let preflight = self.is_preflight();
         let created = &self.created(applies, context);
         let brought = self.brought(created, context);
         let steps = applies.iter().filter(|step| {
@@ -160,6 +165,11 @@ impl<B: Backend> Apply<'_, B> {
         Ok(refusals)
     }
 
+    /// Whether everything is tried out beforehand, and not only what looks suspicious.
+    pub(super) fn is_preflight(&self) -> bool {
+        self.request.options.preflight || self.mode.fallback.is_some()
+    }
+
     /// Whether the object would be recreated, and may be: none if so.
     async fn settle_recreate(
         &self,
@@ -197,7 +207,11 @@ impl<B: Backend> Apply<'_, B> {
     }
 
     /// What this run brings along: what it creates, and definitions that it may change.
-    fn created(&self, applies: &[ApplyStep], context: &ApplyContext) -> BTreeSet<Identity> {
+    pub(super) fn created(
+        &self,
+        applies: &[ApplyStep],
+        context: &ApplyContext,
+    ) -> BTreeSet<Identity> {
         let created = applies.iter().filter(|step| {
             let identity = &step.entry.identity;
             let may_change = context.before(identity).is_none_or(|before| before.whole);
@@ -207,7 +221,7 @@ impl<B: Backend> Apply<'_, B> {
     }
 
     /// The namespaces and kinds that come only with what this run creates.
-    fn brought<'s>(
+    pub(super) fn brought<'s>(
         &'s self,
         created: &'s BTreeSet<Identity>,
         context: &ApplyContext,

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use opm_core::check::{
-    ApplyStep, CheckedPlan, ObjectBefore, Observed, PruneStep, Refusal, RefusalReason, Refusals,
-    check, preview,
+    ApplyStep, CheckedPlan, HookStep, ObjectBefore, Observed, PruneStep, Refusal, RefusalReason,
+    Refusals, check, preview,
 };
 use opm_core::event::Wait;
 use opm_core::identity::Identity;
@@ -93,7 +93,7 @@ impl<B: Backend> Apply<'_, B> {
         {
             return self.deleted_first(refusals, &observed.observed).await;
         }
-        let (applies, going) = self.considered(&checked, &observed);
+        let (applies, going, hooks) = self.considered(&checked, &observed);
         let reached = observed.reached.clone();
         let (record, stored) = (
             observed.planned.record.clone(),
@@ -113,7 +113,7 @@ impl<B: Backend> Apply<'_, B> {
         };
         if !cannot_be_asked(&failures, &refusals) {
             let more = self
-                .refused_beforehand(&to_send, &mut context, stored.is_some())
+                .refused_beforehand(&to_send, &hooks, &mut context, stored.is_some())
                 .await
                 .map_err(|failure| self.refusal(failure))?;
             refusals.extend(more);
@@ -147,21 +147,23 @@ impl<B: Backend> Apply<'_, B> {
         }))
     }
 
-    /// What would be sent and what would go, of what is not refused.
+    /// What would be sent, what would go and which hooks would run, of what is not refused.
     fn considered(
         &self,
         checked: &Result<CheckedPlan, Refusals>,
         observed: &ObservedApply,
-    ) -> (Vec<ApplyStep>, Vec<PruneStep>) {
+    ) -> (Vec<ApplyStep>, Vec<PruneStep>, Vec<HookStep>) {
         match checked {
             Ok(checked) => (
                 checked.applies().cloned().collect(),
                 checked.stale.prune.clone(),
+                checked.hooks.clone(),
             ),
             Err(_) => {
                 let checking = self.check_context(observed);
                 let preview = preview(&observed.planned.plan, &observed.observed, &checking);
-                (preview.applies().cloned().collect(), preview.stale.prune)
+                let applies = preview.applies().cloned().collect();
+                (applies, preview.stale.prune, preview.hooks)
             }
         }
     }

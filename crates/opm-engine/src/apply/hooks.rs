@@ -1,12 +1,18 @@
 //! The hooks of an apply: before the objects of their component, and once those are ready.
 
-use opm_core::check::{CheckedPhase, CheckedPlan, HookStep};
+use opm_core::check::{
+    ApplyStep, CheckedPhase, CheckedPlan, HookMethod, HookStep, Refusal, RefusalReason,
+    TrialFinding,
+};
 use opm_core::hook::HookFlow;
+use opm_core::identity::Identity;
 use opm_core::plan::Plan;
 use opm_core::record::Record;
 
 use super::Apply;
+use super::check::ApplyContext;
 use super::stages::ApplyResults;
+use crate::failure::Failure;
 use crate::hooks::HookOptions;
 use crate::ports::{Backend, Permit};
 
@@ -31,6 +37,55 @@ impl<B: Backend> Apply<'_, B> {
         let hooks = hooks.map(|hook| format!("{} ({})", hook.entry.identity, hook.event));
         let hooks: Vec<String> = hooks.collect();
         Some(format!("hooks would run: {}", hooks.join(", ")))
+    }
+
+    /// In a preflight, lets the server pretend to make the hooks, and says which it would not
+    /// take. What an earlier run left goes first, so nobody can pretend in its place.
+    pub(super) async fn try_out_hooks(
+        &self,
+        hooks: &[HookStep],
+        applies: &[ApplyStep],
+        context: &mut ApplyContext,
+    ) -> Result<Vec<Refusal>, Failure> {
+        if !self.is_preflight() {
+            return Ok(Vec::new());
+        }
+        let mut created = self.created(applies, context);
+        created.extend(hooks.iter().map(|step| step.entry.identity.clone()));
+        let brought = self.brought(&created, context);
+        let mut tried: Vec<&Identity> = Vec::new();
+        let mut refusals = Vec::new();
+        let mut warnings = Vec::new();
+        for step in hooks {
+            let identity = &step.entry.identity;
+            let replaced = matches!(step.method, HookMethod::Replace { .. });
+            if replaced || brought.holds(identity) || tried.contains(&identity) {
+                continue;
+            }
+            tried.push(identity);
+            let Some(hook) = self.candidate.hook_at(identity, step.event) else {
+                continue;
+            };
+            let pretended = self.run.pretend_hook(step, hook).await;
+            let Err(error) = pretended else { continue };
+            let object = hook.object.manifest.object();
+            match TrialFinding::of(&error, object, &created) {
+                TrialFinding::Unanswered => {
+                    let what = "cannot check the hooks beforehand";
+                    return Err(Failure::before_writing(what, &error));
+                }
+                TrialFinding::WouldFail { cause, forbidden } => refusals.push(Refusal {
+                    object: Some(identity.clone()),
+                    why: RefusalReason::WouldFail { cause, forbidden },
+                }),
+                _ => warnings.push(format!(
+                    "the {} hook {identity} could not be tried beforehand: {error}",
+                    step.event
+                )),
+            }
+        }
+        context.warnings.extend(warnings);
+        Ok(refusals)
     }
 
     pub(super) async fn hooks_before(

@@ -10,7 +10,7 @@ use super::Apply;
 use super::check::ApplyContext;
 use super::tell::announcement;
 use crate::failure::Failure;
-use crate::ports::{Answer, Backend, Question};
+use crate::ports::{AnnouncedHook, Answer, Backend, Question};
 
 impl<B: Backend> Apply<'_, B> {
     /// The plan, as it can be reviewed and held against later.
@@ -74,6 +74,7 @@ impl<B: Backend> Apply<'_, B> {
             release: self.candidate.owner.release.to_string(),
             objects: objects.clone(),
             recreated: context.recreate.iter().cloned().collect(),
+            hooks: checked.hooks.iter().map(AnnouncedHook::of).collect(),
         };
         let answer = self.run.confirm(&question).await;
         match answer.map_err(|failure| self.refusal(failure))? {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::StreamExt as _;
-use opm_core::check::{ApplyStep, Refusal};
+use opm_core::check::{ApplyStep, HookStep, Refusal};
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::reach::{self, OwnNamespace};
 use opm_core::rights::{self, AccessRule, NeededRights, Plurals, ResourceRight};
@@ -18,10 +18,11 @@ use crate::ports::Backend;
 const CONCURRENT_REVIEWS: usize = 8;
 
 impl<B: Backend> Apply<'_, B> {
-    /// The rights that are missing to send these objects and to write the record.
+    /// The rights that are missing to send these objects, run these hooks and write the record.
     pub(super) async fn missing_rights(
         &self,
         applies: &[ApplyStep],
+        hooks: &[HookStep],
         context: &ApplyContext,
         recorded: bool,
     ) -> Vec<Refusal> {
@@ -29,7 +30,7 @@ impl<B: Backend> Apply<'_, B> {
         if !self.served.kinds.contains_key(&reviews) {
             return Vec::new();
         }
-        let needed = self.needed_rights(applies, context, recorded);
+        let needed = self.needed_rights(applies, hooks, context, recorded);
         let namespaces: BTreeSet<String> = needed
             .keys()
             .filter_map(|right| right.namespace.clone())
@@ -42,6 +43,7 @@ impl<B: Backend> Apply<'_, B> {
     fn needed_rights(
         &self,
         applies: &[ApplyStep],
+        hooks: &[HookStep],
         context: &ApplyContext,
         recorded: bool,
     ) -> NeededRights {
@@ -58,7 +60,10 @@ impl<B: Backend> Apply<'_, B> {
         let namespace = release.namespace.as_str();
         let secret = release.id.inventory_secret(&release.name);
         let secret = Identity::new(GroupKind::new("", "Secret"), Some(namespace), &secret);
-        let mut more = vec![rights::to_record(&secret, recorded)];
+        let mut more = vec![
+            rights::to_record(&secret, recorded),
+            rights::to_hook(hooks, &plurals),
+        ];
         if context.own_namespace == OwnNamespace::ToBeCreated {
             let own = Identity::new(GroupKind::new("", "Namespace"), None, namespace);
             more.push(rights::to_create(&own, &plurals));

@@ -26,7 +26,7 @@ use opm_core::record::size::Records;
 pub(crate) use self::discovered::LabelLookup;
 use crate::apply::tell::{transferred, without_request};
 use crate::failure::{Failure, FailureKind, Remedy};
-use crate::ports::{Answer, Backend, Detail, Observation, Question, StoredSecret};
+use crate::ports::{AnnouncedHook, Answer, Backend, Detail, Observation, Question, StoredSecret};
 use crate::record::{
     Attempt, Beginning, FreeRecord, LoadedRecord, LockedRun, RecordWriter, WritableRecord,
 };
@@ -282,6 +282,7 @@ impl<B: Backend> Delete<'_, B> {
                 .iter()
                 .map(|keep| keep.entry.identity.clone())
                 .collect(),
+            hooks: checked.hooks.iter().map(AnnouncedHook::of).collect(),
         };
         let failure = match self.run.confirm(&question).await {
             Ok(Answer::Yes) => return Ok(()),

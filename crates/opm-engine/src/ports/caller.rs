@@ -2,7 +2,9 @@
 //! it acts.
 
 use futures::future::BoxFuture;
+use opm_core::check::HookStep;
 use opm_core::event::{AnnouncedObject, Event};
+use opm_core::hook::HookEvent;
 use opm_core::identity::Identity;
 
 use tokio_util::sync::CancellationToken;
@@ -13,6 +15,24 @@ use crate::repair::RepairReport;
 pub trait Events: Send + Sync {
     /// One thing has happened.
     fn emit(&self, event: Event);
+}
+
+/// A hook that runs if somebody agrees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnnouncedHook {
+    /// The object that is made for it.
+    pub identity: Identity,
+    /// When.
+    pub event: HookEvent,
+}
+
+impl AnnouncedHook {
+    pub(crate) fn of(step: &HookStep) -> Self {
+        Self {
+            identity: step.entry.identity.clone(),
+            event: step.event,
+        }
+    }
 }
 
 /// What only a person may decide.
@@ -50,6 +70,8 @@ pub enum Question {
         objects: Vec<AnnouncedObject>,
         /// Those that are deleted and created again.
         recreated: Vec<Identity>,
+        /// The hooks of charts that run.
+        hooks: Vec<AnnouncedHook>,
     },
     /// These objects will be deleted, and the release with them.
     Delete {
@@ -59,6 +81,8 @@ pub enum Question {
         objects: Vec<Identity>,
         /// What will be left standing.
         kept: Vec<Identity>,
+        /// The hooks of charts that run.
+        hooks: Vec<AnnouncedHook>,
     },
     /// These kept objects will be deleted.
     PruneKept {

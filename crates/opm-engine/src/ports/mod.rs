@@ -9,7 +9,7 @@ mod renderer;
 mod secrets;
 
 pub use backend::Backend;
-pub use caller::{Answer, Caller, Events, Frontend, Prompt, Question, Unattended};
+pub use caller::{AnnouncedHook, Answer, Caller, Events, Frontend, Prompt, Question, Unattended};
 pub use clock::{Clock, Instant, Timestamp};
 pub use cluster::{
     ApplyObject, ApplyResponse, Cluster, DeleteObject, DeleteOutcome, Detail, DisownObject,

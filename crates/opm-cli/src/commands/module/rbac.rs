@@ -151,10 +151,9 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
 }
 
 fn plurals(candidate: &Candidate, types: &ApiTypes) -> Plurals {
-    let kinds = candidate
-        .objects
-        .iter()
-        .map(|object| &object.manifest.identity().group_kind);
+    let hooks = candidate.hooks.iter().map(|hook| &hook.object);
+    let objects = candidate.objects.iter().chain(hooks);
+    let kinds = objects.map(|object| &object.manifest.identity().group_kind);
     let known =
         kinds.filter_map(|kind| Some((kind.clone(), types.plural(&kind.group, &kind.kind)?)));
     known.collect()
