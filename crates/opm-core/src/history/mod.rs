@@ -6,11 +6,13 @@
 mod between;
 mod dropped;
 mod masked;
+mod republished;
 mod restore;
 mod target;
 
 pub use between::{ObjectChange, ObjectChangeKind, between};
 pub use dropped::dropped_values;
 pub use masked::masked;
+pub use republished::republished_charts;
 pub use restore::{RestoreError, restore};
 pub use target::{ChangeNameError, TargetReason, default_target, failed_run, named};

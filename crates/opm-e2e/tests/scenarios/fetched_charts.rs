@@ -12,6 +12,7 @@ scenarios! {
     a_chart_of_a_registry_is_fetched_once_and_its_digest_is_recorded,
     a_chart_of_a_repository_is_fetched_once,
     another_version_is_another_chart,
+    a_version_that_was_published_again_is_told,
     a_damaged_archive_is_fetched_again,
     another_archive_than_the_module_names_is_refused,
     credentials_of_the_user_count_for_fetching,
@@ -122,6 +123,22 @@ async fn another_version_is_another_chart(w: World) {
     w.opm(&["mod", "rollback", "shop", "--yes"]).await.ok();
     shows(&w, "v1.0.0").await;
     assert_eq!(server.requests(), asked);
+}
+
+async fn a_version_that_was_published_again_is_told(w: World) {
+    let Some(w) = w.with_helm() else { return };
+    let server = ChartServer::start().await;
+    server.publish("app", "1.0.0", &page("first"));
+    let dir = module(&w, &in_registry(&server));
+    w.opm(&["mod", "apply", &dir]).await.ok();
+    // Another machine, or this one without its cache.
+    server.publish("app", "1.0.0", &page("second"));
+    fs::remove_dir_all(w.dir().join(".cache/opm/charts")).unwrap();
+    let told = "is another archive than the one that was applied before, under the same version";
+    w.opm(&["mod", "diff", &dir]).await.ok().says(told);
+    w.opm(&["mod", "apply", &dir]).await.ok().says(told);
+    shows(&w, "second").await;
+    w.opm(&["mod", "apply", &dir]).await.ok().never_says(told);
 }
 
 async fn a_damaged_archive_is_fetched_again(w: World) {

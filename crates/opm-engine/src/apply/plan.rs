@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use opm_core::history::dropped_values;
+use opm_core::history::{dropped_values, republished_charts};
 use opm_core::plan::{Plan, PlanOptions, plan};
 use opm_core::protocol::is_settled;
 use opm_core::record::Record;
@@ -90,6 +90,7 @@ impl<B: Backend> Apply<'_, B> {
             warnings.push(dropped);
             remedies.push(Remedy::ReuseValues);
         }
+        warnings.extend(self.republished(&record));
         Ok(PlannedApply {
             plan,
             record,
@@ -99,6 +100,23 @@ impl<B: Backend> Apply<'_, B> {
             warnings,
             remedies,
         })
+    }
+
+    /// Charts that were published again under the version that was applied before. Going back to a
+    /// change means its archives.
+    fn republished(&self, record: &Record) -> Vec<String> {
+        let compared = !record.is_deleted() && self.mode.reapply.is_none();
+        let Some(current) = record.current().filter(|_| compared) else {
+            return Vec::new();
+        };
+        let charts = republished_charts(&current.module.charts, &self.candidate.module.charts);
+        let charts = charts.into_iter().map(|(component, chart)| {
+            format!(
+                "component {component}: the chart {chart} is another archive than the one that \
+                 was applied before, under the same version"
+            )
+        });
+        charts.collect()
     }
 
     /// Which values go back to the module's own; going back to a change means all of its values.
