@@ -77,7 +77,7 @@ const HEAD: &str = "\
 
 What real applications come to. `cargo xtask test --real` takes each through its whole life and writes this page; [testing.md](testing.md#real-applications) says how, and what answers for the applications' own programs, which do not run.
 
-Every row passed all of this: `vet` finds no error; the first apply creates everything and becomes ready; a second apply changes nothing; `status` is Ready without drift; `diff` shows nothing; `diff` of the next version predicts what its apply then does to every object; rollback brings the first version back; delete leaves only what is kept; a new apply takes up what was kept, and a delete with all guards lifted leaves nothing.
+Every row passed all of this: `vet` finds no error; what is built of a chart, a kustomization or a directory without a module file is what `helm template`, `kubectl kustomize` or the files say, object for object; the first apply creates everything and becomes ready; a second apply changes nothing; `status` is Ready without drift; `diff` shows nothing; `diff` of the next version predicts what its apply then does to every object; rollback brings the first version back; delete leaves only what is kept; a new apply takes up what was kept, and a delete with all guards lifted leaves nothing.
 
 Times are those of a debug build on one busy machine: they compare rows, not machines.
 ";

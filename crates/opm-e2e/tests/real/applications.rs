@@ -25,15 +25,29 @@ pub(crate) struct Source {
     pub(crate) form: Form,
 }
 
-/// How manifests are made of the files.
+/// What the files are to `opm`.
 #[derive(Debug)]
 pub(crate) enum Form {
     /// These files are manifests, and those of these directories.
     Manifests(&'static [&'static str]),
-    /// `kubectl kustomize` makes them of this directory.
+    /// The same, in a directory without a module file.
+    Undeclared(&'static [&'static str]),
+    /// This directory has a kustomization.
     Kustomization(&'static str),
-    /// `helm template` makes them of this directory, with these settings.
+    /// This directory is a chart, with these settings.
     Chart(&'static str, &'static [&'static str]),
+}
+
+impl Form {
+    /// The same in a word or two.
+    pub(crate) fn words(&self) -> &'static str {
+        match self {
+            Self::Manifests(_) => "manifests",
+            Self::Undeclared(_) => "manifests without a module file",
+            Self::Kustomization(_) => "kustomization",
+            Self::Chart(..) => "chart",
+        }
+    }
 }
 
 const fn module(path: &'static str, version: &'static str, sum: &'static str) -> GoModule {
@@ -69,7 +83,7 @@ pub(crate) const ARGO_CD: Application = Application {
             "v3.4.12",
             "h1:kRvr4+C5cG65+MVaNjlefGWN+4Af3JZrfpDvu0o7SZQ=",
         ),
-        form: Form::Manifests(&["manifests/install.yaml"]),
+        form: Form::Undeclared(&["manifests/install.yaml"]),
     },
     to: Source {
         module: module(
@@ -77,7 +91,7 @@ pub(crate) const ARGO_CD: Application = Application {
             "v3.5.6",
             "h1:twzdsPiPufKLRtEqD1Jg3FqtuZmSHLTIxs7t6fSkjlk=",
         ),
-        form: Form::Manifests(&["manifests/install.yaml"]),
+        form: Form::Undeclared(&["manifests/install.yaml"]),
     },
     needs: None,
     used_by: r#"
@@ -100,7 +114,7 @@ pub(crate) const ARGO_ROLLOUTS: Application = Application {
             "v1.9.2",
             "h1:NaAtrUjjm9AFAyurAEFRJjP54mk98s8007B3vsdFEbI=",
         ),
-        form: Form::Manifests(&["manifests/install.yaml"]),
+        form: Form::Kustomization("manifests/cluster-install"),
     },
     to: Source {
         module: module(
@@ -108,7 +122,7 @@ pub(crate) const ARGO_ROLLOUTS: Application = Application {
             "v1.10.1",
             "h1:6oyVPGiHHxu3ixkT6mngemh88HLPDoTX1IwO6KNR1Y4=",
         ),
-        form: Form::Manifests(&["manifests/install.yaml"]),
+        form: Form::Kustomization("manifests/cluster-install"),
     },
     needs: None,
     used_by: r#"
@@ -449,7 +463,7 @@ pub(crate) const PROMETHEUS_OPERATOR: Application = Application {
             "v0.84.0",
             "h1:XXm7lKizTnnxeSwI01wjNAapKzw/4XAPdpcZqjRKgRU=",
         ),
-        form: Form::Manifests(&["bundle.yaml"]),
+        form: Form::Undeclared(&["bundle.yaml"]),
     },
     to: Source {
         module: module(
@@ -457,7 +471,7 @@ pub(crate) const PROMETHEUS_OPERATOR: Application = Application {
             "v0.85.0",
             "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=",
         ),
-        form: Form::Manifests(&["bundle.yaml"]),
+        form: Form::Undeclared(&["bundle.yaml"]),
     },
     needs: None,
     used_by: r#"

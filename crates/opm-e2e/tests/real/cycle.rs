@@ -8,9 +8,9 @@ use opm_testkit::compatibility::{CycleResult, CycleStep, Tally};
 
 use serde_json::Value;
 
-use crate::applications::Application;
+use crate::applications::{Application, Source};
 use crate::cluster::{Cluster, Report};
-use crate::rendering::Modules;
+use crate::rendering::{self, Modules};
 
 /// Takes an application through its life on a control plane.
 pub(crate) async fn on_a_real_control_plane(application: &'static Application) {
@@ -42,9 +42,25 @@ pub(crate) async fn vet(application: &'static Application) {
     let dir = tempfile::tempdir().unwrap();
     if let Some(modules) = Modules::write(application, dir.path()) {
         let cluster = Cluster::sandbox(dir.path(), application.namespace);
-        for module in [&modules.from, &modules.to] {
-            cluster.opm(&["vet", text(module)]).await.ok();
-        }
+        cluster.opm(&["vet", modules.from()]).await.ok();
+        cluster.opm(&["vet", modules.to()]).await.ok();
+    }
+}
+
+/// A chart of these files cannot be rendered, and all of this is said about it.
+pub(crate) async fn misses(source: &'static Source, place: &str, words: &[&str]) {
+    if !source.module.is_cached() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let Some(chart) = rendering::bare_chart(source, place, &dir.path().join("kyverno")) else {
+        return;
+    };
+    let cluster = Cluster::sandbox(dir.path(), "default");
+    let ran = cluster.opm(&["apply", &chart]).await;
+    assert_eq!(ran.code(), Some(2), "{ran}");
+    for word in words {
+        assert!(ran.stderr.contains(word), "{word}: {ran}");
     }
 }
 
@@ -72,22 +88,23 @@ const UNGUARDED: &[&str] = &["--prune-crds", "--prune-namespaces", "--yes"];
 
 impl Cycle<'_> {
     async fn run(mut self, modules: &Modules) -> CycleResult {
-        let (from, to) = (text(&modules.from), text(&modules.to));
         if let Some(needs) = &modules.needs {
             let arguments = [&["apply", text(needs)], ELSEWHERE, WAIT].concat();
             self.cluster.step(&arguments).await;
         }
+        self.cluster.opm(&["vet", modules.to()]).await.ok();
+        let from = modules.from();
         self.cluster.opm(&["vet", from]).await.ok();
-        self.cluster.opm(&["vet", to]).await.ok();
-
         if let Some(printed) = &modules.printed {
             self.builds_the_same(from, text(printed)).await;
         }
         let first = self.first_apply(from).await;
         self.changes_nothing(from, "again").await;
         self.is_as_applied(from).await;
+        let to = modules.to();
         self.upgrade(to).await;
         self.is_as_applied(to).await;
+        let from = modules.from();
         self.roll_back(from).await;
         let kept = self.delete().await;
         self.come_back_and_leave_nothing(from).await;
@@ -96,7 +113,11 @@ impl Cycle<'_> {
             self.cluster.step(&flags).await;
         }
         CycleResult {
-            application: self.application.name.to_owned(),
+            application: format!(
+                "{} ({})",
+                self.application.name,
+                self.application.from.form.words()
+            ),
             versions: [&self.application.from, &self.application.to]
                 .map(|source| source.module.version.to_owned()),
             tried: self.cluster.tried(),
@@ -112,13 +133,18 @@ impl Cycle<'_> {
         self.cluster.step(&arguments).await
     }
 
-    /// What a chart renders to is what `helm template` prints, object for object.
-    async fn builds_the_same(&self, chart: &str, printed: &str) {
-        let [ours, theirs] = [self.built(chart).await, self.built(printed).await];
+    /// What is built is what `helm template`, `kubectl kustomize` or the files say, object for
+    /// object.
+    async fn builds_the_same(&self, module: &str, printed: &str) {
+        let [ours, theirs] = [self.built(module).await, self.built(printed).await];
         let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
         let differ = |name: &&String| ours.get(*name) != theirs.get(*name);
         let differing: Vec<&String> = names.into_iter().filter(differ).collect();
-        assert_eq!(differing, Vec::<&String>::new(), "built as helm prints it");
+        assert_eq!(
+            differing,
+            Vec::<&String>::new(),
+            "built as its own tool prints it"
+        );
     }
 
     /// What a module renders to, by identity, without what is said in our own words.
@@ -137,8 +163,10 @@ impl Cycle<'_> {
                 "{} {} {}",
                 one["object"]["kind"], metadata["namespace"], metadata["name"]
             );
-            if let Some(annotations) = metadata["annotations"].as_object_mut() {
-                annotations.retain(|key, _| !key.starts_with("opmodel.dev/"));
+            for words in ["annotations", "labels"] {
+                if let Some(words) = metadata[words].as_object_mut() {
+                    words.retain(|key, _| !key.contains("opmodel.dev/"));
+                }
             }
             (name, object.to_string())
         });

@@ -49,6 +49,23 @@ async fn vet_has_nothing_against_any_of_them() {
     }
 }
 
+/// A chart that is published without the charts that it depends on: they are named, and the
+/// command that gets them.
+#[tokio::test]
+async fn what_a_published_chart_misses_is_named() {
+    cycle::misses(
+        &applications::KYVERNO.from,
+        "charts/kyverno",
+        &[
+            "are missing: ",
+            "kyverno-api",
+            "openreports",
+            "helm dependency build",
+        ],
+    )
+    .await;
+}
+
 applications! {
     descheduler: DESCHEDULER,
     gatekeeper: GATEKEEPER,

@@ -12,10 +12,12 @@ use crate::applications::{Application, Form, Source};
 
 /// The modules of an application: its two versions, and what it needs.
 pub(crate) struct Modules {
-    pub(crate) from: PathBuf,
-    pub(crate) to: PathBuf,
+    from: PathBuf,
+    to: PathBuf,
+    /// Where both versions are put, one after the other, that no file declares to be one module.
+    place: Option<PathBuf>,
     pub(crate) needs: Option<PathBuf>,
-    /// Of a chart: what `helm template` prints for the first version, as plain manifests.
+    /// What the tool prints for the first version whose format it is, as plain manifests.
     pub(crate) printed: Option<PathBuf>,
 }
 
@@ -25,14 +27,19 @@ impl Modules {
         let module = |place: &str, source: &Source, name: &str, used_by: &str| {
             let dir = dir.join(place);
             fs::create_dir_all(&dir).unwrap();
+            if let Form::Undeclared(places) = source.form {
+                undeclared(&fetched(source)?, places, used_by, &dir);
+                return Some(dir);
+            }
             let component = component(source, &dir)?;
             write(&dir, name, source.module.version, component, used_by);
             Some(dir)
         };
         let name = application.name;
+        let is_undeclared = matches!(application.from.form, Form::Undeclared(_));
         let printed = match application.from.form {
-            Form::Chart(..) => Some(printed(application, &dir.join("printed"))?),
-            _ => None,
+            Form::Manifests(_) => None,
+            _ => Some(printed(application, &dir.join("printed"))?),
         };
         let needs = match &application.needs {
             Some(source) => Some(module("needs", source, "needs", "")?),
@@ -41,9 +48,32 @@ impl Modules {
         Some(Self {
             from: module("from", &application.from, name, application.used_by)?,
             to: module("to", &application.to, name, application.used_by)?,
+            place: is_undeclared.then(|| dir.join(name)),
             needs,
             printed,
         })
+    }
+
+    /// The module of the first version.
+    pub(crate) fn from(&self) -> &str {
+        self.put(&self.from)
+    }
+
+    /// The module of the second version.
+    pub(crate) fn to(&self) -> &str {
+        self.put(&self.to)
+    }
+
+    /// A version, where it is applied from.
+    fn put<'s>(&'s self, version: &'s Path) -> &'s str {
+        let Some(place) = &self.place else {
+            return version.to_str().unwrap();
+        };
+        if place.exists() {
+            fs::remove_dir_all(place).unwrap();
+        }
+        copy(version, place);
+        place.to_str().unwrap()
     }
 }
 
@@ -62,8 +92,28 @@ fn write(dir: &Path, name: &str, version: &str, component: Value, used_by: &str)
     fs::write(dir.join("module.yaml"), module.to_string()).unwrap();
 }
 
-/// The component of an application's files: its chart, or manifests that are written beside it.
+/// A directory with nothing but manifests.
+fn undeclared(from: &Path, places: &[&str], used_by: &str, dir: &Path) {
+    for place in places {
+        for file in files(&from.join(place)) {
+            fs::copy(&file, dir.join(file.file_name().unwrap())).unwrap();
+        }
+    }
+    if !used_by.is_empty() {
+        fs::write(dir.join("used-by.yaml"), used_by).unwrap();
+    }
+}
+
+/// The component of an application's files: its chart, its kustomization, or manifests that are
+/// written beside it.
 fn component(source: &Source, dir: &Path) -> Option<Value> {
+    if let Form::Kustomization(place) = source.form {
+        program(Program::Kubectl)?;
+        // With everything beside it: its bases lie there.
+        let top = Path::new(place).iter().next().unwrap();
+        copy(&fetched(source)?.join(top), &dir.join(top));
+        return Some(json!({"name": "application", "kustomize": place}));
+    }
     if let Form::Chart(place, settings) = source.form {
         program(Program::Helm)?;
         chart(&fetched(source)?.join(place), &dir.join("chart"));
@@ -88,6 +138,13 @@ fn setting(given: &str) -> (String, Value) {
     (name.to_owned(), value)
 }
 
+/// A directory with nothing but a chart of these files.
+pub(crate) fn bare_chart(source: &Source, place: &str, dir: &Path) -> Option<String> {
+    program(Program::Helm)?;
+    chart(&fetched(source)?.join(place), dir);
+    Some(dir.display().to_string())
+}
+
 /// A chart's files, as they are released.
 fn chart(from: &Path, to: &Path) {
     copy(from, to);
@@ -98,11 +155,26 @@ fn chart(from: &Path, to: &Path) {
     }
 }
 
-/// The module of plain manifests that `helm template` prints for the first version.
+/// The module of plain manifests that the tool whose format it is prints for the first version.
 fn printed(application: &Application, dir: &Path) -> Option<PathBuf> {
-    let Form::Chart(place, settings) = application.from.form else {
-        return None;
+    fs::create_dir_all(dir).unwrap();
+    let component = match application.from.form {
+        Form::Chart(place, settings) => plain(&[template(application, place, settings)?], dir),
+        _ => plain(&manifests(&application.from)?, dir),
     };
+    let version = application.from.module.version;
+    write(
+        dir,
+        application.name,
+        version,
+        component,
+        application.used_by,
+    );
+    Some(dir.to_owned())
+}
+
+/// What `helm template` prints.
+fn template(application: &Application, place: &str, settings: &[&str]) -> Option<String> {
     let copied = tempfile::tempdir().unwrap();
     chart(&fetched(&application.from)?.join(place), copied.path());
     let mut helm = Command::new(program(Program::Helm)?);
@@ -113,16 +185,7 @@ fn printed(application: &Application, dir: &Path) -> Option<PathBuf> {
     for setting in settings {
         helm.args(["--set", setting]);
     }
-    let component = plain(&[output(&mut helm)], dir);
-    let version = application.from.module.version;
-    write(
-        dir,
-        application.name,
-        version,
-        component,
-        application.used_by,
-    );
-    Some(dir.to_owned())
+    Some(output(&mut helm))
 }
 
 /// The files of a published version.
@@ -140,7 +203,7 @@ fn fetched(source: &Source) -> Option<PathBuf> {
 fn manifests(source: &Source) -> Option<Vec<String>> {
     let dir = fetched(source)?;
     match source.form {
-        Form::Manifests(places) => {
+        Form::Manifests(places) | Form::Undeclared(places) => {
             let files = places.iter().flat_map(|place| files(&dir.join(place)));
             Some(
                 files
