@@ -138,6 +138,8 @@ impl ModuleDir {
     pub(crate) fn shown(&self, relative: &Path) -> String {
         match self.given.as_os_str() == "." {
             true => relative.display().to_string(),
+            // The directory itself.
+            false if relative.as_os_str() == "." => self.given.display().to_string(),
             false => self.given.join(relative).display().to_string(),
         }
     }

@@ -1,5 +1,4 @@
-//! Charts as components: side by side, removed, dropped, with a history; and what is wrong with a
-//! chart is told with its file.
+//! Charts as components: side by side, removed, dropped, with a history.
 
 use std::fs;
 use std::path::Path;
@@ -19,12 +18,10 @@ scenarios! {
     what_a_chart_makes_up_stays_until_it_is_rotated,
     a_chart_takes_the_values_of_its_release,
     a_directory_with_nothing_but_a_chart_takes_values_for_it,
-    bad_charts_are_told_with_their_file,
-    helm_that_is_missing_or_too_old_is_told,
 }
 
 /// A chart whose objects are named after the release.
-fn shop(version: &str) -> Module {
+pub(crate) fn shop(version: &str) -> Module {
     let name = |stem: &str| format!("{{{{ .Release.Name }}}}-{stem}");
     Module::new("shop").version(version).chart(
         "app",
@@ -206,7 +203,6 @@ async fn what_a_chart_makes_up_stays_until_it_is_rotated(w: World) {
     assert_eq!(rotated["said"], made["said"]);
 }
 
-/// What is done to a module, and what is said of it.
 /// A chart of one ConfigMap that shows `.Values.greeting`, and does not take a certain one.
 fn write_greeting(chart: &Path) {
     let about = json!({"apiVersion": "v2", "name": "app", "version": "1.0.0"});
@@ -280,108 +276,6 @@ async fn a_directory_with_nothing_but_a_chart_takes_values_for_it(w: World) {
     again.did("unchanged", "ConfigMap/page");
 }
 
-async fn bad_charts_are_told_with_their_file(w: World) {
-    let Some(w) = w.with_helm() else { return };
-    let template =
-        |text: &'static str| move |dir: &Path| write(dir, "charts/app/templates/x.yaml", text);
-    type Damage<'a> = Box<dyn Fn(&Path) + 'a>;
-    let chart = |chart: Value| {
-        move |dir: &Path| {
-            let module = json!({"apiVersion": "core.opmodel.dev/v1alpha1", "kind": "Module",
-                "metadata": {"name": "shop"}, "components": [{"name": "app", "chart": chart}]});
-            write(dir, "module.yaml", &module.to_string());
-        }
-    };
-    let cases: Vec<(Damage<'_>, &[&str])> = vec![
-        (
-            Box::new(template("{{ fail \"boom\" }}")),
-            &["charts/app/templates/x.yaml:1:3: boom"],
-        ),
-        (Box::new(template("a: [")), &["charts/app/templates/x.yaml"]),
-        (
-            Box::new(template("{{ .Values.a.b }}")),
-            &["charts/app/templates/x.yaml:1:"],
-        ),
-        (
-            Box::new(template(
-                "{{ define \"r\" }}{{ include \"r\" . }}{{ end }}{{ include \"r\" . }}",
-            )),
-            &["charts/app/templates/x.yaml:1:"],
-        ),
-        (
-            Box::new(template(
-                "{{ range until 100000 }}{{ range until 100000 }}{{ range until 100000 }}more{{ end }}{{ end }}{{ end }}",
-            )),
-            &["helm template"],
-        ),
-        (
-            Box::new(template("apiVersion: v1\nkind: ConfigMap\n")),
-            &["charts/app/templates/x.yaml"],
-        ),
-        (
-            Box::new(|dir: &Path| {
-                let needs = json!({"apiVersion": "v2", "name": "app", "version": "1.0.0", "dependencies":
-                    [{"name": "grafana", "version": "1.0.0", "repository": "https://example.com"}]});
-                write(dir, "charts/app/Chart.yaml", &needs.to_string());
-            }),
-            &["are missing: grafana", "helm dependency build"],
-        ),
-        (
-            Box::new(chart(json!({"path": "../elsewhere"}))),
-            &["leads out of the module"],
-        ),
-        (
-            Box::new(chart(json!({"path": "charts"}))),
-            &["not a chart: it has no Chart.yaml"],
-        ),
-        (
-            Box::new(|dir: &Path| {
-                write(dir, "values.yaml", "- 1\n");
-                chart(json!({"path": "charts/app", "values": ["values.yaml"]}))(dir);
-            }),
-            &["values.yaml: a values file must be one mapping"],
-        ),
-        (
-            Box::new(|dir: &Path| {
-                std::os::unix::fs::symlink("/etc", dir.join("charts/app/files")).unwrap();
-            }),
-            &["charts/app/files", "leads out of the module"],
-        ),
-    ];
-    let w = w.with_env("OPM_RENDER_TIMEOUT", "5");
-    for (damage, expected) in cases {
-        let dir = w.write(&shop("1.0.0"));
-        damage(Path::new(&dir));
-        let mut refused = w.opm(&["mod", "apply", &dir]).await.ends(2);
-        for words in expected {
-            refused = refused.says(words);
-        }
-    }
-    assert!(w.find_record("shop").await.is_none(), "nothing is touched");
-}
-
-fn write(dir: &Path, path: &str, text: &str) {
+pub(crate) fn write(dir: &Path, path: &str, text: &str) {
     fs::write(dir.join(path), text).unwrap();
-}
-
-async fn helm_that_is_missing_or_too_old_is_told(w: World) {
-    let dir = w.write(&shop("1.0.0"));
-    w.opm_with(&[("PATH", "/nowhere")], &["mod", "build", &dir])
-        .await
-        .ends(2)
-        .says("the program `helm` was not found")
-        .says("3.14 or later");
-    let old = w.dir().join("old");
-    fs::create_dir_all(&old).unwrap();
-    let helm = old.join("helm");
-    fs::write(&helm, "#!/bin/sh\necho v3.9.0+g7ceeda6\n").unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&helm, mode).unwrap();
-    w.opm_with(
-        &[("OPM_HELM", helm.to_str().unwrap())],
-        &["mod", "build", &dir],
-    )
-    .await
-    .ends(2)
-    .says("helm 3.9.0+g7ceeda6 is too old");
 }

@@ -24,25 +24,27 @@ async fn hooks_that_run_are_named_where_somebody_is_asked(w: World) {
     w.apply(&module("a"), &[]).await.ok();
     let dir = w.write(&module("b"));
     let apply = ["mod", "apply", &dir, "-n", &w.ns];
-    let mut run = w.on_terminal(80, &apply);
+    let mut run = w.on_terminal(140, &apply);
     run.until_it_shows("[y/N/d for details]").await;
     let screen = run.screen();
-    assert!(
-        screen.contains("> ConfigMap/before runs as a pre-upgrade hook"),
-        "{screen}"
+    let line = format!(
+        "> ConfigMap/before in namespace {} runs as a pre-upgrade hook",
+        w.ns
     );
+    assert!(screen.contains(&line), "{screen}");
     assert!(!screen.contains("goodbye"), "it does not run: {screen}");
     run.types("y\n");
     assert_eq!(run.end().await.code, Some(0));
     assert!(w.exists("ConfigMap/before").await);
     let delete = ["mod", "delete", "web", "-n", &w.ns];
-    let mut run = w.on_terminal(80, &delete);
+    let mut run = w.on_terminal(140, &delete);
     run.until_it_shows("[y/N]").await;
     let screen = run.screen();
-    assert!(
-        screen.contains("> ConfigMap/goodbye runs as a post-delete hook"),
-        "{screen}"
+    let line = format!(
+        "> ConfigMap/goodbye in namespace {} runs as a post-delete hook",
+        w.ns
     );
+    assert!(screen.contains(&line), "{screen}");
     run.types("y\n");
     assert_eq!(run.end().await.code, Some(0));
 }
