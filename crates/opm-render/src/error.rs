@@ -164,6 +164,7 @@ impl RenderError {
         let error = match self {
             Self::Cue(error) => error,
             Self::Chart { source, .. } => return source.is_interrupted(),
+            Self::Kustomize { source, .. } => return source.is_interrupted(),
             _ => return false,
         };
         matches!(

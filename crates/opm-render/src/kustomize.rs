@@ -60,6 +60,11 @@ pub enum KustomizeError {
 }
 
 impl KustomizeError {
+    /// Whether the caller gave up.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        matches!(self, Self::Command(CommandError::Interrupted(_)))
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use opm_render::{Inputs, Limits, RenderSettings};
+use opm_render::{Inputs, Limits, ModuleRef, ModuleRenderer, RenderSettings};
+use tokio_util::sync::CancellationToken;
 
 use crate::support::{TestModule, config_map, explain, objects, skip};
 
@@ -66,7 +67,7 @@ fn an_overlay_is_built_and_may_be_named_as_it_is() {
     assert!(built[1].starts_with("app: ConfigMap/prod-m-"), "{built:?}");
     // Without a module file, the directory alone is enough, and init says the same.
     let overlay = with_map.path().join("overlays/prod");
-    let source = opm_render::ModuleRef::Directory(overlay.clone());
+    let source = ModuleRef::Directory(overlay.clone());
     let load = || {
         let settings = RenderSettings::default();
         opm_render::load(
@@ -155,6 +156,21 @@ fn what_would_be_fetched_leads_out_or_is_missing_is_refused() {
         error,
         "component `app`: overlays/prod/../../base: there is no kustomization.yaml"
     );
+}
+
+#[tokio::test]
+async fn whoever_gives_up_is_told_so() {
+    let programs = tempfile::tempdir().unwrap();
+    let settings = with_script(programs.path(), "touch \"$0.started\"; exec sleep 600");
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let module = module("");
+    let source = ModuleRef::Directory(module.path());
+    let renderer = ModuleRenderer::new(settings);
+    let loaded = renderer.load(&source, Inputs::default(), &cancel).await;
+    let error = loaded.unwrap_err();
+    assert!(error.is_interrupted(), "{error}");
+    assert!(!programs.path().join("kustomize.started").exists());
 }
 
 #[test]
