@@ -96,6 +96,7 @@ fn release_of(manifest: Manifest) -> Result<Candidate, opm_core::candidate::Cand
         name: ComponentName::new("app").expect("a name"),
         after: Vec::new(),
         optional: false,
+        by_default: false,
         manifests: vec![manifest],
     };
     Candidate::new(
@@ -103,6 +104,7 @@ fn release_of(manifest: Manifest) -> Result<Candidate, opm_core::candidate::Cand
             module,
             values: String::new(),
             set: Vec::new(),
+            left_out: Vec::new(),
             components: vec![component],
         },
         ReleaseName::new("fuzz").expect("a name"),

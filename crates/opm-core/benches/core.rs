@@ -157,6 +157,7 @@ fn rendered() -> Outcome<Rendered> {
             name: ComponentName::new(name)?,
             after,
             optional: false,
+            by_default: false,
             manifests: manifests?,
         });
     }
@@ -164,6 +165,7 @@ fn rendered() -> Outcome<Rendered> {
         module,
         values: "{}".to_owned(),
         set: Vec::new(),
+        left_out: Vec::new(),
         components,
     })
 }

@@ -24,7 +24,7 @@ use crate::manifest::Manifest;
 use crate::name::{ComponentName, NamespaceName, ReleaseName};
 use crate::plan::{ComponentOrder, Desired, DesiredObject, apply_order, stages};
 use crate::record::{Extra, ModuleRef};
-use crate::rendered::{Component, Module, Rendered};
+use crate::rendered::{Component, LeftOut, Module, Rendered};
 use crate::scope::{Scope, Scopes};
 use crate::weight::{digest_order, weight};
 
@@ -179,6 +179,7 @@ impl Candidate {
             values,
             set,
             components,
+            left_out,
         } = rendered;
         let owner = Owner {
             id: ReleaseId::of(&module.path, &release, &namespace),
@@ -189,6 +190,12 @@ impl Candidate {
         let scopes = scopes.with_rendered(components.iter().flat_map(|c| &c.manifests));
         let mut warnings = Vec::new();
         let chosen = selection::choose(components, selection, &mut warnings)?;
+        let concerns = |one: &LeftOut| match &one.component {
+            Some(name) => chosen.rendered.iter().any(|c| c.name == *name),
+            None => true,
+        };
+        let left_out = left_out.into_iter().filter(concerns);
+        warnings.extend(left_out.map(|one| CandidateWarning::LeftOut(one.what)));
 
         let prepared = prepare(chosen.rendered, &owner, &scopes, &mut warnings)?;
         let (prepared, hooks): (Vec<_>, Vec<_>) =
@@ -222,6 +229,19 @@ impl Candidate {
             change,
             warnings,
         })
+    }
+
+    /// The same, if it is all that its module asks for.
+    pub fn complete(self) -> Result<Self, CandidateError> {
+        let left_out = self.warnings.iter().filter_map(|warning| match warning {
+            CandidateWarning::LeftOut(what) => Some(what.clone()),
+            _ => None,
+        });
+        let left_out: Vec<String> = left_out.collect();
+        match left_out.is_empty() {
+            true => Ok(self),
+            false => Err(CandidateError::LeftOut(left_out)),
+        }
     }
 
     /// What the release should consist of, as a plan takes it.
@@ -416,7 +436,10 @@ fn place(
     let scope = scopes.of(&identity.group_kind);
     match (scope.unwrap_or(Scope::Namespaced), &identity.namespace) {
         (Scope::Namespaced, Some(_)) => {}
-        (Scope::Namespaced, None) => manifest.set_namespace(Some(release.as_str())),
+        (Scope::Namespaced, None) => {
+            let home = manifest.home().unwrap_or(release).clone();
+            manifest.set_namespace(Some(home.as_str()));
+        }
         (Scope::Cluster, None) => manifest.set_namespace(None),
         (Scope::Cluster, Some(_)) => {
             warnings.push(CandidateWarning::NamespaceLeftOut(identity.clone()));

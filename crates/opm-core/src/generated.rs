@@ -78,11 +78,11 @@ impl Rendered {
 }
 
 /// Whether an object was applied as this one: what is rendered without a namespace was applied
-/// into the release's, or into none.
+/// into its own home, else into the release's, or into none.
 fn is_same(rendered: &Manifest, applied: &Manifest, namespace: &NamespaceName) -> bool {
     let (ours, theirs) = (rendered.identity(), applied.identity());
     let placed = match (&ours.namespace, &theirs.namespace) {
-        (None, Some(applied)) => applied == namespace.as_str(),
+        (None, Some(applied)) => applied == rendered.home().unwrap_or(namespace).as_str(),
         (ours, theirs) => ours == theirs,
     };
     ours.group_kind == theirs.group_kind && ours.name == theirs.name && placed
@@ -162,10 +162,12 @@ mod tests {
             },
             values: String::new(),
             set: Vec::new(),
+            left_out: Vec::new(),
             components: vec![Component {
                 name: ComponentName::new("app").unwrap(),
                 after: Vec::new(),
                 optional: false,
+                by_default: false,
                 manifests: vec![manifest],
             }],
         }

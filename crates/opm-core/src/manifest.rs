@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 pub use error::{ManifestError, ManifestProblem};
 
 use crate::identity::Identity;
+use crate::name::NamespaceName;
 
 /// How deep an object may be nested. Records hold objects as JSON inside JSON, and readers stop
 /// at 128 levels.
@@ -28,6 +29,8 @@ pub struct Manifest {
     template: Option<String>,
     /// What a chart makes up anew at each rendering, as JSON pointers.
     generated: Vec<String>,
+    /// Where it lives if it names no namespace and is not to live in the release's.
+    home: Option<NamespaceName>,
 }
 
 impl fmt::Debug for Manifest {
@@ -80,6 +83,17 @@ impl Manifest {
     /// The same object, with these places made up.
     pub fn with_generated(self, generated: Vec<String>) -> Self {
         Self { generated, ..self }
+    }
+
+    /// The namespace for it that its module names apart from it, instead of the release's.
+    pub fn home(&self) -> Option<&NamespaceName> {
+        self.home.as_ref()
+    }
+
+    /// The same object, which lives in this namespace if it names none itself.
+    pub fn at_home_in(self, home: NamespaceName) -> Self {
+        let home = Some(home);
+        Self { home, ..self }
     }
 
     /// The whole object.

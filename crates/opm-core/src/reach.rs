@@ -11,7 +11,6 @@ use crate::candidate::Candidate;
 use crate::failure::{FailureKind, Remedy};
 use crate::identity::{GroupKind, Identity};
 use crate::manifest::Manifest;
-use crate::name::NamespaceName;
 
 /// What a look at a namespace found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,10 +85,20 @@ pub enum MissingRequirement {
     },
 }
 
+/// How the namespaces come to be that are not there yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NamespacePlan {
+    /// The release's own.
+    pub own: OwnNamespace,
+    /// Those that the module names apart from its objects, to be created untracked and unlabelled.
+    pub homes: BTreeSet<String>,
+}
+
 /// How the release's own namespace comes to be, when it is not there yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OwnNamespace {
     /// It is there.
+    #[default]
     Exists,
     /// The module brings it along: it comes before everything else.
     BroughtAlong,
@@ -107,27 +116,33 @@ pub fn namespaces(candidate: &Candidate) -> BTreeSet<String> {
         .collect()
 }
 
-/// Everything that keeps a candidate from landing, or how its own namespace comes to be.
+/// Everything that keeps a candidate from landing, or how its namespaces come to be.
 pub fn check(
     candidate: &Candidate,
     cluster_state: &ClusterState,
     create_namespace: bool,
-) -> Result<OwnNamespace, Vec<MissingRequirement>> {
+) -> Result<NamespacePlan, Vec<MissingRequirement>> {
     let mut problems: BTreeSet<MissingRequirement> = kinds(candidate, cluster_state).collect();
     let brought: BTreeSet<&str> = brought_namespaces(candidate).collect();
     let own = &candidate.owner.namespace;
-    let mut own_namespace = OwnNamespace::Exists;
+    let homes: BTreeSet<&str> = homes(candidate).collect();
+    let mut plan = NamespacePlan::default();
     for namespace in namespaces(candidate) {
         let is_own = namespace == own.as_str();
         let is_brought = brought.contains(namespace.as_str());
         match cluster_state.namespaces.get(&namespace) {
             Some(NamespaceState::Active | NamespaceState::Hidden) => {}
             Some(NamespaceState::Absent) if is_own && is_brought => {
-                own_namespace = OwnNamespace::BroughtAlong;
+                plan.own = OwnNamespace::BroughtAlong;
             }
             Some(NamespaceState::Absent) if is_brought => {}
             Some(NamespaceState::Absent) if is_own && create_namespace => {
-                own_namespace = OwnNamespace::ToBeCreated;
+                plan.own = OwnNamespace::ToBeCreated;
+            }
+            Some(NamespaceState::Absent)
+                if create_namespace && homes.contains(namespace.as_str()) =>
+            {
+                plan.homes.insert(namespace);
             }
             Some(NamespaceState::Absent) => {
                 problems.insert(MissingRequirement::NoNamespace(namespace));
@@ -152,9 +167,18 @@ pub fn check(
         }
     }
     match problems.is_empty() {
-        true => Ok(own_namespace),
+        true => Ok(plan),
         false => Err(problems.into_iter().collect()),
     }
+}
+
+/// The namespaces that the module names apart from its objects, and in which there are any.
+fn homes(candidate: &Candidate) -> impl Iterator<Item = &str> {
+    let manifests = candidate.objects.iter().map(|object| &object.manifest);
+    let homes = manifests.filter_map(|one| Some((one.home()?.as_str(), one.identity())));
+    homes
+        .filter(|(home, identity)| identity.namespace.as_deref() == Some(home))
+        .map(|(home, _)| home)
 }
 
 fn brought_namespaces(candidate: &Candidate) -> impl Iterator<Item = &str> {
@@ -250,10 +274,13 @@ impl MissingRequirement {
         }
     }
 
-    /// What to do next, for a release in the namespace `own`.
-    pub fn remedy(&self, own: &NamespaceName) -> Option<Remedy> {
+    /// What to do next, for this candidate.
+    pub fn remedy(&self, candidate: &Candidate) -> Option<Remedy> {
+        let own = candidate.owner.namespace.as_str();
         match self {
-            Self::NoNamespace(namespace) if namespace == own.as_str() => {
+            Self::NoNamespace(namespace)
+                if namespace == own || homes(candidate).any(|home| home == namespace) =>
+            {
                 Some(Remedy::CreateNamespace(namespace.clone()))
             }
             Self::NoNamespace(namespace) => {

@@ -37,8 +37,19 @@ pub struct Component {
     pub after: Vec<ComponentName>,
     /// Whether it is applied only when selected.
     pub optional: bool,
+    /// Whether an optional one is selected as long as nobody has chosen.
+    pub by_default: bool,
     /// Its objects, as rendered.
     pub manifests: Vec<Manifest>,
+}
+
+/// What a module's definition asks for and `opm` does not carry out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The component that asks for it; none if the module does.
+    pub component: Option<ComponentName>,
+    /// What it is and where it stands, in words.
+    pub what: String,
 }
 
 /// A rendered module: metadata, values, and all its components, selected or not.
@@ -52,6 +63,8 @@ pub struct Rendered {
     pub set: Vec<String>,
     /// All components, in the module's order.
     pub components: Vec<Component>,
+    /// What its definition asks for besides, and is not carried out.
+    pub left_out: Vec<LeftOut>,
 }
 
 impl fmt::Debug for Rendered {

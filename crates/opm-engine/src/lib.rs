@@ -59,10 +59,12 @@
 //!     },
 //!     values: "{}\n".to_owned(),
 //!     set: Vec::new(),
+//!     left_out: Vec::new(),
 //!     components: vec![Component {
 //!         name: ComponentName::new("main")?,
 //!         after: Vec::new(),
 //!         optional: false,
+//!         by_default: false,
 //!         manifests: vec![Manifest::parse(json!({
 //!             "apiVersion": "v1",
 //!             "kind": "ConfigMap",

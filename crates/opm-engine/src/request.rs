@@ -119,6 +119,8 @@ pub struct ApplyOptions {
     pub hooks: bool,
     /// Make up anew what charts make up, instead of keeping what was applied.
     pub rotate: bool,
+    /// Refuse a module that asks for what is not carried out.
+    pub strict: bool,
     /// Which guarded kinds may go.
     pub guards: GuardFlags,
     /// Wait until the release is ready, after it is recorded.
@@ -157,6 +159,7 @@ impl Default for ApplyOptions {
             send_all: false,
             hooks: true,
             rotate: false,
+            strict: false,
             guards: GuardFlags::default(),
             wait: false,
             prune_after_ready: false,

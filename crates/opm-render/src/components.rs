@@ -130,6 +130,7 @@ mod tests {
             name: name(n),
             after: after.iter().map(name).collect(),
             optional: false,
+            by_default: false,
             manifests: Vec::new(),
         };
         given.iter().map(one).collect()
@@ -165,6 +166,7 @@ mod tests {
             name: name(n),
             after: after.into_iter().map(name).collect(),
             optional: false,
+            by_default: false,
             manifests: Vec::new(),
         };
         for size in [100, 1_000, 10_000] {

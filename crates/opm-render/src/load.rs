@@ -237,6 +237,7 @@ fn load_yaml(
             name: component.name,
             after: component.after,
             optional: component.optional,
+            by_default: false,
             manifests,
         });
     }
@@ -313,6 +314,7 @@ fn load_given(given: &GivenManifests, inputs: &Inputs) -> Result<Loaded, RenderE
         name: ComponentName::new(undeclared::COMPONENT)?,
         after: Vec::new(),
         optional: false,
+        by_default: false,
         manifests,
     };
     let values = Value::Struct(BTreeMap::new());
@@ -334,6 +336,7 @@ fn loaded(
             module,
             values: values.to_cue(),
             set: inputs.values.set(),
+            left_out: Vec::new(),
             components,
         },
         values,

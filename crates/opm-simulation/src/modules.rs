@@ -159,6 +159,7 @@ impl ModulePlan {
             name,
             after: Vec::new(),
             optional: false,
+            by_default: false,
             manifests: self
                 .objects
                 .iter()
@@ -190,6 +191,7 @@ impl ModulePlan {
             },
             values,
             set: Vec::new(),
+            left_out: Vec::new(),
             components,
         }
     }

@@ -45,6 +45,9 @@ pub enum CandidateError {
     /// Objects were rendered more than once.
     #[error("{}", duplicates_listed(.0))]
     Duplicates(Vec<Duplicate>),
+    /// Not everything that is asked for would be carried out, and that is what was asked for.
+    #[error("not everything that the module asks for would be carried out:{}", indented(.0))]
+    LeftOut(Vec<String>),
     /// A Secret whose data cannot be sent as it is.
     #[error("{object}: `{field}` must be {expected}, not {found}")]
     Secret {
@@ -74,7 +77,10 @@ impl CandidateError {
                 "the API version is not part of an object's identity: render each object once"
                     .to_owned(),
             ),
-            Self::UnknownAfter { .. } | Self::SameComponent(_) | Self::Secret { .. } => None,
+            Self::UnknownAfter { .. }
+            | Self::SameComponent(_)
+            | Self::LeftOut(_)
+            | Self::Secret { .. } => None,
         }
     }
 }
@@ -85,6 +91,10 @@ fn listed(names: &[UnknownName]) -> String {
         None => format!("{:?}", unknown.name),
     };
     names.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn indented(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("\n  {line}")).collect()
 }
 
 fn duplicates_listed(duplicates: &[Duplicate]) -> String {
@@ -149,6 +159,9 @@ pub enum CandidateWarning {
     /// A component that was once selected is no longer there.
     #[error("component {0:?} was selected before; the module no longer has it")]
     ComponentGone(String),
+    /// What the module asks for and is not carried out.
+    #[error("{0}")]
+    LeftOut(String),
 }
 
 fn and_more(more: usize) -> String {

@@ -1,6 +1,7 @@
 //! Which components of a module a release has.
 //!
-//! An optional component is left out unless it is selected; the others always belong.
+//! An optional component is left out unless it is selected; the others always belong. As long as
+//! nobody has chosen, those are selected that the module would have by default.
 
 use std::collections::BTreeSet;
 
@@ -10,20 +11,16 @@ use crate::nearest::nearest;
 use crate::rendered::Component;
 
 /// The optional components that a release should have.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Selection {
+    /// As the module would have it: nothing is asked for or recorded.
+    #[default]
+    ByDefault,
     /// As asked for now: a name that the module does not have is a mistake.
     Given(Vec<String>),
-    /// As recorded by an earlier change, or none: a name that the module no longer has is worth
+    /// As recorded by an earlier change: a name that the module no longer has is worth
     /// a warning, or else no later version of the module could drop a component.
     Recorded(Vec<String>),
-}
-
-impl Default for Selection {
-    /// No optional component.
-    fn default() -> Self {
-        Self::Recorded(Vec::new())
-    }
 }
 
 pub(super) struct SelectedComponents {
@@ -38,16 +35,20 @@ pub(super) fn choose(
     warnings: &mut Vec<CandidateWarning>,
 ) -> Result<SelectedComponents, CandidateError> {
     check_names(&all)?;
-    let asked: BTreeSet<&str> = match selection {
-        Selection::Given(names) | Selection::Recorded(names) => names.iter().map(String::as_str),
-    }
-    .collect();
+    let asked: BTreeSet<String> = match selection {
+        Selection::Given(names) | Selection::Recorded(names) => names.iter().cloned().collect(),
+        Selection::ByDefault => {
+            let chosen = all.iter().filter(|c| c.by_default);
+            chosen.map(|c| c.name.to_string()).collect()
+        }
+    };
     let unknown = asked
         .iter()
-        .filter(|name| !all.iter().any(|c| c.name.as_str() == **name));
+        .filter(|name| !all.iter().any(|c| c.name.as_str() == name.as_str()));
     match selection {
+        Selection::ByDefault => {}
         Selection::Recorded(_) => {
-            warnings.extend(unknown.map(|name| CandidateWarning::ComponentGone((*name).to_owned())))
+            warnings.extend(unknown.map(|name| CandidateWarning::ComponentGone(name.clone())))
         }
         Selection::Given(_) => {
             let optional = || {

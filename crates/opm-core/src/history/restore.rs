@@ -76,6 +76,7 @@ pub fn restore(
         },
         values: values.to_owned(),
         set: change.set.clone(),
+        left_out: Vec::new(),
         components: components.all,
     })
 }
@@ -98,6 +99,7 @@ impl ComponentList<'_> {
                     name: ComponentName::new(name)?,
                     after: after.map(ComponentName::new).collect::<Result<_, _>>()?,
                     optional: self.selected.contains(name),
+                    by_default: false,
                     manifests: Vec::new(),
                 });
                 self.all.len() - 1

@@ -31,6 +31,7 @@ pub(super) fn manifest(value: Value) -> Result<Manifest, ManifestError> {
     Ok(Manifest {
         template: None,
         generated: Vec::new(),
+        home: None,
         identity,
         version,
         object,

@@ -1,7 +1,10 @@
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
-use super::{ClusterState, MissingRequirement, NamespaceState, OwnNamespace, check};
+use super::{ClusterState, MissingRequirement, NamespacePlan, NamespaceState, OwnNamespace, check};
 use crate::candidate::{Candidate, Selection};
+use crate::failure::Remedy;
 use crate::identity::GroupKind;
 use crate::manifest::Manifest;
 use crate::name::{ComponentName, ModuleName, ModulePath, NamespaceName, ReleaseName};
@@ -9,8 +12,12 @@ use crate::rendered::{Component, Module, Rendered};
 use crate::scope::Scopes;
 
 fn candidate(objects: &[Value]) -> Candidate {
+    made(rendered(objects))
+}
+
+fn rendered(objects: &[Value]) -> Rendered {
     let module = ModuleName::new("m").unwrap();
-    let rendered = Rendered {
+    Rendered {
         module: Module {
             path: ModulePath::local(&module),
             name: module,
@@ -23,17 +30,22 @@ fn candidate(objects: &[Value]) -> Candidate {
         },
         values: "{}".to_owned(),
         set: Vec::new(),
+        left_out: Vec::new(),
         components: vec![Component {
             name: ComponentName::new("app").unwrap(),
             after: Vec::new(),
             optional: false,
+            by_default: false,
             manifests: objects
                 .iter()
                 .cloned()
                 .map(|o| Manifest::parse(o).unwrap())
                 .collect(),
         }],
-    };
+    }
+}
+
+fn made(rendered: Rendered) -> Candidate {
     let release = ReleaseName::new("r").unwrap();
     let namespace = NamespaceName::new("own").unwrap();
     let selection = Selection::default();
@@ -72,18 +84,22 @@ fn cluster_state(namespaces: &[(&str, NamespaceState)]) -> ClusterState {
 fn namespaces_must_be_there_or_brought_along() {
     use NamespaceState::{Absent, Active, Hidden, Terminating};
     let problem = |problem| Err(vec![problem]);
+    let own = |own| {
+        let homes = BTreeSet::new();
+        Ok(NamespacePlan { own, homes })
+    };
     for (objects, found, create, expected) in [
         (
             vec![config_map("own")],
             vec![("own", Active)],
             false,
-            Ok(OwnNamespace::Exists),
+            own(OwnNamespace::Exists),
         ),
         (
             vec![config_map("own")],
             vec![("own", Hidden)],
             false,
-            Ok(OwnNamespace::Exists),
+            own(OwnNamespace::Exists),
         ),
         (
             vec![config_map("own")],
@@ -95,13 +111,13 @@ fn namespaces_must_be_there_or_brought_along() {
             vec![config_map("own")],
             vec![("own", Absent)],
             true,
-            Ok(OwnNamespace::ToBeCreated),
+            own(OwnNamespace::ToBeCreated),
         ),
         (
             vec![config_map("own"), namespace("own")],
             vec![("own", Absent)],
             true,
-            Ok(OwnNamespace::BroughtAlong),
+            own(OwnNamespace::BroughtAlong),
         ),
         (
             vec![config_map("own")],
@@ -119,7 +135,7 @@ fn namespaces_must_be_there_or_brought_along() {
             vec![config_map("other"), namespace("other")],
             vec![("own", Active), ("other", Absent)],
             false,
-            Ok(OwnNamespace::Exists),
+            own(OwnNamespace::Exists),
         ),
         (
             vec![config_map("other"), namespace("other")],
@@ -131,6 +147,42 @@ fn namespaces_must_be_there_or_brought_along() {
         let got = check(&candidate(&objects), &cluster_state(&found), create);
         assert_eq!(got, expected, "{objects:?} {found:?} {create}");
     }
+}
+
+#[test]
+fn namespaces_that_the_module_names_can_be_created() {
+    let homeless = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}});
+    let mut rendered = rendered(&[homeless, config_map("other")]);
+    let home = NamespaceName::new("home").unwrap();
+    let manifests = &mut rendered.components[0].manifests;
+    manifests[0] = manifests[0].clone().at_home_in(home.clone());
+    let candidate = |namespace: &str| {
+        let mut rendered = rendered.clone();
+        let manifests = &mut rendered.components[0].manifests;
+        let other = Manifest::parse(config_map(namespace)).unwrap();
+        manifests[1] = other.at_home_in(home.clone());
+        made(rendered)
+    };
+    let state = |other: NamespaceState| {
+        use NamespaceState::{Absent, Active};
+        cluster_state(&[("own", Active), ("home", Absent), ("other", other)])
+    };
+    let homes = BTreeSet::from(["home".to_owned()]);
+    let own = OwnNamespace::Exists;
+    let there = state(NamespaceState::Active);
+    let plan = check(&candidate("other"), &there, true);
+    assert_eq!(plan, Ok(NamespacePlan { own, homes }));
+    // What an object names itself may be a slip.
+    let absent = state(NamespaceState::Absent);
+    let missing = |name: &str| MissingRequirement::NoNamespace(name.to_owned());
+    let refused = check(&candidate("other"), &absent, true);
+    assert_eq!(refused, Err(vec![missing("other")]));
+    let refused = check(&candidate("other"), &there, false).unwrap_err();
+    assert_eq!(refused, [missing("home")]);
+    assert_eq!(
+        refused[0].remedy(&candidate("other")),
+        Some(Remedy::CreateNamespace("home".to_owned()))
+    );
 }
 
 #[test]

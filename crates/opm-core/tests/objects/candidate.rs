@@ -21,6 +21,7 @@ pub(crate) fn component(name: &str, manifests: Vec<Manifest>) -> Component {
         name,
         after: Vec::new(),
         optional: false,
+        by_default: false,
         manifests,
     }
 }
@@ -32,7 +33,7 @@ fn optional(name: &str, manifests: Vec<Manifest>) -> Component {
     }
 }
 
-fn module(components: Vec<Component>) -> Rendered {
+pub(crate) fn module(components: Vec<Component>) -> Rendered {
     let name = ModuleName::new("minecraft").unwrap();
     Rendered {
         module: Module {
@@ -47,6 +48,7 @@ fn module(components: Vec<Component>) -> Rendered {
         },
         values: "{}".to_owned(),
         set: Vec::new(),
+        left_out: Vec::new(),
         components,
     }
 }

@@ -46,10 +46,12 @@ fn rendered(manifests: Vec<Manifest>) -> Rendered {
         },
         values: "{}".to_owned(),
         set: Vec::new(),
+        left_out: Vec::new(),
         components: vec![Component {
             name: ComponentName::new("app").unwrap(),
             after: Vec::new(),
             optional: false,
+            by_default: false,
             manifests,
         }],
     }

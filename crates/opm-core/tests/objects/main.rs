@@ -16,6 +16,7 @@ mod golden;
 mod hooks;
 mod immutable;
 mod labels;
+mod left_out;
 mod manifest;
 mod names;
 mod normal;

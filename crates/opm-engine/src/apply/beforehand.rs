@@ -224,10 +224,11 @@ impl<B: Backend> Apply<'_, B> {
     pub(super) fn brought<'s>(
         &'s self,
         created: &'s BTreeSet<Identity>,
-        context: &ApplyContext,
+        context: &'s ApplyContext,
     ) -> BroughtAlong<'s> {
         let own = self.candidate.owner.namespace.as_str();
-        let to_be_created = context.own_namespace == OwnNamespace::ToBeCreated;
+        let to_be_created = context.namespaces.own == OwnNamespace::ToBeCreated;
+        let homes = context.namespaces.homes.iter().map(String::as_str);
         let namespaces = created
             .iter()
             .filter(|one| one.group_kind.is("", "Namespace"));
@@ -236,7 +237,10 @@ impl<B: Backend> Apply<'_, B> {
         let objects = objects.filter(|manifest| created.contains(manifest.identity()));
         let kinds = objects.filter_map(reach::plural_defined_by);
         BroughtAlong {
-            namespaces: namespaces.chain(to_be_created.then_some(own)).collect(),
+            namespaces: namespaces
+                .chain(to_be_created.then_some(own))
+                .chain(homes)
+                .collect(),
             kinds: kinds.map(|(kind, _)| kind).collect(),
         }
     }

@@ -1,5 +1,5 @@
-//! `begin`: the first writes. The release's own namespace if it is not there, then lock and
-//! intent in one. Nothing else is touched before.
+//! `begin`: the first writes. The release's own namespace if it is not there, and others that are
+//! asked for, then lock and intent in one. Nothing else is touched before.
 
 use opm_core::check::{ApplyMethod, CheckedPlan};
 use opm_core::identity::{GroupKind, Identity};
@@ -29,6 +29,9 @@ impl<B: Backend> Apply<'_, B> {
             stored,
         } = checked;
         self.own_namespace(&checked, &mut context).await?;
+        for home in &context.namespaces.homes {
+            self.create_namespace(home).await?;
+        }
         let beginning = Beginning {
             record,
             stored,
@@ -61,25 +64,9 @@ impl<B: Backend> Apply<'_, B> {
         let name = self.candidate.owner.namespace.as_str();
         let identity = Identity::new(GroupKind::new("", "Namespace"), None, name);
         let what = format!("cannot create namespace {name}");
-        match context.own_namespace {
+        match context.namespaces.own {
             OwnNamespace::Exists => Ok(()),
-            OwnNamespace::ToBeCreated => {
-                let object = bare_namespace(name);
-                let request = ApplyObject {
-                    identity: &identity,
-                    version: "v1",
-                    object: &object,
-                    precondition: Precondition::Absent,
-                    field_manager: labels::FIELD_MANAGER,
-                    force: false,
-                    dry_run: false,
-                };
-                match self.run.backend.apply(request, self.run.permit()).await {
-                    Ok(_) => Ok(()),
-                    Err(error) if error.kind == ApiErrorKind::AlreadyExists => Ok(()),
-                    Err(error) => Err(self.refusal(Failure::before_writing(&what, &error))),
-                }
-            }
+            OwnNamespace::ToBeCreated => self.create_namespace(name).await,
             OwnNamespace::BroughtAlong => {
                 let mut applies = checked.applies();
                 let step = applies.find(|step| {
@@ -99,6 +86,28 @@ impl<B: Backend> Apply<'_, B> {
                 let applied = applied.map_err(|error| self.refusal(first_failure(&what, error)))?;
                 context.already.insert(identity, applied);
                 Ok(())
+            }
+        }
+    }
+
+    async fn create_namespace(&self, name: &str) -> Result<(), Failure> {
+        let identity = Identity::new(GroupKind::new("", "Namespace"), None, name);
+        let object = bare_namespace(name);
+        let request = ApplyObject {
+            identity: &identity,
+            version: "v1",
+            object: &object,
+            precondition: Precondition::Absent,
+            field_manager: labels::FIELD_MANAGER,
+            force: false,
+            dry_run: false,
+        };
+        match self.run.backend.apply(request, self.run.permit()).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.kind == ApiErrorKind::AlreadyExists => Ok(()),
+            Err(error) => {
+                let what = format!("cannot create namespace {name}");
+                Err(self.refusal(Failure::before_writing(&what, &error)))
             }
         }
     }

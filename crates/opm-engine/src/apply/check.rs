@@ -9,7 +9,7 @@ use opm_core::check::{
 };
 use opm_core::event::Wait;
 use opm_core::identity::Identity;
-use opm_core::reach::OwnNamespace;
+use opm_core::reach::NamespacePlan;
 use opm_core::record::Record;
 use serde_json::{Map, Value};
 
@@ -32,7 +32,7 @@ pub(super) struct CheckedApply {
 
 /// What the steps after the check have to know.
 pub(super) struct ApplyContext {
-    pub(super) own_namespace: OwnNamespace,
+    pub(super) namespaces: NamespacePlan,
     pub(super) first_apply: bool,
     /// Whether nothing of an earlier run can still land.
     pub(super) settled: bool,
@@ -99,8 +99,8 @@ impl<B: Backend> Apply<'_, B> {
             observed.planned.record.clone(),
             observed.planned.stored.clone(),
         );
-        let own_namespace = *reached.as_ref().unwrap_or(&OwnNamespace::Exists);
-        let mut context = self.context(observed, own_namespace, &going).await;
+        let namespaces = reached.clone().unwrap_or_default();
+        let mut context = self.context(observed, namespaces, &going).await;
         self.decide_unchanged(&applies, &mut context);
         let unchanged = &context.unchanged;
         let to_send = applies.iter();
@@ -206,7 +206,7 @@ impl<B: Backend> Apply<'_, B> {
     pub(super) async fn context(
         &self,
         observed: ObservedApply,
-        own_namespace: OwnNamespace,
+        namespaces: NamespacePlan,
         going: &[PruneStep],
     ) -> ApplyContext {
         let ObservedApply {
@@ -228,7 +228,7 @@ impl<B: Backend> Apply<'_, B> {
             ));
         }
         ApplyContext {
-            own_namespace,
+            namespaces,
             first_apply,
             settled: planned.settled,
             instead,

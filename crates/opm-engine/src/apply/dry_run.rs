@@ -18,7 +18,6 @@ use opm_core::event::RunPhase;
 use opm_core::identity::Identity;
 use opm_core::immutable::changed_immutable_fields;
 use opm_core::plan::Plan;
-use opm_core::reach::OwnNamespace;
 use opm_core::record::Lock;
 use serde_json::{Map, Value};
 
@@ -113,12 +112,12 @@ impl<B: Backend> Apply<'_, B> {
         self.refuse_repeated(&applies, &mut preview);
         let awaited = self.awaited_deletions(&mut preview.refusals);
         let unreached = observed.reached.clone().err();
-        let own_namespace = observed.reached.clone().unwrap_or(OwnNamespace::Exists);
+        let namespaces = observed.reached.clone().unwrap_or_default();
         let entries = named(&observed.planned.plan);
         let current = observed.planned.current();
         let record = observed.planned.record.clone();
         let going = &preview.stale.prune;
-        let mut context = self.context(observed, own_namespace, going).await;
+        let mut context = self.context(observed, namespaces, going).await;
         self.decide_unchanged(&applies, &mut context);
         let contested = self.without_contested_claims(preview.applies(), going, &context);
         let contested = contested.await.err();

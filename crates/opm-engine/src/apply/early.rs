@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use opm_core::check::Observed;
 use opm_core::identity::Identity;
-use opm_core::reach::OwnNamespace;
+use opm_core::reach::NamespacePlan;
 use serde_json::{Map, Value};
 
 use super::{Apply, ApplySource, ApplyWriter};
@@ -20,7 +20,7 @@ pub(super) struct EarlyLook {
     /// Whether anything of this release is in the cluster already.
     pub(super) was_there_before: bool,
     /// Whether what the candidate needs of the cluster is there.
-    pub(super) reached: Result<OwnNamespace, Failure>,
+    pub(super) reached: Result<NamespacePlan, Failure>,
     /// What there is of the rendered objects.
     pub(super) observed: Observed,
     pub(super) live: BTreeMap<Identity, Map<String, Value>>,

@@ -9,7 +9,7 @@ use opm_core::event::RunPhase;
 use opm_core::identity::Identity;
 use opm_core::nearest::{did_you_mean, nearest};
 use opm_core::plan::Occupants;
-use opm_core::reach::{self, MissingRequirement, OwnNamespace};
+use opm_core::reach::{self, MissingRequirement, NamespacePlan};
 use opm_core::record::{AppliedNotes, Record};
 use serde_json::{Map, Value};
 
@@ -31,7 +31,7 @@ pub(super) struct ObservedApply {
     /// What is remembered of the last apply.
     pub(super) notes: StoredNotes,
     /// Whether what the candidate needs of the cluster is there.
-    pub(super) reached: Result<OwnNamespace, Failure>,
+    pub(super) reached: Result<NamespacePlan, Failure>,
 }
 
 impl<B: Backend> Apply<'_, B> {
@@ -199,7 +199,7 @@ impl<B: Backend> Apply<'_, B> {
         unmatched.collect()
     }
 
-    pub(super) async fn reach(&self, recorded: bool) -> Result<OwnNamespace, Failure> {
+    pub(super) async fn reach(&self, recorded: bool) -> Result<NamespacePlan, Failure> {
         // The record is in it.
         let active = self.request.namespace.as_str();
         let active = recorded.then_some(active);
@@ -208,8 +208,9 @@ impl<B: Backend> Apply<'_, B> {
         self.probe(&mut state).await;
         reach::check(&self.candidate, &state, self.request.create_namespace).map_err(|problems| {
             let reasons: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            let own = &self.request.namespace;
-            let remedies = problems.iter().filter_map(|problem| problem.remedy(own));
+            let remedies = problems
+                .iter()
+                .filter_map(|problem| problem.remedy(&self.candidate));
             let kinds = problems.iter().map(MissingRequirement::kind);
             let kind = kinds.reduce(FailureKind::and);
             let failure = Failure::new(kind.unwrap_or(FailureKind::Refused), reasons.join("\n"));

@@ -64,9 +64,11 @@ impl<B: Backend> Apply<'_, B> {
             rights::to_record(&secret, recorded),
             rights::to_hook(hooks, &plurals),
         ];
-        if context.own_namespace == OwnNamespace::ToBeCreated {
-            let own = Identity::new(GroupKind::new("", "Namespace"), None, namespace);
-            more.push(rights::to_create(&own, &plurals));
+        let own = context.namespaces.own == OwnNamespace::ToBeCreated;
+        let homes = context.namespaces.homes.iter().map(String::as_str);
+        for name in own.then_some(namespace).into_iter().chain(homes) {
+            let created = Identity::new(GroupKind::new("", "Namespace"), None, name);
+            more.push(rights::to_create(&created, &plurals));
         }
         for (right, objects) in more.into_iter().flatten() {
             needed.entry(right).or_default().extend(objects);

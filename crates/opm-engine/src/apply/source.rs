@@ -165,7 +165,7 @@ impl<'a, B: Backend> Apply<'a, B> {
         let recorded = recorded.and_then(|change| change.components.clone());
         let selection = match &request.selection {
             Some(given) => Selection::Given(given.iter().map(ToString::to_string).collect()),
-            None => Selection::Recorded(recorded.unwrap_or_default()),
+            None => recorded.map_or(Selection::ByDefault, Selection::Recorded),
         };
         let candidate = Candidate::new(
             request.rendered.clone(),
@@ -174,6 +174,10 @@ impl<'a, B: Backend> Apply<'a, B> {
             &selection,
             scopes,
         );
+        let candidate = match request.options.strict {
+            true => candidate.and_then(Candidate::complete),
+            false => candidate,
+        };
         let candidate = candidate.map_err(|error| {
             let failure = Failure::refused(error.to_string());
             let hint = error.hint().map(Remedy::from);

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use opm_core::identity::Identity;
 use opm_core::protocol::{LockAcquisition, NewChange, SendOutcome, begin, is_idle};
-use opm_core::reach::OwnNamespace;
+use opm_core::reach::NamespacePlan;
 use opm_core::record::{LogResult, Record, RecordPart};
 
 use super::Apply;
@@ -107,7 +107,7 @@ impl<B: Backend> Apply<'_, B> {
         let kept = |part| current.is_some_and(|current| current.holds(part));
         !options.wait
             && self.mode.fallback.is_none()
-            && context.own_namespace == OwnNamespace::Exists
+            && context.namespaces == NamespacePlan::default()
             && current.is_some()
             && (!self.keeps_manifests(record)
                 || (kept(RecordPart::Manifests) && context.notes.manifests_there))

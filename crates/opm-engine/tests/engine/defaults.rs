@@ -23,6 +23,7 @@ fn an_apply_is_what_the_command_line_documents() {
         send_all,
         hooks,
         rotate,
+        strict,
         guards,
         wait,
         prune_after_ready,
@@ -45,11 +46,12 @@ fn an_apply_is_what_the_command_line_documents() {
         preflight,
         send_all,
         rotate,
+        strict,
         wait,
         prune_after_ready,
         wait_for_deletion,
     ];
-    assert_eq!(off, [false; 13]);
+    assert_eq!(off, [false; 14]);
     assert!(hooks, "hooks run");
     assert_eq!((adopt, guards), (Adopt::None, GuardFlags::default()));
     assert_eq!((max_history, concurrency), (10, Concurrency::Adaptive));

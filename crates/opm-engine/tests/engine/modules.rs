@@ -21,6 +21,7 @@ pub(crate) fn module(name: &str, components: &[(&str, &str)]) -> Rendered {
         },
         values: "{}\n".to_owned(),
         set: Vec::new(),
+        left_out: Vec::new(),
         components: components
             .iter()
             .map(|(name, yaml)| component(name, yaml))
@@ -36,6 +37,7 @@ fn component(name: &str, yaml: &str) -> Component {
         name: ComponentName::new(name).unwrap(),
         after: Vec::new(),
         optional: false,
+        by_default: false,
         manifests: manifests.collect(),
     }
 }

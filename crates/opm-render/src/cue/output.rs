@@ -115,6 +115,7 @@ pub(super) fn read(stdout: &[u8], path: &str) -> Result<Loaded, OutputError> {
             module,
             values: values.to_cue(),
             set: Vec::new(),
+            left_out: Vec::new(),
             components,
         },
         values,
@@ -163,6 +164,7 @@ fn read_component(name: String, given: ComponentOutput) -> Result<Component, Out
         name,
         after,
         optional: given.optional,
+        by_default: false,
         manifests,
     })
 }

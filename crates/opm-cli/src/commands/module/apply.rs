@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     deploy: DeployArgs,
 
-    /// Create the namespace of the release if it does not exist
+    /// Create the namespace of the release, and those that a Zarf package names, if they do not exist
     #[arg(long)]
     create_namespace: bool,
 
@@ -85,6 +85,7 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
 
 fn request(args: &Args, loaded: Loaded, settings: &Settings) -> Result<ApplyRequest, CliError> {
     let mut options = args.deploy.options(settings);
+    options.strict = args.render.strict;
     options.wait |= args.atomic;
     options.reviewed = args.plan.as_deref().map(saved_plan).transpose()?;
     Ok(ApplyRequest {

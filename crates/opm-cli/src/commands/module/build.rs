@@ -38,7 +38,8 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
     let rendering = Rendering::prepare(&args.render, settings, ui, &Interrupt::listen(*ui))?;
     let loaded = runtime::run(rendering.load())?;
-    let candidate = rendering::candidate(loaded, &rendering::selection(&args.render))?;
+    let candidate = rendering::candidate(loaded, &args.render);
+    let candidate = candidate.map_err(|error| rendering::refused(&error))?;
     for warning in &candidate.warnings {
         ui.warn(&warning.to_string());
     }

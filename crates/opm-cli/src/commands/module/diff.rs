@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use opm_engine::diff::DiffReport;
-use opm_engine::request::ApplyRequest;
+use opm_engine::request::{ApplyOptions, ApplyRequest};
 
 use super::plan_args::PlanArgs;
 use super::rendering::{RenderArgs, Rendering};
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     plan: PlanArgs,
 
-    /// The namespace of the release would be created if it does not exist
+    /// The namespace of the release, and those that a Zarf package names, would be created if they do not exist
     #[arg(long)]
     create_namespace: bool,
 
@@ -59,7 +59,10 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
         let request = ApplyRequest {
             selection: args.render.selected()?,
             create_namespace: args.create_namespace,
-            options: args.plan.options(),
+            options: ApplyOptions {
+                strict: args.render.strict,
+                ..args.plan.options()
+            },
             ..ApplyRequest::new(loaded.rendered, loaded.name, loaded.namespace)
         };
         let report = session.engine.diff(&request, &session.caller()).await;

@@ -113,7 +113,8 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
         }
         rendering.load().await
     })?;
-    let candidate = rendering::candidate(loaded, &rendering::selection(&args.render))?;
+    let candidate = rendering::candidate(loaded, &args.render);
+    let candidate = candidate.map_err(|error| rendering::refused(&error))?;
     for object in &candidate.objects {
         types.define(&Value::Object(object.manifest.object().clone()));
     }

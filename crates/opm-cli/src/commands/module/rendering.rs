@@ -55,6 +55,10 @@ pub(crate) struct RenderArgs {
     /// The optional components to have; an empty list selects none
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) components: Option<Vec<String>>,
+
+    /// Refuse a module that asks for what opm does not carry out, instead of warning
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 impl RenderArgs {
@@ -245,7 +249,7 @@ pub(crate) fn renderer(settings: &Settings, ui: &Ui) -> ModuleRenderer {
 }
 
 /// The optional components that were asked for.
-pub(crate) fn selection(args: &RenderArgs) -> Selection {
+fn selection(args: &RenderArgs) -> Selection {
     match &args.components {
         Some(names) => Selection::Given(
             names
@@ -259,15 +263,19 @@ pub(crate) fn selection(args: &RenderArgs) -> Selection {
 }
 
 /// What a release of the rendered module would be, as far as it is known without a cluster.
-pub(crate) fn candidate(loaded: Loaded, selection: &Selection) -> Result<Candidate, CliError> {
+pub(crate) fn candidate(loaded: Loaded, args: &RenderArgs) -> Result<Candidate, CandidateError> {
     let Loaded {
         name,
         namespace,
         rendered,
         ..
     } = loaded;
-    Candidate::new(rendered, name, namespace, selection, Scopes::default())
-        .map_err(|error| refused(&error))
+    let selection = selection(args);
+    let candidate = Candidate::new(rendered, name, namespace, &selection, Scopes::default())?;
+    match args.strict {
+        true => candidate.complete(),
+        false => Ok(candidate),
+    }
 }
 
 /// A candidate that cannot be, as a failure of the command.

@@ -38,13 +38,12 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
     let rendering = Rendering::prepare(&args.render, settings, ui, &Interrupt::listen(*ui))?;
-    let selection = rendering::selection(&args.render);
     let (loaded, lints, mut result, candidate) = runtime::run(async {
         let loaded = Arc::new(rendering.load().await?);
         let lints = rendering.lint(&loaded).await?;
         let checked = vet_types::check(&rendering, &loaded, args.kube_version, &args.schemas);
         let mut result = checked.await?;
-        let candidate = candidate(&loaded, &selection);
+        let candidate = rendering::candidate(loaded.as_ref().clone(), &args.render);
         if let Err(error) = &candidate {
             let twice = vet_types::duplicates(&rendering, &loaded, error).await?;
             result.findings.extend(twice);

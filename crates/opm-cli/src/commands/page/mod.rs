@@ -114,6 +114,7 @@ impl Args {
             set_file: Vec::new(),
             name: self.name.clone(),
             components: self.components.clone(),
+            strict: false,
         };
         let mut rendering = Rendering::prepare(&args, settings, ui, interrupt)?;
         if opm_render::has_charts(&rendering.module) {
