@@ -13,7 +13,7 @@ use crate::json;
 use crate::lint::Lint;
 use crate::manifests::{FilesError, flatten};
 use crate::parallel;
-use crate::substitution::{Substitution, line_of};
+use crate::substitution::{Replaced, line_of};
 use crate::yaml::{self, Document, MemoryBudget, Position, Word};
 
 /// As much text as is held at once, but for the last file.
@@ -69,19 +69,19 @@ impl Batch {
     pub(crate) fn parse(
         self,
         memory: &mut MemoryBudget,
-        substitution: Option<&Substitution>,
+        replaced: Option<&Replaced>,
     ) -> Result<Vec<Parsed>, FilesError> {
         let pieces: Vec<Piece<'_>> = self.files.iter().flat_map(pieces).collect();
         let before = memory.state();
         let shared = memory.clone();
         let parsed = parallel::map(&pieces, |piece| {
-            parse(piece, &mut shared.clone(), substitution).ok()
+            parse(piece, &mut shared.clone(), replaced).ok()
         });
         if let Some(parsed) = parsed {
             return Ok(parsed);
         }
         memory.restore(before);
-        let whole = |file| parse(&whole(file), memory, substitution);
+        let whole = |file| parse(&whole(file), memory, replaced);
         self.files.iter().map(whole).collect()
     }
 }
@@ -134,7 +134,7 @@ fn pieces(file: &SourceFile) -> Vec<Piece<'_>> {
 fn parse(
     piece: &Piece<'_>,
     memory: &mut MemoryBudget,
-    substitution: Option<&Substitution>,
+    replaced: Option<&Replaced>,
 ) -> Result<Parsed, FilesError> {
     let mut parsed = Parsed::default();
     let file = piece.file;
@@ -144,8 +144,8 @@ fn parse(
         words,
     } in documents(file, piece.text, memory)?
     {
-        if let Some(substitution) = substitution {
-            substitution.apply(&mut value).map_err(|source| {
+        if let Some(replaced) = replaced {
+            replaced.apply(&mut value).map_err(|source| {
                 let line = line_of(piece.text, line, &source.expression) + piece.lines_before;
                 FilesError::Substitution {
                     place: format!("{file}:{line}"),

@@ -30,6 +30,8 @@ pub(crate) struct KustomizeSource {
     pub(crate) path: String,
     /// Whether it may name resources by URL.
     pub(crate) remote: bool,
+    /// Whether it may name files outside of its own directory.
+    pub(crate) any_directory: bool,
 }
 
 /// A chart, and what it is rendered with.
@@ -194,6 +196,7 @@ pub(crate) fn read(
         (None, Some(path), None) => Ok(ComponentSource::Kustomize(KustomizeSource {
             path,
             remote: fields.remote.unwrap_or_default(),
+            any_directory: false,
         })),
         (None, None, Some(chart)) => chart.check().map_err(wrong).map(ComponentSource::Chart),
         (None, None, None) => Err(count("none")),

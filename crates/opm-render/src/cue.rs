@@ -155,7 +155,8 @@ fn evaluate(
             tool: Some("Timoni"),
         });
     }
-    dir.check_confined().map_err(CueModuleError::Dir)?;
+    dir.check_confined(Path::new(""))
+        .map_err(CueModuleError::Dir)?;
     let settings = context.settings;
     let keep = || KeptRendering::find(dir, &module, inputs, flags, settings);
     let kept = keep();

@@ -12,6 +12,7 @@ use crate::module_dir::DirError;
 use crate::program::CommandError;
 use crate::values::{ResolveError, ValuesError};
 use crate::yaml_module::ModuleFileError;
+use crate::zarf::ZarfError;
 
 /// Why a module cannot be rendered.
 #[derive(Debug, Error)]
@@ -31,14 +32,6 @@ pub enum RenderError {
         what: String,
         /// Why it gives no name.
         source: NameError,
-    },
-    /// What another tool would make of a directory, and opm cannot.
-    #[error("{place}: {what} are not supported yet")]
-    NotYet {
-        /// The file.
-        place: String,
-        /// What it defines.
-        what: &'static str,
     },
     /// Two tools would make something of it.
     #[error(
@@ -124,6 +117,9 @@ pub enum RenderError {
         /// What is wrong.
         source: Box<ModuleFileError>,
     },
+    /// A Zarf package definition is not valid, or not supported.
+    #[error(transparent)]
+    Zarf(Box<ZarfError>),
     /// A component's chart cannot be rendered.
     #[error("component `{component}`: {source}")]
     Chart {
@@ -184,9 +180,6 @@ impl RenderError {
                 vec!["`opm mod init DIR` writes a new module".to_owned()]
             }
             Self::Unnamed { .. } => vec!["--name gives it a name".to_owned()],
-            Self::NotYet { .. } => vec![
-                "render it to files and list those in a module.yaml, under `manifests`".to_owned(),
-            ],
             Self::NearlyAModule { .. } => vec!["rename it to module.yaml".to_owned()],
             Self::ModuleFile { source, .. } => source.hint().into_iter().collect(),
             Self::Definitions { source } => source.hint().into_iter().collect(),
@@ -204,11 +197,18 @@ impl RenderError {
                  `${values.port}`"
                     .to_owned(),
             ],
+            Self::Zarf(error) => error.hint().into_iter().collect(),
             Self::Kustomize { source, .. } => source.hint().into_iter().collect(),
             Self::Components(error) => error.hint().into_iter().collect(),
             Self::Cue(error) => error.hints(),
             _ => Vec::new(),
         }
+    }
+}
+
+impl From<ZarfError> for RenderError {
+    fn from(error: ZarfError) -> Self {
+        Self::Zarf(Box::new(error))
     }
 }
 

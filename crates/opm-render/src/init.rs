@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::error::RenderError;
 use crate::module_dir::ModuleDir;
 use crate::undeclared::{self, Found, fitting_name};
-use crate::yaml_module;
+use crate::{yaml_module, zarf};
 
 /// The language of a new module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,8 +82,8 @@ const YAML: [(&str, &str); 3] = [
     ("web.yaml", include_str!("init/yaml/web.yaml")),
 ];
 
-/// Both formats' definitions: a directory that has either holds a module.
-const DEFINITIONS: [&str; 3] = ["cue.mod", "module.yaml", "module.cue"];
+/// The definitions of modules: a directory that has one of them holds a module.
+const DEFINITIONS: [&str; 4] = ["cue.mod", "module.yaml", "module.cue", zarf::FILE];
 
 /// Writes a new module. Nothing that is there is overwritten. A directory that holds manifests
 /// gets the module file that says what `opm` makes of them without one, unless CUE is asked for.

@@ -17,7 +17,7 @@ use crate::context::RenderContext;
 use crate::module_dir::{DirError, ModuleDir};
 use crate::program::{self, CommandError, Environment, Invocation, PrivateDir, ProgramOutput};
 
-pub(crate) use scan::FILES;
+pub(crate) use scan::{FILES, looks_remote};
 
 pub use scan::ScanError;
 pub use version::KustomizeVersionError;
@@ -106,10 +106,15 @@ pub(crate) fn build(
         true => Environment::Users(Vec::new()),
         false => cleared(&nowhere),
     };
-    let output = tool.run(&tool.build(), &directory, environment, context)?;
+    let output = tool.run(
+        &tool.build(source.any_directory),
+        &directory,
+        environment,
+        context,
+    )?;
     if !output.status.success() {
         let root = dir.root().display().to_string();
-        let said = in_users_words(&output.stderr, &root, &dir.given().display().to_string());
+        let said = in_users_words(&output.stderr, &root, &dir.shown(Path::new("")));
         return Err(KustomizeError::Build { place: shown, said });
     }
     let text = String::from_utf8(output.stdout);
@@ -150,13 +155,18 @@ impl Tool {
         }
     }
 
-    /// The load restrictor is on by default; it is said all the same.
-    fn build(&self) -> [&'static str; 4] {
+    /// The load restrictor is on unless the source says otherwise; the tree was read before, and
+    /// stays inside the module either way.
+    fn build(&self, any_directory: bool) -> [&'static str; 4] {
         let verb = match self {
             Self::Kustomize(_) => "build",
             Self::Kubectl(_) => "kustomize",
         };
-        [verb, "--load-restrictor", "LoadRestrictionsRootOnly", "."]
+        let restrictor = match any_directory {
+            true => "LoadRestrictionsNone",
+            false => "LoadRestrictionsRootOnly",
+        };
+        [verb, "--load-restrictor", restrictor, "."]
     }
 
     /// What the program says of its version.

@@ -26,6 +26,7 @@ mod module_dir;
 mod observer;
 mod origin;
 mod parallel;
+mod part;
 mod places;
 mod program;
 mod renderer;
@@ -36,6 +37,7 @@ mod undeclared;
 mod user_cache;
 mod values;
 mod yaml_module;
+mod zarf;
 
 pub mod yaml;
 
@@ -70,6 +72,7 @@ pub use substitution::SubstitutionError;
 pub use undeclared::GivenManifests;
 pub use values::{PlacedViolation, ResolveError, ValueFlags, Values, ValuesError};
 pub use yaml_module::{ModuleFileError, schema as module_schema};
+pub use zarf::ZarfError;
 
 use cancellation::Cancellation;
 use context::RenderContext;

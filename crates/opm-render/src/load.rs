@@ -8,20 +8,24 @@ use opm_core::name::{ComponentName, ModulePath, NamespaceName, ReleaseName};
 use opm_core::rendered::{Component, Module, Rendered};
 use opm_core::values::Value;
 
-use crate::chart::{self, ChartRelease};
+use crate::chart::ChartRelease;
 use crate::component_source::ComponentSource;
 use crate::context::RenderContext;
 use crate::error::RenderError;
-use crate::lint::Lint;
-use crate::manifests::{self, ManifestReader};
+use crate::manifests::ManifestReader;
 use crate::module_dir::ModuleDir;
+use crate::part::SourceToRender;
 use crate::source::{Format, ModuleRef};
-use crate::substitution::Substitution;
+use crate::substitution::{Replaced, Substitution};
 use crate::undeclared::{self, Found, GivenManifests};
 use crate::values::{self, OwnValues, Schema};
 use crate::yaml;
-use crate::yaml_module::{self, ModuleDefinition, ModuleFileError, SchemaFile, ValuesDefinition};
-use crate::{Inputs, Loaded, components, cue, kustomize, origin};
+use crate::yaml_module::{
+    self, FilledValues, ModuleDefinition, ModuleFileError, SchemaFile, SourceDefinition,
+    ValuesDefinition,
+};
+use crate::zarf;
+use crate::{Inputs, Loaded, components, cue, origin};
 
 /// Renders a module.
 pub(crate) fn load(
@@ -51,8 +55,10 @@ pub(crate) fn has_charts(module: &ModuleRef) -> bool {
     let Ok(dir) = ModuleDir::open(path) else {
         return false;
     };
-    if let Ok(Format::Undeclared(found)) = Format::of(&dir) {
-        return found == Found::Chart;
+    match Format::of(&dir) {
+        Ok(Format::Undeclared(found)) => return found == Found::Chart,
+        Ok(Format::Zarf) => return zarf::has_charts(&dir),
+        _ => {}
     }
     has_component(&dir, |source| matches!(source, ComponentSource::Chart(_)))
 }
@@ -71,7 +77,10 @@ pub(crate) fn has_lookups(module: &ModuleRef) -> bool {
 
 fn has_component(dir: &ModuleDir, is_one: impl Fn(&ComponentSource) -> bool) -> bool {
     let definition = read_module_file(dir, yaml_module::parse);
-    definition.is_ok_and(|module| module.components.iter().any(|one| is_one(&one.source)))
+    definition.is_ok_and(|module| {
+        let mut sources = module.components.iter().flat_map(|one| &one.sources);
+        sources.any(|one| is_one(&one.source))
+    })
 }
 
 /// Reads what a module says about itself.
@@ -86,6 +95,7 @@ pub(crate) fn describe(
             match Format::of(&dir)? {
                 Format::Yaml => read_module_file(&dir, yaml_module::parse_metadata),
                 Format::Cue => Ok(cue::describe(&dir, context)?),
+                Format::Zarf => zarf::describe(&dir),
                 Format::Undeclared(_) => undeclared::describe(&dir, name),
             }
         }
@@ -125,29 +135,32 @@ fn load_directory(
     context: &RenderContext<'_>,
 ) -> Result<Loaded, RenderError> {
     let dir = ModuleDir::open(path)?;
-    let found = match Format::of(&dir)? {
-        Format::Cue => return Ok(cue::load(&dir, inputs, context)?),
-        Format::Yaml => None,
-        Format::Undeclared(found) => Some(found),
-    };
-    let (dir, definition) = definition(dir, found, inputs.name.as_ref())?;
-    load_yaml(&dir, definition, inputs, context)
+    match definition(dir.clone(), inputs)? {
+        Some((dir, definition)) => load_yaml(&dir, definition, inputs, context),
+        None => Ok(cue::load(&dir, inputs, context)?),
+    }
 }
 
-/// What a module that is not of CUE is made of, by its file or by what was found without one, and
-/// the directory that its files may be in.
+/// What a module is made of, by its file or by what was found without one, and the directory that
+/// its files may be in. None for CUE, where evaluating it tells.
 pub(crate) fn definition(
     dir: ModuleDir,
-    found: Option<Found>,
-    name: Option<&ReleaseName>,
-) -> Result<(ModuleDir, ModuleDefinition), RenderError> {
-    let Some(found) = found else {
-        let definition = read_module_file(&dir, yaml_module::parse)?;
-        return Ok((dir, definition));
+    inputs: &Inputs,
+) -> Result<Option<(ModuleDir, ModuleDefinition)>, RenderError> {
+    let defined = match Format::of(&dir)? {
+        Format::Cue => return Ok(None),
+        Format::Zarf => zarf::definition(&dir, inputs)?,
+        Format::Yaml => {
+            let definition = read_module_file(&dir, yaml_module::parse)?;
+            (dir, definition)
+        }
+        Format::Undeclared(found) => {
+            let module = undeclared::describe(&dir, inputs.name.as_ref())?;
+            let definition = undeclared::definition(module, &found)?;
+            (dir.within_repository(), definition)
+        }
     };
-    let module = undeclared::describe(&dir, name)?;
-    let definition = undeclared::definition(module, &found)?;
-    Ok((dir.within_repository(), definition))
+    Ok(Some(defined))
 }
 
 /// Nothing in plain manifests could use values.
@@ -166,13 +179,15 @@ fn load_yaml(
     inputs: &Inputs,
     context: &RenderContext<'_>,
 ) -> Result<Loaded, RenderError> {
-    let (values, substitution) = substitution(dir, &definition, inputs)?;
+    let (values, replaced) = replaced(dir, &definition, inputs)?;
     let ModuleDefinition {
         mut module,
         components,
+        filled,
+        left_out,
         ..
     } = definition;
-    if module.path == ModulePath::local(&module.name) {
+    if module.path == ModulePath::local(&module.name) && filled.is_none() {
         module.origin = origin::of(dir.root());
     }
     let (name, namespace) = release(&module, inputs.name.as_ref(), inputs.namespace.as_ref())?;
@@ -182,81 +197,65 @@ fn load_yaml(
         namespace: &namespace,
         capabilities: &capabilities,
         lookup: inputs.lookup.as_ref(),
+        markers: filled.as_ref().map(|filled| &filled.markers),
     };
-    let mut reader = ManifestReader::new(substitution);
-    let mut rendered = Vec::new();
+    let mut reader = ManifestReader::new(replaced);
+    let (mut rendered, mut charts) = (Vec::new(), BTreeMap::new());
     for component in components {
-        let manifests = match &component.source {
-            ComponentSource::Manifests(paths) => {
-                let objects = reader.objects(dir, paths).map_err(Box::new);
-                objects.map_err(|source| match module.undeclared {
-                    true => RenderError::Given { source },
-                    false => RenderError::Component {
-                        place: place_of_path(dir, paths),
-                        component: component.name.clone(),
-                        source,
-                    },
-                })?
-            }
-            ComponentSource::Kustomize(source) => {
-                let built = kustomize::build(dir, source, context).map_err(|source| {
-                    RenderError::Kustomize {
-                        component: component.name.clone(),
-                        source: Box::new(source),
-                    }
-                })?;
-                let objects = reader.texts(std::iter::once(Ok(built))).map_err(Box::new);
-                objects.map_err(|source| RenderError::Component {
-                    place: String::new(),
-                    component: component.name.clone(),
-                    source,
-                })?
-            }
-            ComponentSource::Chart(source) => {
-                let failed = |source| RenderError::Chart {
-                    component: component.name.clone(),
-                    source: Box::new(source),
+        let mut manifests = Vec::new();
+        for SourceDefinition { source, home } in &component.sources {
+            let part = SourceToRender {
+                dir,
+                module: &module,
+                component: &component.name,
+                release: ChartRelease {
+                    namespace: home.as_ref().unwrap_or(&namespace),
+                    ..chart_release
+                },
+            };
+            let part = part.render(source, &mut reader, context)?;
+            if let Some((chart, fetched)) = part.fetched {
+                let name = match component.sources.len() {
+                    1 => component.name.to_string(),
+                    _ => format!("{}/{chart}", component.name),
                 };
-                let filled = reader.substitution().map(|with| source.filled_in(with));
-                let filled = filled.transpose().map_err(|error| failed(error.into()))?;
-                let source = filled.as_ref().unwrap_or(source);
-                let chart = chart::render(dir, source, chart_release, reader.memory(), context);
-                let chart = chart.map_err(failed)?;
-                reader.remember(chart.words);
-                if source.lookup && inputs.lookup.is_none() {
-                    reader.remember(vec![Lint::NoLookup(component.name.clone())]);
-                }
-                if let Some(fetched) = chart.fetched {
-                    let name = component.name.as_str().to_owned();
-                    module.charts.insert(name, fetched);
-                }
-                chart.manifests
+                charts.insert(name, fetched);
             }
-        };
+            manifests.extend(part.manifests.into_iter().map(|object| match home {
+                Some(home) => object.at_home_in(home.clone()),
+                None => object,
+            }));
+        }
         rendered.push(Component {
             name: component.name,
             after: component.after,
             optional: component.optional,
-            by_default: false,
+            by_default: component.by_default,
             manifests,
         });
     }
-    loaded(module, values, rendered, reader, inputs)
+    module.charts = charts;
+    let mut loaded = loaded(module, values, rendered, reader, inputs)?;
+    loaded.rendered.left_out = left_out;
+    Ok(loaded)
 }
 
-/// The values of a module's release, and what expressions stand for, if they are replaced.
-pub(crate) fn substitution(
+/// The values of a module's release, and what is replaced in its manifests.
+pub(crate) fn replaced(
     dir: &ModuleDir,
     definition: &ModuleDefinition,
     inputs: &Inputs,
-) -> Result<(Value, Option<Substitution>), RenderError> {
+) -> Result<(Value, Option<Replaced>), RenderError> {
+    if let Some(FilledValues { values, markers }) = &definition.filled {
+        let replaced = Replaced::Markers(markers.clone());
+        return Ok((values.clone(), Some(replaced)));
+    }
     let (module, declared) = (&definition.module, &definition.values);
     let values = resolved(dir, declared, inputs)?;
     let (name, namespace) = release(module, inputs.name.as_ref(), inputs.namespace.as_ref())?;
-    let substitution = declared
-        .substitute
-        .then(|| Substitution::new(&values, module, &name, &namespace));
-    Ok((values, substitution))
+    let with = || Substitution::new(&values, module, &name, &namespace);
+    let replaced = declared.substitute.then(|| Replaced::Expressions(with()));
+    Ok((values, replaced))
 }
 
 /// The values of a module: none at all, if it takes none.
@@ -336,24 +335,12 @@ fn loaded(
             module,
             values: values.to_cue(),
             set: inputs.values.set(),
-            left_out: Vec::new(),
             components,
+            left_out: Vec::new(),
         },
         values,
         notes: reader.words(),
     })
-}
-
-/// Where module.yaml names the first path that leads to no files, if one does, as messages begin.
-fn place_of_path(dir: &ModuleDir, paths: &[String]) -> String {
-    let file = Path::new(yaml_module::FILE);
-    let leads_nowhere = |path: &&String| manifests::files(dir, std::slice::from_ref(path)).is_err();
-    let place = || {
-        let path = paths.iter().find(leads_nowhere)?;
-        let at = yaml::locate::scalar(&dir.read(file).ok()?, path)?;
-        Some(format!("{}:{}:{}: ", dir.shown(file), at.line, at.column))
-    };
-    place().unwrap_or_default()
 }
 
 /// Reads module.yaml with one of the parsers, and says where in it an error is.

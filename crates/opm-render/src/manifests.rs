@@ -3,6 +3,7 @@
 //!
 //! Order is always that of the list, and within a directory or pattern that of the paths' bytes.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ use crate::batch::Batch;
 use crate::json::JsonError;
 use crate::lint::Lint;
 use crate::module_dir::{DirError, ModuleDir};
-use crate::substitution::{Substitution, SubstitutionError};
+use crate::substitution::{Replaced, Substitution, SubstitutionError};
 use crate::yaml::{MAX_WORDS, MemoryBudget, YamlError};
 use crate::yaml_module;
 
@@ -120,8 +121,8 @@ impl From<DirError> for FilesError {
 /// Reads the objects of a module's components, and counts the bytes and memory of all of them.
 #[derive(Debug)]
 pub(crate) struct ManifestReader {
-    /// What expressions stand for, where they are replaced.
-    substitution: Option<Substitution>,
+    /// What is replaced in them, if anything is.
+    replaced: Option<Replaced>,
     read: usize,
     memory: MemoryBudget,
     words: Vec<Lint>,
@@ -129,9 +130,9 @@ pub(crate) struct ManifestReader {
 
 impl ManifestReader {
     /// A reader for one rendering of a module.
-    pub(crate) fn new(substitution: Option<Substitution>) -> Self {
+    pub(crate) fn new(replaced: Option<Replaced>) -> Self {
         Self {
-            substitution,
+            replaced,
             read: 0,
             memory: MemoryBudget::default(),
             words: Vec::new(),
@@ -145,7 +146,10 @@ impl ManifestReader {
 
     /// What expressions stand for, if they are replaced.
     pub(crate) fn substitution(&self) -> Option<&Substitution> {
-        self.substitution.as_ref()
+        match &self.replaced {
+            Some(Replaced::Expressions(with)) => Some(with),
+            _ => None,
+        }
     }
 
     /// How much memory the module's objects may still take.
@@ -188,7 +192,14 @@ impl ManifestReader {
                 }
             });
             match text {
-                Ok((shown, text)) => batch.add(shown, text),
+                Ok((shown, text)) => {
+                    let readable = self.replaced.as_ref().map(|with| with.readable(&text));
+                    let replaced = match readable {
+                        Some(Cow::Owned(readable)) => Some(readable),
+                        _ => None,
+                    };
+                    batch.add(shown, replaced.unwrap_or(text));
+                }
                 // What is wrong in an earlier file comes first.
                 Err(error) => return Err(self.parse(batch, &mut objects).err().unwrap_or(error)),
             }
@@ -202,7 +213,7 @@ impl ManifestReader {
 
     /// Appends the objects of some files, and remembers their words.
     fn parse(&mut self, batch: Batch, objects: &mut Vec<Manifest>) -> Result<(), FilesError> {
-        for parsed in batch.parse(&mut self.memory, self.substitution.as_ref())? {
+        for parsed in batch.parse(&mut self.memory, self.replaced.as_ref())? {
             objects.extend(parsed.objects);
             self.remember(parsed.words);
         }

@@ -89,6 +89,8 @@ pub(crate) struct ModuleDir {
     /// How far a kustomization in it may reach.
     reach: PathBuf,
     given: PathBuf,
+    /// The directory that the user named, from the root, where that is a wider one.
+    base: PathBuf,
 }
 
 impl ModuleDir {
@@ -100,6 +102,7 @@ impl ModuleDir {
                 reach: root.clone(),
                 root,
                 given: given.to_owned(),
+                base: PathBuf::new(),
             }),
             false => Err(DirError::NotADirectory {
                 path: given.display().to_string(),
@@ -115,13 +118,30 @@ impl ModuleDir {
     /// The same for a directory that the user names as it is, without a module file: what it names
     /// may be anywhere in the repository around it, or anywhere if there is none.
     pub(crate) fn within_repository(self) -> Self {
-        let is_repository = |path: &&Path| path.join(".git").symlink_metadata().is_ok();
         let around = self.root.ancestors().find(is_repository);
         let reach = around.or(self.root.ancestors().last()).map(Path::to_owned);
         Self {
             reach: reach.unwrap_or_else(|| self.root.clone()),
             ..self
         }
+    }
+
+    /// The repository around a directory, with that directory's path in it; the directory itself
+    /// if there is none. Paths in it are still shown as the user would name them.
+    pub(crate) fn widened(&self) -> (Self, PathBuf) {
+        let around = self.root.ancestors().find(is_repository);
+        let root = around.unwrap_or(&self.root).to_owned();
+        let base = self.root.strip_prefix(&root).unwrap_or(Path::new(""));
+        // What lies beside a link is not what lies beside the directory.
+        let name = self.given.file_name();
+        let is_link = name.is_some() && name != self.root.file_name();
+        let wide = Self {
+            reach: root.clone(),
+            base: base.to_owned(),
+            given: if is_link { &self.root } else { &self.given }.clone(),
+            root: root.clone(),
+        };
+        (wide, base.to_owned())
     }
 
     /// The directory that nothing in it may leave.
@@ -136,11 +156,34 @@ impl ModuleDir {
 
     /// A path inside the directory, as the user would name it.
     pub(crate) fn shown(&self, relative: &Path) -> String {
-        match self.given.as_os_str() == "." {
-            true => relative.display().to_string(),
-            // The directory itself.
-            false if relative.as_os_str() == "." => self.given.display().to_string(),
-            false => self.given.join(relative).display().to_string(),
+        let mut given = self.given.clone();
+        let relative = match relative.strip_prefix(&self.base) {
+            Ok(inside) => inside.to_owned(),
+            Err(_) => {
+                let steps = self.base.components().zip(relative.components());
+                let common = steps.take_while(|(one, other)| one == other).count();
+                let above = self.base.components().count() - common;
+                let below: PathBuf = relative.components().skip(common).collect();
+                // Steps up are taken off the name that was given, as far as it has any.
+                let named = |path: &Path| {
+                    matches!(path.components().next_back(), Some(Component::Normal(_)))
+                };
+                let cut = (0..above)
+                    .take_while(|_| named(&given) && given.pop())
+                    .count();
+                let up: PathBuf = std::iter::repeat_n("..", above - cut).collect();
+                up.join(below)
+            }
+        };
+        // The directory itself has no name below it.
+        let relative: PathBuf = relative
+            .components()
+            .filter(|step| *step != Component::CurDir)
+            .collect();
+        match relative.as_os_str().is_empty() {
+            true => given.display().to_string(),
+            false if given.as_os_str() == "." => relative.display().to_string(),
+            false => given.join(relative).display().to_string(),
         }
     }
 
@@ -226,11 +269,12 @@ impl ModuleDir {
         Ok(files)
     }
 
-    /// Refuses links that lead out of the directory and everything that is neither a regular
-    /// file nor a directory, wherever it stands: for programs that follow links on their own.
-    pub(crate) fn check_confined(&self) -> Result<(), DirError> {
+    /// Refuses links that lead out of the module's directory and everything that is neither a
+    /// regular file nor a directory, wherever it stands below a path: for programs that follow links
+    /// on their own.
+    pub(crate) fn check_confined(&self, below: &Path) -> Result<(), DirError> {
         let mut seen = 0;
-        let mut waiting = vec![PathBuf::new()];
+        let mut waiting = vec![below.to_owned()];
         while let Some(directory) = waiting.pop() {
             for path in self.list(&directory)? {
                 seen += 1;
@@ -278,6 +322,10 @@ impl ModuleDir {
         let resolved = self.resolve(relative)?;
         Ok(resolved.metadata().ok().map(|m| m.file_type()))
     }
+}
+
+fn is_repository(path: &&Path) -> bool {
+    path.join(".git").symlink_metadata().is_ok()
 }
 
 fn is_hidden(path: &Path) -> bool {
@@ -331,4 +379,47 @@ fn capped(stream: impl Read, shown: &str, limit: u64) -> Result<Vec<u8>, DirErro
 fn open_without_waiting(path: &Path) -> std::io::Result<File> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_the_repository_are_shown_as_the_user_would_name_them() {
+        for (given, base, path, expected) in [
+            ("pkgs/web", "pkgs/web", "pkgs/web/a.yaml", "pkgs/web/a.yaml"),
+            (
+                "pkgs/web",
+                "pkgs/web",
+                "pkgs/common/a.yaml",
+                "pkgs/common/a.yaml",
+            ),
+            ("pkgs/web", "pkgs/web", "", ""),
+            ("web", "pkgs/web", "common/a.yaml", "../common/a.yaml"),
+            (".", "pkgs/web", "pkgs/web/a.yaml", "a.yaml"),
+            (".", "pkgs/web", "pkgs/common/a.yaml", "../common/a.yaml"),
+            (
+                "../web",
+                "pkgs/web",
+                "pkgs/common/a.yaml",
+                "../common/a.yaml",
+            ),
+            ("web", "", "a.yaml", "web/a.yaml"),
+            ("web", "", "", "web"),
+            (".", "", "", "."),
+        ] {
+            let dir = ModuleDir {
+                root: "/repo".into(),
+                reach: "/repo".into(),
+                given: given.into(),
+                base: base.into(),
+            };
+            assert_eq!(
+                dir.shown(Path::new(path)),
+                expected,
+                "{given} {base} {path}"
+            );
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! The files are read once more; nothing of it is kept while a module renders.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use opm_core::identity::Identity;
@@ -11,8 +12,8 @@ use serde_json::Value;
 use crate::error::RenderError;
 use crate::manifests::{self, ManifestReader, is_list};
 use crate::module_dir::ModuleDir;
-use crate::source::{Format, ModuleRef};
-use crate::substitution::Substitution;
+use crate::source::ModuleRef;
+use crate::substitution::Replaced;
 use crate::yaml::{self, Position};
 use crate::{Inputs, component_source::ComponentSource, load};
 
@@ -55,20 +56,21 @@ pub(crate) fn find(
         }
     };
     let dir = ModuleDir::open(path)?;
-    let found = match Format::of(&dir)? {
-        Format::Cue => return Ok(places),
-        Format::Yaml => None,
-        Format::Undeclared(found) => Some(found),
+    let Some((dir, definition)) = load::definition(dir, inputs)? else {
+        return Ok(places);
     };
-    let (dir, definition) = load::definition(dir, found, inputs.name.as_ref())?;
-    let (_, substitution) = load::substitution(&dir, &definition, inputs)?;
-    for component in definition.components {
-        let ComponentSource::Manifests(paths) = component.source else {
+    let (_, replaced) = load::replaced(&dir, &definition, inputs)?;
+    let sources = definition
+        .components
+        .into_iter()
+        .flat_map(|one| one.sources);
+    for source in sources {
+        let ComponentSource::Manifests(paths) = source.source else {
             continue;
         };
         for file in manifests::files(&dir, &paths).unwrap_or_default() {
             let text = dir.read(&file)?;
-            let (shown, with) = (dir.shown(&file), substitution.as_ref());
+            let (shown, with) = (dir.shown(&file), replaced.as_ref());
             in_text(&text, &shown, with, wanted, &mut places);
         }
     }
@@ -90,17 +92,18 @@ pub(crate) fn definitions(directory: &Path) -> Result<Vec<Manifest>, RenderError
 fn in_text(
     text: &str,
     file: &str,
-    substitution: Option<&Substitution>,
+    replaced: Option<&Replaced>,
     wanted: &[FieldOfObject],
     places: &mut [Vec<Place>],
 ) {
     let is_json = crate::json::is_named(Path::new(file));
+    let text = &*replaced.map_or(Cow::Borrowed(text), |with| with.readable(text));
     let documents = match is_json {
         true => crate::json::documents_within(text, &mut yaml::MemoryBudget::default()).ok(),
         false => yaml::documents(text).ok(),
     };
     for mut document in documents.unwrap_or_default() {
-        if substitution.is_some_and(|with| with.apply(&mut document.value).is_err()) {
+        if replaced.is_some_and(|with| with.apply(&mut document.value).is_err()) {
             continue;
         }
         let mut objects = Vec::new();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::error::RenderError;
 use crate::module_dir::ModuleDir;
 use crate::undeclared::{self, Found, GivenManifests};
-use crate::yaml_module;
+use crate::{yaml_module, zarf};
 
 /// A module as the user names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +76,8 @@ pub(crate) enum Format {
     Cue,
     /// `module.yaml` is there.
     Yaml,
+    /// No module file is there, but `zarf.yaml`, which names whatever else lies beside it.
+    Zarf,
     /// No module file is there, but something that can be one.
     Undeclared(Found),
 }
@@ -91,6 +93,7 @@ impl Format {
             (false, false) if dir.has("module.yml") => {
                 Err(RenderError::NearlyAModule { path: path() })
             }
+            (false, false) if dir.has(zarf::FILE) => Ok(Self::Zarf),
             (false, false) => match Found::within(dir)? {
                 Some(found) => Ok(Self::Undeclared(found)),
                 None => Err(RenderError::NotAModule {

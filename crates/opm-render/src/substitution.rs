@@ -4,6 +4,7 @@
 //! A text that is nothing but one expression takes the value's type. `$${` is a literal `${`. What
 //! a value holds is not looked at again.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opm_core::ids::ReleaseId;
@@ -15,9 +16,10 @@ use serde_json::{Map, Value as Json};
 use thiserror::Error;
 
 use crate::values::{KeyPath, Segment};
+use crate::zarf::Markers;
 
 /// The most bytes that values may put into a module's manifests.
-const MAX_BYTES: usize = 128 << 20;
+pub(crate) const MAX_BYTES: usize = 128 << 20;
 
 /// Why an expression cannot be replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -39,9 +41,51 @@ impl SubstitutionError {
         }
     }
 
+    /// An error about a marker, which stands in the text as `expression`.
+    pub(crate) fn of_marker(problem: String, hint: Option<String>, expression: String) -> Self {
+        Self {
+            problem,
+            hint,
+            expression,
+        }
+    }
+
+    /// The same, about what stands in the text as `expression`.
+    pub(crate) fn at(self, expression: &str) -> Self {
+        let expression = expression.to_owned();
+        Self { expression, ..self }
+    }
+
     /// What to do about it.
     pub(crate) fn hint(&self) -> Option<String> {
         self.hint.clone()
+    }
+}
+
+/// What is replaced in a module's manifests.
+#[derive(Debug)]
+pub(crate) enum Replaced {
+    /// `${values.port}` and its kin.
+    Expressions(Substitution),
+    /// The markers of a package.
+    Markers(Markers),
+}
+
+impl Replaced {
+    /// The text as it can be read before anything is replaced.
+    pub(crate) fn readable<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self {
+            Self::Expressions(_) => Cow::Borrowed(text),
+            Self::Markers(markers) => markers.readable(text),
+        }
+    }
+
+    /// Replaces whatever stands for something in the texts and keys of a document.
+    pub(crate) fn apply(&self, document: &mut Json) -> Result<(), SubstitutionError> {
+        match self {
+            Self::Expressions(with) => with.apply(document),
+            Self::Markers(with) => with.apply(document),
+        }
     }
 }
 

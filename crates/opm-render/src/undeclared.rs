@@ -20,6 +20,7 @@ use crate::module_dir::{DirError, ModuleDir};
 use crate::origin;
 use crate::values::{STANDARD_INPUT, read_any};
 use crate::yaml_module::{self, ComponentDefinition, ModuleDefinition, ValuesDefinition};
+use crate::zarf;
 
 /// The name of the one component.
 pub(crate) const COMPONENT: &str = "app";
@@ -47,12 +48,6 @@ impl Found {
     /// Looks what there is in a directory.
     pub(crate) fn within(dir: &ModuleDir) -> Result<Option<Self>, RenderError> {
         let mut files = dir.list(Path::new(""))?;
-        if dir.has(PACKAGE) {
-            return Err(RenderError::NotYet {
-                place: dir.shown(Path::new(PACKAGE)),
-                what: "Zarf package definitions",
-            });
-        }
         let kustomization = KUSTOMIZATIONS.into_iter().find(|name| dir.has(name));
         match (kustomization, dir.has(CHART)) {
             (Some(name), false) => return Ok(Some(Self::Kustomization(name))),
@@ -90,6 +85,7 @@ impl Found {
             Self::Kustomization(_) => ComponentSource::Kustomize(KustomizeSource {
                 path: ".".to_owned(),
                 remote: false,
+                any_directory: false,
             }),
             Self::Chart => ComponentSource::Chart(Box::new(ChartSource {
                 origin: ChartOrigin::Path(".".to_owned()),
@@ -105,8 +101,6 @@ impl Found {
 
 /// The file by which Helm knows a chart.
 const CHART: &str = "Chart.yaml";
-/// The file by which Zarf knows a package definition.
-const PACKAGE: &str = "zarf.yaml";
 
 /// The directories below that hold what may be manifests, where the directory itself has none.
 pub(crate) fn below(dir: &ModuleDir) -> Vec<String> {
@@ -146,8 +140,11 @@ pub(crate) fn definition(module: Module, found: &Found) -> Result<ModuleDefiniti
             name: ComponentName::new(COMPONENT)?,
             after: Vec::new(),
             optional: false,
-            source: found.source(),
+            by_default: false,
+            sources: vec![found.source().into()],
         }],
+        filled: None,
+        left_out: Vec::new(),
     })
 }
 
@@ -287,7 +284,7 @@ fn has_ending(path: &Path) -> bool {
 /// Whether a file defines the directory that it is in.
 pub(crate) fn defines_directory(given: &str) -> bool {
     let name = Path::new(given).file_name().and_then(|name| name.to_str());
-    let definitions = [yaml_module::FILE, CHART, PACKAGE];
+    let definitions = [yaml_module::FILE, CHART, zarf::FILE];
     let mut definitions = definitions.iter().chain(&KUSTOMIZATIONS);
     name.is_some_and(|name| definitions.any(|definition| *definition == name))
 }

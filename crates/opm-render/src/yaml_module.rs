@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use opm_core::name::{ComponentName, ModuleName, ModulePath, NameError, NamespaceName};
 use opm_core::nearest::{did_you_mean, nearest};
-use opm_core::rendered::Module;
+use opm_core::rendered::{LeftOut, Module};
 use opm_core::values::Value;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,6 +17,7 @@ use crate::component_source::{
 };
 use crate::values::YamlData;
 use crate::yaml::{self, Position, YamlError};
+use crate::zarf::Markers;
 
 /// The file's name.
 pub(crate) const FILE: &str = "module.yaml";
@@ -178,8 +179,19 @@ pub(crate) struct ModuleDefinition {
     pub module: Module,
     /// What it says about values.
     pub values: ValuesDefinition,
+    /// Its values, where they had to be known to define it.
+    pub filled: Option<FilledValues>,
     /// Its components, their files not yet read.
     pub components: Vec<ComponentDefinition>,
+    /// What it asks for besides, and is not carried out.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// The values of a release of a package, and what markers stand for.
+#[derive(Debug)]
+pub(crate) struct FilledValues {
+    pub values: Value,
+    pub markers: Markers,
 }
 
 /// What a module says about its values.
@@ -240,8 +252,26 @@ pub(crate) struct ComponentDefinition {
     pub after: Vec<ComponentName>,
     /// Whether it is applied only when selected.
     pub optional: bool,
+    /// Whether an optional one is selected as long as nobody has chosen.
+    pub by_default: bool,
     /// What it is made of.
+    pub sources: Vec<SourceDefinition>,
+}
+
+/// A part of what a component is made of.
+#[derive(Debug)]
+pub(crate) struct SourceDefinition {
+    /// What it is.
     pub source: ComponentSource,
+    /// Where its objects live if they name no namespace; in the release's, if none.
+    pub home: Option<NamespaceName>,
+}
+
+impl From<ComponentSource> for SourceDefinition {
+    fn from(source: ComponentSource) -> Self {
+        let home = None;
+        Self { source, home }
+    }
 }
 
 /// Reads a module.yaml and checks what can be checked without its other files.
@@ -261,7 +291,9 @@ pub(crate) fn parse(text: &str) -> Result<ModuleDefinition, ModuleFileError> {
     Ok(ModuleDefinition {
         module,
         values: ValuesDefinition::read(own, file.schema, file.substitute)?,
+        filled: None,
         components,
+        left_out: Vec::new(),
     })
 }
 
@@ -326,7 +358,8 @@ fn component(given: ComponentFile) -> Result<ComponentDefinition, ModuleFileErro
         name: component,
         after,
         optional: given.optional,
-        source,
+        by_default: false,
+        sources: vec![source.into()],
     })
 }
 

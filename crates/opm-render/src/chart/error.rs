@@ -49,6 +49,14 @@ pub enum ChartError {
     /// An expression cannot be replaced.
     #[error(transparent)]
     Expression(#[from] SubstitutionError),
+    /// A marker in what a template prints stands for nothing.
+    #[error("{place}: {source}")]
+    Marker {
+        /// The template.
+        place: String,
+        /// What is wrong.
+        source: SubstitutionError,
+    },
     /// What stands for values is something else.
     #[error("{0} is not a mapping, which values for a chart must be")]
     NotValues(String),
@@ -144,7 +152,9 @@ impl ChartError {
             Self::MissingDependencies { chart, .. } => {
                 one(format!("`helm dependency build {chart}` gets them"))
             }
-            Self::Expression(error) => error.hint().into_iter().collect(),
+            Self::Expression(error) | Self::Marker { source: error, .. } => {
+                error.hint().into_iter().collect()
+            }
             Self::Dir(DirError::Outside { .. }) => one("copy it into the module".to_owned()),
             _ => Vec::new(),
         }

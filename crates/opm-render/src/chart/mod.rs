@@ -24,7 +24,7 @@ use opm_core::name::{NamespaceName, ReleaseName};
 use serde_json::Value;
 
 pub use error::ChartError;
-pub(crate) use reference::ChartReference;
+pub(crate) use reference::{ChartReference, is_exact};
 
 use helm::{Helm, TemplateFlags};
 
@@ -34,6 +34,7 @@ use crate::lint::Lint;
 use crate::module_dir::ModuleDir;
 use crate::program::{PrivateDir, ProgramOutput};
 use crate::yaml::{self, MemoryBudget};
+use crate::zarf::Markers;
 
 /// The file that makes a directory a chart.
 const CHART_FILE: &str = "Chart.yaml";
@@ -99,6 +100,8 @@ pub(crate) struct ChartRelease<'a> {
     pub(crate) capabilities: &'a Capabilities,
     /// The cluster that charts may look at; none if there is none to ask.
     pub(crate) lookup: Option<&'a LookupCluster>,
+    /// What markers in what the chart prints stand for.
+    pub(crate) markers: Option<&'a Markers>,
 }
 
 /// What a chart renders to.
@@ -191,7 +194,7 @@ pub(crate) fn render(
     let read = |output: ProgramOutput, memory: &mut MemoryBudget| {
         let text = String::from_utf8(output.stdout);
         let text = text.map_err(|_| ChartError::NotText(shown.clone()))?;
-        output::read(&text, &shown, memory)
+        output::read(&text, &shown, release.markers, memory)
     };
     let mut rendered = read(output, memory)?;
     // What a chart makes up is found by rendering it once more.
@@ -214,7 +217,7 @@ fn local_chart(dir: &ModuleDir, given: &str) -> Result<(PathBuf, String), ChartE
         return Err(ChartError::NotAChart(shown));
     }
     // `helm` follows links on its own.
-    dir.check_confined()?;
+    dir.check_confined(path)?;
     Ok((chart, shown))
 }
 

@@ -3,6 +3,8 @@
 //! What means one thing to Helm and another to `opm` is put into opm's words here: a chart's
 //! hooks are marked as such, and what Helm keeps, `opm` keeps.
 
+use std::borrow::Cow;
+
 use opm_core::hook;
 use opm_core::labels::{MANAGED_BY, MANAGED_BY_OPM, PRUNE};
 use opm_core::manifest::Manifest;
@@ -12,6 +14,7 @@ use super::{ChartError, RenderedChart};
 use crate::lint::Lint;
 use crate::manifests::flat;
 use crate::yaml::{self, MemoryBudget, Word};
+use crate::zarf::Markers;
 
 const SOURCE: &str = "# Source: ";
 const RESOURCE_POLICY: &str = "helm.sh/resource-policy";
@@ -20,21 +23,30 @@ const RESOURCE_POLICY: &str = "helm.sh/resource-policy";
 pub(super) fn read(
     text: &str,
     shown: &str,
+    markers: Option<&Markers>,
     memory: &mut MemoryBudget,
 ) -> Result<RenderedChart, ChartError> {
+    let text = markers.map_or(Cow::Borrowed(text), |with| with.readable(text));
     let mut rendered = RenderedChart {
         manifests: Vec::new(),
         words: Vec::new(),
         fetched: None,
     };
-    for Printed { source, text } in printed(text) {
+    for Printed { source, text } in printed(&text) {
         let place = place(source, shown);
         let documents = yaml::documents_within(text, memory);
         let documents = documents.map_err(|source| ChartError::Yaml {
             place: place.clone(),
             source,
         })?;
-        for document in documents {
+        for mut document in documents {
+            if let Some(markers) = markers {
+                let applied = markers.apply(&mut document.value);
+                applied.map_err(|source| ChartError::Marker {
+                    place: place.clone(),
+                    source,
+                })?;
+            }
             let lint = |word: Word| Lint::OldBoolean {
                 place: place.clone(),
                 word: word.word,
@@ -128,7 +140,9 @@ mod tests {
 
     fn read_all(text: &str) -> Vec<Manifest> {
         let mut memory = MemoryBudget::default();
-        read(text, "charts/pg", &mut memory).unwrap().manifests
+        read(text, "charts/pg", None, &mut memory)
+            .unwrap()
+            .manifests
     }
 
     #[test]
@@ -183,7 +197,7 @@ mod tests {
         );
         let mut memory = MemoryBudget::default();
         let text = "---\n# Source: pg/templates/a.yaml\napiVersion: v1\nkind: ConfigMap\n";
-        let error = read(text, "charts/pg", &mut memory)
+        let error = read(text, "charts/pg", None, &mut memory)
             .unwrap_err()
             .to_string();
         assert!(error.starts_with("charts/pg/templates/a.yaml: "), "{error}");

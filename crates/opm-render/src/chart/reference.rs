@@ -103,7 +103,7 @@ fn is_digest(digest: &str) -> bool {
 }
 
 /// A range of versions would be another chart tomorrow.
-fn is_exact(version: &str) -> bool {
+pub(crate) fn is_exact(version: &str) -> bool {
     semver::Version::parse(version.strip_prefix('v').unwrap_or(version)).is_ok()
 }
 

@@ -170,7 +170,7 @@ fn inside(directory: &Path, entry: &str, root: &Path, place: &str) -> Result<Pat
 }
 
 /// What is no path is taken for a URL, in one of many spellings.
-fn looks_remote(entry: &str) -> bool {
+pub(crate) fn looks_remote(entry: &str) -> bool {
     let host = entry.split(['/', ':']).next().unwrap_or_default();
     entry.contains("://")
         || entry.contains("?ref=")

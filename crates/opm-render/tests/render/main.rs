@@ -12,6 +12,7 @@
 mod bad_cue;
 mod bad_values;
 mod bad_yaml;
+mod bad_zarf;
 mod cue_modules;
 mod describing;
 mod examples;
@@ -29,3 +30,4 @@ mod undeclared;
 mod yaml_modules;
 mod yaml_text;
 mod yaml_values;
+mod zarf;
