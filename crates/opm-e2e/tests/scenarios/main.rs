@@ -83,3 +83,6 @@ mod table;
 mod told_once;
 mod transfer;
 mod unchanged;
+mod zarf;
+mod zarf_bad;
+mod zarf_choices;
