@@ -1,4 +1,5 @@
-//! The README and the tutorial are true: every command of them runs, and prints what they say.
+//! The README, the tutorial and the page for users of Zarf are true: every command of them runs, and
+//! prints what they say.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails loudly")]
 
@@ -83,6 +84,11 @@ fn every_command_of_the_readme_does_what_it_says() {
 #[test]
 fn every_command_of_the_tutorial_does_what_it_says() {
     is_true("docs/tutorial.md");
+}
+
+#[test]
+fn every_command_for_users_of_zarf_does_what_it_says() {
+    is_true("docs/zarf.md");
 }
 
 fn is_true(page: &str) {
