@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use opm_e2e::{World, scenarios};
-use serde_json::Value;
+use opm_testkit::charts::{ArchiveEntry, ChartServer, archive};
+use serde_json::{Value, json};
 
 use crate::zarf::{copied, edit, objects};
 
@@ -13,6 +14,7 @@ scenarios! {
     two_releases_of_a_package_live_side_by_side,
     what_is_not_carried_out_is_told_and_refused_if_asked_for,
     namespaces_that_a_package_names_are_created_if_asked_for,
+    charts_of_a_repository_are_fetched_for_a_package,
 }
 
 async fn components_are_chosen_and_stay_chosen(w: World) {
@@ -148,4 +150,43 @@ async fn namespaces_that_a_package_names_are_created_if_asked_for(w: World) {
     assert_eq!(created["metadata"]["labels"][ours], Value::Null);
     w.delete("site", &[]).await.ok();
     assert!(w.exists(&format!("Namespace/{namespace}")).await);
+}
+
+async fn charts_of_a_repository_are_fetched_for_a_package(w: World) {
+    let Some(w) = w.with_helm() else { return };
+    let server = ChartServer::start().await;
+    let about = "apiVersion: v2\nname: app\nversion: 1.0.0\n";
+    let template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: page}\ndata:\n  \
+                    for: {{ .Release.Name }}\n  text: ###ZARF_VAR_TEXT###\n";
+    let file = |text: &str| ArchiveEntry::File(text.as_bytes().to_vec());
+    let chart = archive([
+        ("app/Chart.yaml", file(about)),
+        ("app/templates/page.yaml", file(template)),
+    ]);
+    server.publish("app", "1.0.0", &chart);
+    let (other, repo) = (w.other_namespace("other").await, server.repository());
+    let package = format!(
+        "kind: ZarfPackageConfig\nmetadata: {{name: web}}\nvariables: [{{name: TEXT, default: hello}}]\n\
+         components:\n- name: pages\n  required: true\n  charts:\n  \
+         - {{name: app, url: '{repo}', version: 1.0.0}}\n  \
+         - {{name: two, repoName: app, url: '{repo}', version: 1.0.0, namespace: {other}}}\n"
+    );
+    let dir = w.dir().join("web");
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::write(dir.join("zarf.yaml"), package).unwrap();
+    let dir = dir.display().to_string();
+    w.opm(&["mod", "apply", &dir]).await.ok();
+    let there = format!("{other}:ConfigMap/page");
+    w.holds_exactly("web", &["ConfigMap/page", &there]).await;
+    let page = w.get(&there).await.unwrap();
+    assert_eq!(
+        (&page["data"]["for"], &page["data"]["text"]),
+        (&json!("two"), &json!("hello"))
+    );
+    let record = w.record("web").await;
+    let charts = record.current()["module"]["charts"].as_object().unwrap();
+    assert_eq!(
+        charts.keys().collect::<Vec<_>>(),
+        ["pages/app", "pages/two"]
+    );
 }
