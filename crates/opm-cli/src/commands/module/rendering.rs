@@ -106,6 +106,8 @@ pub(crate) struct Rendering {
     pub(crate) module: ModuleRef,
     pub(crate) inputs: Inputs,
     pub(crate) renderer: ModuleRenderer,
+    /// The cluster that charts look at, for as long as they are rendered.
+    looked_at: Option<LookedAt>,
     cancel: CancellationToken,
 }
 
@@ -128,6 +130,7 @@ impl Rendering {
             module: args.source()?,
             inputs,
             renderer: renderer(settings, ui),
+            looked_at: None,
             cancel: interrupt.token(),
         })
     }
@@ -190,13 +193,25 @@ impl Rendering {
             return Ok((loaded, Session::open(settings, ui, interrupt, yes).await?));
         }
         let session = Session::open(settings, ui, interrupt, yes).await?;
-        self.inputs.capabilities = Some(session.capabilities().await?);
-        let looked_at = match opm_render::has_lookups(&self.module) {
-            true => Some(LookedAt::open(settings).await?),
-            false => None,
-        };
-        self.inputs.lookup = looked_at.as_ref().map(|one| one.cluster.clone());
+        self.ask_cluster(settings, &session).await?;
         Ok((self.load().await?, session))
+    }
+
+    /// Tells charts what the cluster can do, and lets those look at it that may.
+    pub(crate) async fn ask_cluster(
+        &mut self,
+        settings: &Settings,
+        session: &Session,
+    ) -> Result<(), CliError> {
+        if opm_render::has_charts(&self.module) {
+            self.inputs.capabilities = Some(session.capabilities().await?);
+        }
+        if opm_render::has_lookups(&self.module) {
+            let looked_at = LookedAt::open(settings).await?;
+            self.inputs.lookup = Some(looked_at.cluster.clone());
+            self.looked_at = Some(looked_at);
+        }
+        Ok(())
     }
 
     /// Renders the module.

@@ -117,9 +117,7 @@ impl Args {
             strict: false,
         };
         let mut rendering = Rendering::prepare(&args, settings, ui, interrupt)?;
-        if opm_render::has_charts(&rendering.module) {
-            rendering.inputs.capabilities = Some(session.capabilities().await?);
-        }
+        rendering.ask_cluster(settings, session).await?;
         Ok(Some(Arc::new(ModulePlan {
             args,
             dir,
