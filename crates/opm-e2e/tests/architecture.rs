@@ -300,6 +300,39 @@ const DIALECT: &[&str] = &[
     "Why",
 ];
 
+/// Numbers get their nouns in one place, so that nobody reads `1 objects`.
+#[test]
+fn a_number_and_its_noun_agree() {
+    let nouns = ["object", "component", "release", "request"];
+    let mut wrong = Vec::new();
+    for of in [
+        "opm-core",
+        "opm-engine",
+        "opm-render",
+        "opm-cluster",
+        "opm-cli",
+    ] {
+        for (file, text) in sources(&root().join("crates").join(of).join("src")) {
+            let shipped = text.split("#[cfg(test)]").next().unwrap();
+            let lines = shipped.lines().enumerate();
+            let lines = lines.filter(|(_, line)| line.contains('"'));
+            wrong.extend(lines.filter_map(|(at, line)| {
+                let counted = |noun: &&str| {
+                    let plain = line.contains(&format!("}} {noun}s"));
+                    plain || line.contains(&format!("}} more {noun}s"))
+                };
+                let noun = nouns.iter().find(|noun| counted(noun))?;
+                Some(format!("{}:{}: {noun}s", file.display(), at + 1))
+            }));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "use opm_core::words::count: {}",
+        wrong.join("\n")
+    );
+}
+
 #[test]
 fn every_type_has_a_name_of_its_own() {
     for entry in std::fs::read_dir(root().join("crates")).unwrap() {

@@ -1,6 +1,7 @@
 //! What a repair found and wrote.
 
 use opm_core::repair::{ChangeMatch, ChangeSource, FoundAs, FoundObject};
+use opm_core::words;
 use opm_engine::Failure;
 use opm_engine::repair::{RepairReport, SecretState};
 
@@ -57,8 +58,9 @@ pub(crate) fn findings(report: &RepairReport) -> String {
             (false, _) => "",
         };
         lines.push(format!(
-            "{} {from} ({} objects){current}",
-            change.id, change.objects
+            "{} {from} ({}){current}",
+            change.id,
+            words::count(change.objects, "object")
         ));
     }
     if report.undetermined {

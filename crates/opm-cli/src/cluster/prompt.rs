@@ -158,32 +158,38 @@ fn wording(question: &Question, server: &str) -> String {
                 true => String::new(),
                 false => format!("These stay:\n{}\n", list(kept)),
             };
-            let goes = match objects.is_empty() {
-                true => "No object goes.".to_owned(),
-                false => format!(
-                    "{}\n{stays}{hooks}Delete {}",
-                    list(objects),
-                    these(objects.len())
-                ),
-            };
-            format!("{goes}, and the release {release}, from {server}?")
+            if objects.is_empty() {
+                return format!(
+                    "{stays}{hooks}No object goes.\nDelete the release {release} from {server}?"
+                );
+            }
+            let goes = these(objects.len(), "object");
+            format!(
+                "{}\n{stays}{hooks}Delete {goes}, and the release {release}, from {server}?",
+                list(objects)
+            )
         }
-        Question::PruneKept { objects } => format!("{}\nDelete these kept objects?", list(objects)),
+        Question::PruneKept { objects } => format!(
+            "{}\nDelete {}?",
+            list(objects),
+            these(objects.len(), "kept object")
+        ),
         Question::ForgetAll { release, objects } => format!(
-            "{}\nForget these objects, which stay as they are, and the release {release} with its history?",
-            list(objects)
+            "{}\nForget {}, and the release {release} with its history? Nothing is deleted.",
+            list(objects),
+            these(objects.len(), "object")
         ),
         Question::VolumeData { leaves, fresh } => {
             let mut lines = Vec::new();
             if !leaves.is_empty() {
                 lines.push(format!(
-                    "{}\nThese stay with their data, and nothing uses them any more.",
+                    "{}\nWhat is named here stays with its data, and nothing uses it any more.",
                     list(leaves)
                 ));
             }
             if !fresh.is_empty() {
                 lines.push(format!(
-                    "{}\nThese do not exist any more, and begin empty.",
+                    "{}\nWhat is named here does not exist any more, and begins empty.",
                     list(fresh)
                 ));
             }
@@ -196,10 +202,10 @@ fn wording(question: &Question, server: &str) -> String {
     }
 }
 
-fn these(count: usize) -> String {
+fn these(count: usize, noun: &str) -> String {
     match count {
-        1 => "this object".to_owned(),
-        count => format!("these {count} objects"),
+        1 => format!("this {noun}"),
+        count => format!("these {count} {noun}s"),
     }
 }
 
@@ -288,6 +294,46 @@ mod tests {
         assert!(answered_by_yes(&Question::Unlock {
             holder: "deployer".to_owned()
         }));
+    }
+
+    #[test]
+    fn questions_count_what_they_are_about() {
+        let object = |name: &str| Identity::new(GroupKind::new("", "ConfigMap"), Some("n"), name);
+        let delete = |objects: &[Identity], kept: &[Identity]| {
+            let question = Question::Delete {
+                release: "web".to_owned(),
+                objects: objects.to_vec(),
+                kept: kept.to_vec(),
+            };
+            wording(&question, "the sandbox")
+        };
+        let (one, two) = (vec![object("a")], vec![object("a"), object("b")]);
+        for (said, expected) in [
+            (
+                delete(&one, &[]),
+                "  ConfigMap/a in namespace n\nDelete this object, and the release web, from the sandbox?",
+            ),
+            (
+                delete(&two, &[]),
+                "  ConfigMap/a in namespace n\n  ConfigMap/b in namespace n\n\
+                 Delete these 2 objects, and the release web, from the sandbox?",
+            ),
+            (
+                delete(&[], &one),
+                "These stay:\n  ConfigMap/a in namespace n\nNo object goes.\n\
+                 Delete the release web from the sandbox?",
+            ),
+            (
+                wording(&Question::PruneKept { objects: one }, "the sandbox"),
+                "  ConfigMap/a in namespace n\nDelete this kept object?",
+            ),
+            (
+                wording(&Question::PruneKept { objects: two }, "the sandbox"),
+                "  ConfigMap/a in namespace n\n  ConfigMap/b in namespace n\nDelete these 2 kept objects?",
+            ),
+        ] {
+            assert_eq!(said, expected);
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::Duplicate;
 use crate::identity::{GroupKind, Identity};
 use crate::name::ComponentName;
+use crate::words;
 
 /// A name that no component has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,7 +168,6 @@ pub enum CandidateWarning {
 fn and_more(more: usize) -> String {
     match more {
         0 => String::new(),
-        1 => " and one more object".to_owned(),
-        more => format!(" and {more} more objects"),
+        more => format!(" and {}", words::count(more, "more object")),
     }
 }

@@ -7,6 +7,7 @@ use crate::failure::{FailureKind, Remedy};
 use crate::identity::Identity;
 use crate::plan::{Guard, Occupants, SilentGroup};
 use crate::rights::ResourceRight;
+use crate::words;
 
 /// Why a plan is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,7 +142,7 @@ impl fmt::Display for Refusals {
             }
             match (heading, group.as_slice()) {
                 (Some(heading), [_, _, ..]) => {
-                    write!(f, "{} objects {heading}:", group.len())?;
+                    write!(f, "{} {heading}:", words::count(group.len(), "object"))?;
                     let objects = group.iter().filter_map(|refusal| refusal.object.as_ref());
                     for object in objects {
                         write!(f, "\n  {object}")?;

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::words;
+
 use super::fields::{ObjectFields, reason_and_message};
 use super::{Health, HealthState};
 
@@ -73,7 +75,7 @@ pub fn why_not_ready(pods: &[Map<String, Value>]) -> Option<String> {
     let shown: Vec<&str> = reasons.iter().take(3).map(|(_, said)| &**said).collect();
     let more = match reasons.len().saturating_sub(shown.len()) {
         0 => String::new(),
-        rest => format!("; and {rest} more pods"),
+        rest => format!("; and {}", words::count(rest, "more pod")),
     };
     Some(format!("{}{more}", shown.join("; ")))
 }

@@ -50,7 +50,7 @@ fn each_kind_says_how_it_is() {
             deployment(
                 &json!({"observedGeneration": 2, "updatedReplicas": 2, "replicas": 3, "availableReplicas": 2}),
             ),
-            progressing("1 old pods are still there"),
+            progressing("1 old pod is still there"),
         ),
         (
             deployment(

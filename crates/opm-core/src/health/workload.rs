@@ -1,5 +1,7 @@
 //! The built-in workloads.
 
+use crate::words;
+
 use super::Health;
 use super::fields::ObjectFields;
 
@@ -37,10 +39,9 @@ pub(super) fn deployment(fields: &ObjectFields<'_>) -> Health {
         return Health::progressing(format!("{updated} of {wanted} pods are up to date"));
     }
     if total > updated {
-        return Health::progressing(format!(
-            "{} old pods are still there",
-            total.saturating_sub(updated)
-        ));
+        let left = usize::try_from(total.saturating_sub(updated)).unwrap_or(usize::MAX);
+        let old = words::count(left, "old pod");
+        return Health::progressing(format!("{old} {} still there", words::is_or_are(left)));
     }
     if available < wanted {
         let message = format!("{available} of {wanted} pods are available");

@@ -4,6 +4,8 @@
 //! record looks like. The caller compresses and writes the payloads, and then enters the place
 //! of each with [`FittedRecord::place`].
 
+use crate::words;
+
 pub use super::moved::PartOwner;
 use super::{
     Body, PartLocation, Record, RecordPart, encode, encode_inventory, encode_kept, encode_pending,
@@ -192,8 +194,9 @@ impl FittedRecord {
         let left = self.record.history.len();
         if left < full {
             self.say(format!(
-                "history was cut from {full} to {left} changes, because records are switched off \
-                 and the Secret would have become too large"
+                "history was cut from {full} to {}, because records are switched off \
+                 and the Secret would have become too large",
+                words::count(left, "change")
             ));
         }
         if self.size() > limit {
@@ -206,7 +209,7 @@ impl FittedRecord {
         let dropped = std::mem::take(&mut self.record.set_aside).len();
         if dropped > 0 {
             self.notes.push(format!(
-                "{dropped} entries that cannot be objects were dropped: the Secret would have \
+                "what cannot be an object was dropped from the record ({dropped} in all): the Secret would have \
                  become too large"
             ));
         }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use opm_core::check::{Preview, Refusal, Refusals};
 use opm_core::identity::Identity;
+use opm_core::words;
 
 use super::Apply;
 use super::check::ApplyContext;
@@ -103,9 +104,9 @@ fn would_fail(
         return refused;
     }
     let message = format!(
-        "{} of {} objects failed in a dry run",
+        "{} of {} failed in a dry run",
         objects.len(),
-        results.objects.len()
+        words::count(results.objects.len(), "object")
     );
     let mut failure = Failure::new(results.failed(), message);
     for object in objects {

@@ -8,7 +8,7 @@ use opm_core::check::{ApplyMethod, ApplyStep};
 use opm_core::failure::Remedy;
 use opm_core::identity::Identity;
 use opm_core::time::duration_words;
-use opm_core::{health, labels};
+use opm_core::{health, labels, words};
 
 use super::Apply;
 use super::record::RecordedRun;
@@ -153,9 +153,8 @@ pub(super) struct WaitedRun {
 
 /// What became stale and could not be removed.
 fn not_pruned(report: &Report) -> Failure {
-    let count = report.pending.len();
-    let message =
-        format!("recorded, but {count} stale objects could not be removed; they stay pending");
+    let stale = words::count(report.pending.len(), "stale object");
+    let message = format!("recorded, but {stale} could not be removed: pending");
     Failure::new(FailureKind::Incomplete, message)
         .remedy(Remedy::ShowPending)
         .about_failed(report)

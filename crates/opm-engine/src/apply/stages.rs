@@ -16,6 +16,7 @@ use opm_core::identity::Identity;
 use opm_core::protocol::{Applied, Locked, SendOutcome};
 use opm_core::reach;
 use opm_core::record::AppliedNotes;
+use opm_core::words;
 
 use super::Apply;
 use super::check::ApplyContext;
@@ -410,9 +411,9 @@ fn not_applied(
     let message = match hook {
         Some(hook) => format!("{hook}; nothing was pruned and nothing was recorded"),
         None => format!(
-            "{} of {} objects could not be applied; nothing was pruned and nothing was recorded",
+            "{} of {} could not be applied; nothing was pruned and nothing was recorded",
             report.failed().count(),
-            report.resources.len()
+            words::count(report.resources.len(), "object")
         ),
     };
     let failure = Failure::new(FailureKind::Failed, message);

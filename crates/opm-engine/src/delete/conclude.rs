@@ -10,6 +10,7 @@ use opm_core::identity::Identity;
 use opm_core::protocol::{Applied, Conclusion, Locked, PruneOutcome, Resume};
 use opm_core::record::{LogResult, Record};
 use opm_core::time::Timestamp;
+use opm_core::words;
 
 use super::hooks::{hook_failure, presumed};
 use super::{Delete, DeleteSource};
@@ -162,7 +163,10 @@ impl<B: Backend> Delete<'_, B> {
             0 => (LogResult::Succeeded, None),
             n => (
                 LogResult::Failed,
-                Some(format!("{n} objects could not be deleted")),
+                Some(format!(
+                    "{} could not be deleted",
+                    words::count(n, "object")
+                )),
             ),
         };
         let ended = self.run.ended(result, reason, &report.resources);
@@ -203,8 +207,8 @@ impl<B: Backend> Delete<'_, B> {
     /// Something could not be deleted: the record stays.
     async fn stays(&self, record: Record, guard: &LockGuard, mut report: Report) -> Failure {
         report.take_tracked(&record);
-        let count = report.failed().count();
-        let message = format!("{count} objects could not be deleted; the release's record stays");
+        let failed = words::count(report.failed().count(), "object");
+        let message = format!("{failed} could not be deleted; the release's record stays");
         let failure = Failure::new(FailureKind::Failed, message)
             .about_failed(&report)
             .remedy("fix the cause and delete again");

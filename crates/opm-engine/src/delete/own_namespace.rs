@@ -5,6 +5,7 @@ use opm_core::check::{PruneMethod, PruneStep};
 use opm_core::event::{Event, Wait};
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::protocol::PruneOutcome;
+use opm_core::words;
 
 use super::Delete;
 use super::conclude::DeletedRun;
@@ -127,7 +128,9 @@ impl<B: Backend> Delete<'_, B> {
         match waited.await {
             Ok(there) if there.is_empty() => Ok(report),
             Ok(there) => {
-                let message = format!("deleted, but {} objects are not gone yet", there.len());
+                let are = words::is_or_are(there.len());
+                let count = words::count(there.len(), "object");
+                let message = format!("deleted, but {count} {are} not gone yet");
                 let failure = Failure::new(FailureKind::Incomplete, message);
                 let there = there.into_iter();
                 let failure = there.fold(failure, |failure, (identity, why)| {

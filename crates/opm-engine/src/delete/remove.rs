@@ -11,6 +11,7 @@ use opm_core::check::{
 use opm_core::event::{Event, Wait};
 use opm_core::identity::Identity;
 use opm_core::plan::Guard;
+use opm_core::words;
 
 use super::Delete;
 use crate::failure::{Failure, FailureKind};
@@ -172,8 +173,10 @@ impl<B: Backend> Delete<'_, B> {
     pub(super) fn held_back(&self, report: Report) -> Failure {
         let count = report.failed().count();
         let message = format!(
-            "{count} custom resources are not gone, so nothing else was deleted: their \
-             controllers may be part of the release"
+            "{} {} not gone, so nothing else was deleted: their \
+             controllers may be part of the release",
+            words::count(count, "custom resource"),
+            words::is_or_are(count)
         );
         Failure::new(FailureKind::Failed, message)
             .about_failed(&report)
@@ -191,7 +194,7 @@ impl<B: Backend> Delete<'_, B> {
     ) -> Result<Report, Failure> {
         let report = self.unwritten(checked, warnings, true).await?;
         report.unless_failed(FailureKind::Refused, |count| {
-            format!("{count} objects would not be deleted")
+            format!("{} would not be deleted", words::count(count, "object"))
         })
     }
 

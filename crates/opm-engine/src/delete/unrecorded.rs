@@ -4,6 +4,7 @@
 //! deleted keeps its labels, so that deleting again finds it.
 
 use opm_core::check::CheckedPlan;
+use opm_core::words;
 
 use super::Delete;
 use crate::failure::{Failure, FailureKind};
@@ -22,7 +23,7 @@ impl<B: Backend> Delete<'_, B> {
             "namespace {} is gone, so nothing is recorded about this delete",
             self.release.namespace
         ));
-        let message = |count| format!("{count} objects could not be deleted");
+        let message = |count| format!("{} could not be deleted", words::count(count, "object"));
         let report = report.unless_failed(FailureKind::Failed, message);
         report.map_err(|failure| failure.remedy("fix the cause and delete again"))
     }

@@ -9,6 +9,7 @@ use opm_core::entry::Entry;
 use opm_core::failure::Remedy;
 use opm_core::identity::Identity;
 use opm_core::record::{LogResult, Record};
+use opm_core::words;
 
 use super::check_named;
 use crate::failure::{Failure, FailureKind};
@@ -190,7 +191,7 @@ impl<B: Backend> Forget<'_, B> {
 fn forgot(report: Report, stopped: Option<Stopped>) -> Result<Report, Failure> {
     match stopped {
         None => report.unless_failed(FailureKind::Failed, |count| {
-            format!("{count} objects could not be forgotten")
+            format!("{} could not be forgotten", words::count(count, "object"))
         }),
         Some(stopped) => {
             let message = "cut short; what is still labelled is still tracked";

@@ -7,6 +7,7 @@ use opm_core::failure::Remedy;
 use opm_core::identity::Identity;
 use opm_core::protocol::PruneOutcome;
 use opm_core::record::{LogResult, Record};
+use opm_core::words;
 
 use super::check_named;
 use crate::apply::tell::{transferred, without_request};
@@ -161,7 +162,10 @@ impl<B: Backend> Prune<'_, B> {
         if standing.is_empty() {
             return Ok(report);
         }
-        let message = format!("{} objects could not be deleted", standing.len());
+        let message = format!(
+            "{} could not be deleted",
+            words::count(standing.len(), "object")
+        );
         let failure = standing.into_iter().fold(
             Failure::new(FailureKind::Failed, message),
             |failure, one| {

@@ -320,8 +320,7 @@ pub(super) fn set_aside(stored: &StoredSecret, record: &Record) -> Vec<String> {
     let mut warnings: Vec<String> = told.map(|one| format!("Secret/{name}: {one}")).collect();
     let more = record.set_aside.len().saturating_sub(TOLD_SET_ASIDE);
     if more > 0 {
-        let more =
-            format!("Secret/{name}: {more} more entries cannot be objects and are set aside");
+        let more = format!("Secret/{name}: {more} more like these, set aside as well");
         warnings.push(more);
     }
     warnings

@@ -14,6 +14,7 @@ use opm_core::record::ring::named;
 use opm_core::record::room::give_way;
 use opm_core::record::size::{FittedRecord, MovedPart, PartOwner, Records, fit};
 use opm_core::record::{Change, PartLocation, Record, labels_beside};
+use opm_core::words;
 
 use super::payload::{PayloadError, PayloadTarget};
 use crate::failure::{Failure, FailureKind};
@@ -135,7 +136,8 @@ impl<B: Backend> Run<'_, B> {
         let left = fitted.record.history.len();
         if left < changes {
             fitted.notes.push(format!(
-                "history was cut from {changes} to {left} changes: there is no room for more"
+                "history was cut from {changes} to {}: there is no room for more",
+                words::count(left, "change")
             ));
         }
         Ok(())

@@ -137,7 +137,10 @@ impl<B: Backend> Run<'_, B> {
         });
         let (nodes, is_cut) = below::trees(roots.collect(), &live);
         if is_cut {
-            warnings.push(format!("only {} objects are told", below::MOST_NODES));
+            warnings.push(format!(
+                "there are too many objects: {} of them are told",
+                below::MOST_NODES
+            ));
         }
         let mut components: Vec<ComponentTree> = Vec::new();
         for (entry, node) in known.entries.iter().zip(nodes) {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use opm_core::candidate::Candidate;
 use opm_core::feature::FeatureSet;
+use opm_core::words;
 use opm_engine::FailureKind;
 use opm_render::yaml;
 use serde::Serialize;
@@ -45,7 +46,11 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
     }
     if let Some(directory) = &args.out_dir {
         let Written { files, kept } = out_dir::write(directory, &candidate)?;
-        ui.info(&format!("wrote {files} files to {}", directory.display()));
+        ui.info(&format!(
+            "wrote {} to {}",
+            words::count(files, "file"),
+            directory.display()
+        ));
         for name in kept {
             ui.warn(&format!(
                 "{} is no longer rendered and was kept: it is not as a build wrote it",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use opm_core::candidate::{Candidate, CandidateError, Selection};
 use opm_core::scope::Scopes;
+use opm_core::words;
 use opm_sandbox::KubernetesVersion;
 use serde_json::{Map, Value, json};
 
@@ -91,8 +92,8 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
         Format::Table | Format::Wide => ui.text(&format!(
             "module {} is valid: {} in {}\n",
             candidate.module.name,
-            counted(objects, "object"),
-            counted(components, "component")
+            words::count(objects, "object"),
+            words::count(components, "component")
         ))?,
         Format::Json => ui.json(&document())?,
         Format::Yaml => ui.yaml(&document())?,
@@ -146,16 +147,12 @@ fn refused(
     let mut failure = match error {
         Some(error) => rendering::refused(error),
         None => {
-            let problems = counted(wrong.len(), "problem");
+            let problems = words::count(wrong.len(), "problem");
             CliError::new(ErrorKind::Invalid, format!("the module has {problems}"))
         }
     };
     failure.document = found;
     Ok(failure)
-}
-
-fn counted(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 fn included(candidate: &Candidate) -> Vec<&str> {

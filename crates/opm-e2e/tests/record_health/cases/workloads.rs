@@ -92,7 +92,7 @@ fn deployments(at: &str, full: &str) -> Vec<Case> {
             .then(Step::Merge(path("d-rolling"), template(json!({FATE_ANNOTATION: "pending"}))))
             .until(|d| d["status"]["replicas"] == 2 && d["status"]["updatedReplicas"] == 1)
             .pods("d-rolling", |pod| pod["spec"]["nodeName"].is_string())
-            .is("Progressing", said(&format!("1 old pods are still there (pod …: {IDLE})"))),
+            .is("Progressing", said(&format!("1 old pod is still there (pod …: {IDLE})"))),
         Case::of("deployment-deadline-exceeded", at,
             spec(made("d-late", 1, Fate::Pending), "progressDeadlineSeconds", json!(1)))
             .until(|d| condition(d, "Progressing")["reason"] == "ProgressDeadlineExceeded")
