@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::container::last_line;
 use super::fields::ObjectFields;
 
 /// Labels by which a workload tells the pods of its latest template from older ones.
@@ -66,13 +67,6 @@ fn crash_of(pod: &Map<String, Value>) -> Option<String> {
             )
         })
     })
-}
-
-fn last_line(message: &str) -> Option<&str> {
-    message
-        .lines()
-        .map(str::trim)
-        .rfind(|line| !line.is_empty())
 }
 
 #[cfg(test)]

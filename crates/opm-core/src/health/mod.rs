@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 mod conditions;
+mod container;
 mod crash;
 mod fields;
 mod pod;
@@ -21,6 +22,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+pub use container::{ContainerLife, last_line, unready_container};
 pub use crash::crash_loop;
 pub use pod::{why_not_ready, with_pods};
 pub use rules::{has_pods, says_nothing, takes_time};

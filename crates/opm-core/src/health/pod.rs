@@ -58,26 +58,33 @@ pub fn with_pods(health: Health, pods: &[Map<String, Value>]) -> Health {
 
 /// What the pods of a workload say about why it is not ready, the worst first.
 pub fn why_not_ready(pods: &[Map<String, Value>]) -> Option<String> {
-    let mut reasons: Vec<(HealthState, String)> = pods
-        .iter()
-        .map(ObjectFields)
-        .map(|fields| (pod(&fields), fields))
-        .filter(|(health, _)| !health.is_ready())
-        .map(|(health, fields)| {
-            let name = fields.text("/metadata/name").unwrap_or("?");
-            (health.state, format!("pod {name}: {}", health.message))
-        })
-        .collect();
-    reasons.sort_by(|(a, said), (b, other)| b.cmp(a).then_with(|| said.cmp(other)));
+    let reasons = unready_pods(pods);
     if reasons.is_empty() {
         return None;
     }
-    let shown: Vec<&str> = reasons.iter().take(3).map(|(_, said)| &**said).collect();
+    let shown: Vec<&str> = reasons.iter().take(3).map(|(said, _)| &**said).collect();
     let more = match reasons.len().saturating_sub(shown.len()) {
         0 => String::new(),
         rest => format!("; and {}", words::count(rest, "more pod")),
     };
     Some(format!("{}{more}", shown.join("; ")))
+}
+
+/// Pods that are not ready and what they say, the worst first.
+pub(super) fn unready_pods(pods: &[Map<String, Value>]) -> Vec<(String, &Map<String, Value>)> {
+    let mut unready: Vec<(HealthState, String, &Map<String, Value>)> = pods
+        .iter()
+        .map(|object| (pod(&ObjectFields(object)), object))
+        .filter(|(health, _)| !health.is_ready())
+        .map(|(health, object)| {
+            let name = ObjectFields(object).text("/metadata/name").unwrap_or("?");
+            let said = format!("pod {name}: {}", health.message);
+            (health.state, said, object)
+        })
+        .collect();
+    unready.sort_by(|(a, said, _), (b, other, _)| b.cmp(a).then_with(|| said.cmp(other)));
+    let unready = unready.into_iter();
+    unready.map(|(_, said, object)| (said, object)).collect()
 }
 
 /// What keeps a pod.

@@ -46,6 +46,7 @@ mod kept_renderings;
 mod kills;
 mod kustomizations;
 mod large;
+mod last_words;
 mod least_rights;
 mod letting_go;
 mod list;

@@ -184,6 +184,10 @@ impl<'a, B: Backend> Apply<'a, B> {
             let failure = hint.into_iter().fold(failure, Failure::remedy);
             failure.because(error)
         })?;
+        // Also those that are not sent, because nothing about them changes.
+        for object in &candidate.objects {
+            run.backend.hide(object.manifest.object());
+        }
         let apply = Self {
             run,
             request,

@@ -340,6 +340,13 @@ pub trait Cluster: Send + Sync {
     /// What a container wrote, each line behind its time. No more than a mebibyte is read.
     fn pod_log(&self, log: &PodLog<'_>) -> impl Future<Output = Result<String, ApiError>> + Send;
 
+    /// From now on, what this Secret holds is left out of everything that this run tells. Other
+    /// objects change nothing.
+    fn hide(&self, object: &Map<String, Value>);
+
+    /// A text without what the known Secrets hold.
+    fn without_secrets(&self, text: &str) -> String;
+
     /// What the server says that whoever asks may do in a namespace. It need not say everything.
     fn access_rules(
         &self,

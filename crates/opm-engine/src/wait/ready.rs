@@ -8,17 +8,20 @@ use std::time::Duration;
 use futures::future::{Either, select};
 use opm_core::below::{self, ClusterEvent};
 use opm_core::event::Event;
-use opm_core::health::{self, Health, HealthState};
+use opm_core::health::{self, ContainerLife, Health, HealthState};
 use opm_core::identity::{GroupKind, Identity};
 use serde_json::{Map, Value};
 
 use crate::observe::metadata;
-use crate::ports::{ApiError, ApiErrorKind, Backend, Detail, Permit, WatchEvent};
+use crate::ports::{ApiError, ApiErrorKind, Backend, Detail, Permit, PodLog, WatchEvent};
 use crate::run::Run;
 
 /// How often the pods of workloads that are not ready are looked at. A crash loop that is seen
 /// twice in a row is one.
 const LOOK_AT_PODS: Duration = Duration::from_millis(1500);
+
+/// How many of its last lines a container is asked for: the last one may be empty.
+const LAST_LINES: u32 = 5;
 
 /// One object to wait for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -216,13 +219,15 @@ impl<B: Backend> Run<'_, B> {
                 };
                 let mut tracker = seen.lock();
                 if let Some(crash) = health::crash_loop(&workload, &pods) {
+                    let crash = self.backend.without_secrets(&crash);
                     if crashed.contains(&identity) {
                         tracker.crashes.insert(identity, crash);
                         return;
                     }
                     crashing.insert(identity.clone());
                 }
-                let health = health::with_pods(health::of(&workload), &pods);
+                let mut health = health::with_pods(health::of(&workload), &pods);
+                health.message = self.backend.without_secrets(&health.message);
                 if let Some(news) = tracker.news(&identity, Some(health)) {
                     self.emit(news);
                 }
@@ -237,17 +242,27 @@ impl<B: Backend> Run<'_, B> {
         health: &Health,
         object: Option<&Map<String, Value>>,
     ) -> String {
-        let mut reason = health.message.clone();
-        let Some(workload) = object else {
-            return reason;
+        let reason = health.message.clone();
+        let reason = match object {
+            Some(workload) => self.explain_by_pods(reason, workload).await,
+            None => reason,
         };
+        self.backend.without_secrets(&reason)
+    }
+
+    async fn explain_by_pods(&self, mut reason: String, workload: &Map<String, Value>) -> String {
         match self.backend.pods_of(workload).await {
             Ok(pods) => {
+                let crash = health::crash_loop(workload, &pods);
+                let crash = crash.map(|crash| self.backend.without_secrets(&crash));
                 match health::why_not_ready(&pods) {
                     // A crash has been told with its pod.
-                    Some(_) if health::crash_loop(workload, &pods).as_ref() == Some(&reason) => {}
+                    Some(_) if crash.as_ref() == Some(&reason) => {}
                     Some(why) => reason = format!("{reason} ({why})"),
                     None => {}
+                }
+                if let Some(said) = self.last_words(&reason, &pods).await {
+                    reason = format!("{reason}; {said}");
                 }
                 if let Some(event) = self.last_warning(workload, &pods).await
                     && !reason.contains(&event.message)
@@ -261,6 +276,30 @@ impl<B: Backend> Run<'_, B> {
             Err(_) => {}
         }
         reason
+    }
+
+    /// What the container that is not ready runs, and what it wrote last, unless that was told.
+    async fn last_words(&self, told: &str, pods: &[Map<String, Value>]) -> Option<String> {
+        let container = health::unready_container(pods)?;
+        let log = PodLog {
+            namespace: container.namespace,
+            pod: container.pod,
+            container: container.name,
+            tail: Some(LAST_LINES),
+            since: None,
+            previous: container.log == ContainerLife::Previous,
+        };
+        let wrote = match container.log {
+            ContainerLife::None => None,
+            // What cannot be read is left out: the rest is worth telling.
+            _ => self.backend.pod_log(&log).await.ok(),
+        };
+        let lines = wrote.map(|wrote| below::log_lines(&wrote, None));
+        let mut lines = lines.unwrap_or_default().into_iter().rev();
+        let line = lines.find_map(|line| health::last_line(&line.text));
+        let line = line.filter(|line| !told.contains(line.as_str()));
+        let is_news = line.is_some() || !told.contains(container.image);
+        is_news.then(|| container.words(line.as_deref()))
     }
 
     /// What the cluster last warned of about a workload or its pods, as far as it may be asked.

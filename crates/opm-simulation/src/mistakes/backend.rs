@@ -323,6 +323,14 @@ impl Cluster for Mistaken {
         self.real.pod_log(log).await
     }
 
+    fn hide(&self, object: &Map<String, Value>) {
+        self.real.hide(object);
+    }
+
+    fn without_secrets(&self, text: &str) -> String {
+        self.real.without_secrets(text)
+    }
+
     fn take_warnings(&self) -> Vec<String> {
         self.real.take_warnings()
     }

@@ -30,6 +30,9 @@ pub enum Fault {
         /// What the Status object says; without one, that the relay answers.
         message: Option<String>,
     },
+    /// The relay answers with this text, as a container's log is answered, and the API server
+    /// hears nothing.
+    Text(String),
     /// The connection is reset.
     Reset(Moment),
     /// The request (or its answer) waits, then goes on; at the latest when it is released.

@@ -134,6 +134,10 @@ impl Connection {
                 retry_after,
                 message,
             }) => status(code, reason.as_deref(), retry_after, message),
+            Some(Fault::Text(text)) => Response::builder()
+                .header(CONTENT_TYPE, "text/plain")
+                .body(full(Bytes::from(text)))
+                .expect("a valid answer"),
             Some(Fault::Reset(Moment::Before)) => self.gone().await,
             Some(Fault::Reset(Moment::After)) => {
                 self.forward_whole(request).await;
