@@ -334,6 +334,7 @@ mod tests {
             preferred: "v1".to_owned(),
             versions: vec!["v1".to_owned(), "v1beta1".to_owned()],
             plural: "widgets".to_owned(),
+            short_names: Vec::new(),
             scope: Scope::Namespaced,
             listable: true,
             deletable: true,

@@ -116,6 +116,8 @@ pub struct ObjectSelector {
     kind: String,
     group: Option<String>,
     name: String,
+    /// Kinds that the cluster calls so.
+    known_as: Vec<GroupKind>,
 }
 
 /// A text that names no object.
@@ -127,10 +129,21 @@ pub struct SelectorError {
 }
 
 impl ObjectSelector {
+    /// The same, where the cluster has short names and plurals of its own: `called` says which
+    /// kinds it calls by a word in small letters.
+    #[must_use]
+    pub fn known_as(&self, called: impl Fn(&str) -> Vec<GroupKind>) -> Self {
+        Self {
+            known_as: called(&self.kind.to_ascii_lowercase()),
+            ..self.clone()
+        }
+    }
+
     /// Whether an object is meant. Kinds and groups match in any case, kinds also in the plural
     /// and by the short names that `kubectl` knows, names exactly.
     pub fn matches(&self, identity: &Identity) -> bool {
-        crate::short_names::is_called(&identity.group_kind, &self.kind)
+        let kind = &identity.group_kind;
+        (crate::short_names::is_called(kind, &self.kind) || self.known_as.contains(kind))
             && self
                 .group
                 .as_ref()
@@ -167,6 +180,7 @@ impl FromStr for ObjectSelector {
             kind: kind.to_owned(),
             group: group.map(str::to_owned),
             name: name.to_owned(),
+            known_as: Vec::new(),
         })
     }
 }

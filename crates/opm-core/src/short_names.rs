@@ -82,4 +82,31 @@ mod tests {
             assert_eq!(is_called(&kind, word), expected, "{word} for {kind}");
         }
     }
+
+    #[test]
+    fn clusters_have_names_of_their_own() {
+        let called = |word: &str| match word {
+            "wdg" => vec![GroupKind::new("example.com", "Widget")],
+            _ => Vec::new(),
+        };
+        let widget = |group: &str| {
+            let kind = GroupKind::new(group, "Widget");
+            crate::identity::Identity::new(kind, Some("n"), "gear")
+        };
+        for (given, group, expected) in [
+            ("wdg/gear", "example.com", true),
+            ("WDG/gear", "example.com", true),
+            ("Widget/gear", "example.com", true),
+            ("wdg/wheel", "example.com", false),
+            ("wdg/gear", "example.org", false),
+            ("wdg.example.org/gear", "example.com", false),
+        ] {
+            let selector: crate::identity::ObjectSelector = given.parse().unwrap();
+            assert_eq!(
+                selector.known_as(called).matches(&widget(group)),
+                expected,
+                "{given}"
+            );
+        }
+    }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub use crate::history::request::{CompareRequest, ComparedChanges, HistoryRequest, ShowRequest};
 pub use crate::rollback::request::RollbackRequest;
 pub use opm_core::check::Adopt;
-use opm_core::identity::ObjectSelector;
+use opm_core::identity::{Identity, ObjectSelector};
 use opm_core::ids::ReleaseId;
 use opm_core::name::{ComponentName, ModulePath, NamespaceName, ReleaseName};
 pub use opm_core::plan::GuardFlags;
@@ -273,6 +273,16 @@ pub enum ObjectSelection {
     All,
     /// These.
     Named(Vec<ObjectSelector>),
+}
+
+impl ObjectSelection {
+    /// Whether an object is one of them.
+    pub(crate) fn has(&self, identity: &Identity) -> bool {
+        match self {
+            Self::All => true,
+            Self::Named(selectors) => selectors.iter().any(|one| one.matches(identity)),
+        }
+    }
 }
 
 /// Delete kept objects by name.

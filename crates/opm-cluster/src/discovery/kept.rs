@@ -19,7 +19,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 /// Changes when what is kept means something else.
-const FORMAT: &str = concat!("opm discovery 1 ", env!("CARGO_PKG_VERSION"));
+const FORMAT: &str = concat!("opm discovery 2 ", env!("CARGO_PKG_VERSION"));
 /// How much is kept of one cluster, and of how many.
 const MAX_BYTES: u64 = 4 << 20;
 const MAX_FILES: usize = 32;
@@ -47,6 +47,7 @@ struct KeptKind {
     kind: String,
     versions: Vec<String>,
     plural: String,
+    short_names: Vec<String>,
     namespaced: bool,
     listable: bool,
     deletable: bool,
@@ -147,6 +148,7 @@ impl KeptDocument {
             kind: kind.kind.clone(),
             versions: served.versions.clone(),
             plural: served.plural.clone(),
+            short_names: served.short_names.clone(),
             namespaced: served.scope == Scope::Namespaced,
             listable: served.listable,
             deletable: served.deletable,
@@ -165,6 +167,7 @@ impl KeptDocument {
                 preferred: kept.versions.first()?.clone(),
                 versions: kept.versions,
                 plural: kept.plural,
+                short_names: kept.short_names,
                 scope: match kept.namespaced {
                     true => Scope::Namespaced,
                     false => Scope::Cluster,
@@ -208,6 +211,7 @@ mod tests {
             preferred: "v1".to_owned(),
             versions: vec!["v1".to_owned(), "v1beta1".to_owned()],
             plural: plural.to_owned(),
+            short_names: vec!["s".to_owned()],
             scope,
             listable: true,
             deletable: false,

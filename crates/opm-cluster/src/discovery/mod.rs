@@ -183,6 +183,7 @@ impl GroupVersion {
 struct Resource {
     kind: String,
     plural: String,
+    short_names: Vec<String>,
     namespaced: bool,
     verbs: Vec<String>,
 }
@@ -247,8 +248,11 @@ fn resource_list(body: &[u8]) -> Result<Vec<Resource>, ApiError> {
         resources: Vec<Item>,
     }
     #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
     struct Item {
         name: String,
+        #[serde(default)]
+        short_names: Vec<String>,
         kind: String,
         namespaced: bool,
         #[serde(default)]
@@ -264,6 +268,7 @@ fn resource_list(body: &[u8]) -> Result<Vec<Resource>, ApiError> {
         .map(|item| Resource {
             kind: item.kind,
             plural: item.name,
+            short_names: item.short_names,
             namespaced: item.namespaced,
             verbs: item.verbs,
         })
@@ -310,6 +315,7 @@ struct AggregatedVersion {
 #[serde(default, rename_all = "camelCase")]
 struct AggregatedResource {
     resource: String,
+    short_names: Vec<String>,
     response_kind: BTreeMap<String, String>,
     scope: String,
     verbs: Vec<String>,
@@ -333,6 +339,7 @@ fn add_aggregated(found: &mut ServedKinds, list: AggregatedList) {
                 let resource = Resource {
                     kind: kind.unwrap_or_default(),
                     plural: resource.resource,
+                    short_names: resource.short_names,
                     namespaced: resource.scope == "Namespaced",
                     verbs: resource.verbs,
                 };
@@ -352,6 +359,7 @@ fn add(found: &mut ServedKinds, at: &GroupVersion, resource: &Resource) {
         preferred: at.version.clone(),
         versions: Vec::new(),
         plural: resource.plural.clone(),
+        short_names: resource.short_names.clone(),
         scope: match resource.namespaced {
             true => Scope::Namespaced,
             false => Scope::Cluster,

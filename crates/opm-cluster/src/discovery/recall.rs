@@ -99,6 +99,7 @@ fn secrets() -> ServedKind {
         preferred: "v1".to_owned(),
         versions: vec!["v1".to_owned()],
         plural: "secrets".to_owned(),
+        short_names: Vec::new(),
         scope: Scope::Namespaced,
         listable: true,
         deletable: true,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::LiveObject;
-use crate::identity::{Identity, ObjectSelector, SelectorError};
+use crate::identity::{GroupKind, Identity, ObjectSelector, SelectorError};
 
 /// What a selector of Helm's objects begins with.
 const HELM: &str = "helm/";
@@ -39,6 +39,19 @@ impl Adopt {
         let mut selectors = selectors.iter();
         selectors
             .any(|one| matches!(one, AdoptSelector::Object(object) if object.matches(identity)))
+    }
+
+    /// The same, where the cluster has names of its own for kinds.
+    #[must_use]
+    pub fn known_as(&self, called: impl Fn(&str) -> Vec<GroupKind>) -> Self {
+        let Self::Named(selectors) = self else {
+            return self.clone();
+        };
+        let selectors = selectors.iter().map(|one| match one {
+            AdoptSelector::Object(object) => AdoptSelector::Object(object.known_as(&called)),
+            AdoptSelector::Helm(_) => one.clone(),
+        });
+        Self::Named(selectors.collect())
     }
 
     /// Objects that are named and are none of these: perhaps they are called otherwise.

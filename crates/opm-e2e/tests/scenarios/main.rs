@@ -73,6 +73,7 @@ mod rollback;
 mod rollback_kills;
 mod rollback_refused;
 mod shared;
+mod short_names;
 mod status;
 mod status_drift;
 mod status_edits;

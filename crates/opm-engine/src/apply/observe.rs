@@ -160,7 +160,8 @@ impl<B: Backend> Apply<'_, B> {
     /// What may be adopted; a release of Helm is one of this namespace unless it says otherwise.
     fn adopt(&self) -> Adopt {
         let namespace = self.request.namespace.as_str();
-        self.request.options.adopt.in_namespace(namespace)
+        let adopt = self.request.options.adopt.in_namespace(namespace);
+        adopt.known_as(|word| self.served.called(word))
     }
 
     /// Releases of Helm of which no object is to be adopted: perhaps the name is another one.
@@ -183,7 +184,8 @@ impl<B: Backend> Apply<'_, B> {
         let rendered = self.candidate.objects.iter();
         let rendered = rendered.map(|object| object.manifest.identity());
         let rendered: Vec<&Identity> = rendered.collect();
-        let unmatched = self.request.options.adopt.unmatched(&rendered);
+        let adopt = self.adopt();
+        let unmatched = adopt.unmatched(&rendered);
         let unmatched = unmatched.into_iter().map(|named| {
             let spelled = rendered.iter();
             let spelled = spelled.map(|one| format!("{}/{}", one.kind(), one.name));

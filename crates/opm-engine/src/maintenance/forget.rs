@@ -11,7 +11,6 @@ use opm_core::identity::Identity;
 use opm_core::record::{LogResult, Record};
 use opm_core::words;
 
-use super::check_named;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Answer, ApiErrorKind, Backend, Permit, Question, Stopped};
 use crate::record::{Attempt, RecordWriter, WritableRecord};
@@ -56,14 +55,14 @@ impl<B: Backend> RecordWriter for Forget<'_, B> {
         let aside: Vec<Entry> = set_aside(&loaded.record).cloned().collect();
         let known = entries.iter().chain(&aside);
         let identities: Vec<&Identity> = known.map(|entry| &entry.identity).collect();
-        match &self.request.objects {
-            ObjectSelection::Named(named) => check_named("tracked object", named, &identities)?,
-            ObjectSelection::All if self.confirmed => {}
-            ObjectSelection::All => {
-                self.confirm(&identities).await?;
-                self.confirmed = true;
-            }
+        let objects = &self.request.objects;
+        let selected = run.selected("tracked object", objects, &identities).await?;
+        if selected == ObjectSelection::All && !self.confirmed {
+            self.confirm(&identities).await?;
+            self.confirmed = true;
         }
+        let is_named = |entry: &&Entry| selected.has(&entry.identity);
+        let named: Vec<&Entry> = entries.iter().filter(is_named).collect();
         let nothing = |_: &Identity| false;
         let checked = run
             .plan_maintenance(release, &loaded.record, nothing)
@@ -72,10 +71,12 @@ impl<B: Backend> RecordWriter for Forget<'_, B> {
         let Some((applied, guard)) = begun.await? else {
             return Ok(Attempt::Again);
         };
-        let work = self.disown_all(&entries, run.permit_under(&guard));
+        let work = self.disown_all(&named, run.permit_under(&guard));
         let mut disowned = run.while_renewing(&guard, work).await;
         // What cannot be an object has no labels to take off.
-        let aside = aside.into_iter().filter(|entry| self.names(entry));
+        let aside = aside
+            .into_iter()
+            .filter(|entry| selected.has(&entry.identity));
         disowned.done.extend(aside.map(|entry| entry.identity));
         let mut reconciled = applied.reconcile(&HashMap::new(), run.server_now());
         let (result, reason) = match (disowned.stopped, disowned.failed.is_empty()) {
@@ -133,15 +134,8 @@ impl<B: Backend> Forget<'_, B> {
         }
     }
 
-    fn names(&self, entry: &Entry) -> bool {
-        match &self.request.objects {
-            ObjectSelection::All => true,
-            ObjectSelection::Named(named) => named.iter().any(|s| s.matches(&entry.identity)),
-        }
-    }
-
     /// Takes the release's labels off everything that is to be forgotten.
-    async fn disown_all(&self, entries: &[Entry], permit: Permit<'_>) -> DisownResults {
+    async fn disown_all(&self, entries: &[&Entry], permit: Permit<'_>) -> DisownResults {
         let options = RemovalOptions {
             release: &self.release.id,
             concurrency: Concurrency::Fixed(1),
@@ -151,7 +145,7 @@ impl<B: Backend> Forget<'_, B> {
             permit,
         };
         let mut results = DisownResults::default();
-        for entry in entries.iter().filter(|entry| self.names(entry)) {
+        for entry in entries {
             let (identity, uid) = (&entry.identity, entry.uid.as_deref());
             let error = match self.run.disown_object(identity, uid, options).await {
                 Err(error) => error,

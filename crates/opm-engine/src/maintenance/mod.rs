@@ -20,9 +20,32 @@ use crate::failure::{Failure, FailureKind};
 use crate::ports::{Backend, Detail};
 use crate::record::{Beginning, LoadedRecord, LockGuard, LockedRun};
 use crate::report::{Release, Report};
+use crate::request::ObjectSelection;
 use crate::run::Run;
 
 impl<B: Backend> Run<'_, B> {
+    /// Which of the tracked objects are meant. The cluster is asked for its own names of kinds only
+    /// where the usual ones name nothing.
+    async fn selected(
+        &self,
+        what: &str,
+        objects: &ObjectSelection,
+        tracked: &[&Identity],
+    ) -> Result<ObjectSelection, Failure> {
+        let ObjectSelection::Named(selectors) = objects else {
+            return Ok(ObjectSelection::All);
+        };
+        if check_named(what, selectors, tracked).is_ok() {
+            return Ok(objects.clone());
+        }
+        let served = self.discover_all().await?;
+        let known = selectors.iter();
+        let known = known.map(|selector| selector.known_as(|word| served.called(word)));
+        let known: Vec<ObjectSelector> = known.collect();
+        check_named(what, &known, tracked)?;
+        Ok(ObjectSelection::Named(known))
+    }
+
     /// A plan that removes the kept objects that `named` names, and leaves all else alone.
     pub(crate) async fn plan_maintenance(
         &self,

@@ -9,7 +9,6 @@ use opm_core::protocol::PruneOutcome;
 use opm_core::record::{LogResult, Record};
 use opm_core::words;
 
-use super::check_named;
 use crate::apply::tell::{transferred, without_request};
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Answer, Backend, Permit, Question, Stopped};
@@ -49,7 +48,7 @@ impl<B: Backend> RecordWriter for Prune<'_, B> {
         let Some(loaded) = record.loaded else {
             return Err(Failure::gone(release, &record.warnings));
         };
-        let named = self.named(&loaded.record)?;
+        let named = self.named(&loaded.record).await?;
         let is_named = |identity: &Identity| named.contains(identity);
         let checked = run
             .plan_maintenance(release, &loaded.record, is_named)
@@ -102,17 +101,12 @@ impl<B: Backend> RecordWriter for Prune<'_, B> {
 }
 
 impl<B: Backend> Prune<'_, B> {
-    fn named(&self, record: &Record) -> Result<Vec<Identity>, Failure> {
+    async fn named(&self, record: &Record) -> Result<Vec<Identity>, Failure> {
         let kept = record.kept.objects.iter();
         let kept: Vec<&Identity> = kept.map(|kept| &kept.entry.identity).collect();
-        let is_named = |identity: &Identity| match &self.request.objects {
-            ObjectSelection::All => true,
-            ObjectSelection::Named(selectors) => selectors.iter().any(|s| s.matches(identity)),
-        };
-        if let ObjectSelection::Named(selectors) = &self.request.objects {
-            check_named("kept object", selectors, &kept)?;
-        }
-        let named = kept.into_iter().filter(|identity| is_named(identity));
+        let objects = &self.request.objects;
+        let selected = self.run.selected("kept object", objects, &kept).await?;
+        let named = kept.into_iter().filter(|identity| selected.has(identity));
         Ok(named.cloned().collect())
     }
 

@@ -29,6 +29,8 @@ pub struct ServedKind {
     pub versions: Vec<String>,
     /// The plural in URLs.
     pub plural: String,
+    /// What else people call it, in short.
+    pub short_names: Vec<String>,
     /// Whether its objects live in namespaces.
     pub scope: Scope,
     /// Whether its objects can be listed.
@@ -49,6 +51,17 @@ pub struct ServedKinds {
     pub schemas: BTreeMap<String, String>,
     /// Whether this was found in an earlier run.
     pub remembered: bool,
+}
+
+impl ServedKinds {
+    /// The kinds that the server calls by a word in small letters.
+    pub fn called(&self, word: &str) -> Vec<GroupKind> {
+        let is_called = |served: &ServedKind| {
+            served.plural == word || served.short_names.iter().any(|short| short == word)
+        };
+        let kinds = self.kinds.iter().filter(|(_, served)| is_called(served));
+        kinds.map(|(kind, _)| kind.clone()).collect()
+    }
 }
 
 /// How much of an object is wanted.
