@@ -206,6 +206,18 @@ impl<B: Backend> Engine<B> {
             .rollback(request, renderer))
     }
 
+    /// What going back to a change of the history would do. Nothing is written, and no lock is
+    /// taken.
+    pub async fn diff_rollback(
+        &self,
+        request: &RollbackRequest,
+        renderer: &dyn Renderer,
+        caller: &Caller<'_>,
+    ) -> Result<DiffReport, Failure> {
+        run!(self, caller, "diff", |run| run
+            .unless_cancelled(run.diff_rollback(request, renderer)))
+    }
+
     /// Deletes a release, or one of its components.
     pub async fn delete(
         &self,

@@ -186,6 +186,18 @@ impl TerminalRun {
         .await;
     }
 
+    /// Waits until so many other pictures were on the screen.
+    ///
+    /// # Panics
+    /// When it hangs.
+    pub async fn until_it_changes(&self, times: usize) {
+        let before = self.watched().pictures.len();
+        until("the screen changes", async || {
+            self.watched().pictures.len() >= before + times
+        })
+        .await;
+    }
+
     /// Types this.
     pub fn types(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();

@@ -1,6 +1,9 @@
 //! `status --watch` on a screen: drawn anew on a terminal, line by line elsewhere.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::future::pending;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use opm_cluster::SystemClock;
@@ -8,6 +11,7 @@ use opm_core::identity::Identity;
 use opm_engine::ports::Clock as _;
 use opm_engine::request::StatusRequest;
 use opm_engine::status::{Status, StatusObserver};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::failed;
 use super::failure::document;
@@ -23,11 +27,13 @@ pub(crate) async fn answer(
     exit_code: bool,
     session: &Session,
 ) -> Result<Exit, CliError> {
-    let mut watching = Watching::new(session.ui);
-    let watched = session
-        .engine
-        .watch_status(request, timeout, &mut watching, &session.observer())
-        .await;
+    let shared = Mutex::new(Watching::new(session.ui));
+    let (mut screen, caller) = (SharedScreen(&shared), session.observer());
+    let watched = tokio::select! {
+        watched = session.engine.watch_status(request, timeout, &mut screen, &caller) => watched,
+        never = draw_when_resized(&shared) => match never {},
+    };
+    let watching = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     watching.leave();
     match watched {
         Ok(last) => {
@@ -43,6 +49,37 @@ pub(crate) async fn answer(
             Err(error)
         }
     }
+}
+
+/// The screen, which is drawn when there is news, and when the terminal becomes another.
+struct SharedScreen<'a>(&'a Mutex<Watching>);
+
+impl StatusObserver for SharedScreen<'_> {
+    fn status(&mut self, status: &Status) {
+        locked(self.0).status(status);
+    }
+
+    fn trouble(&mut self, what: &str) {
+        locked(self.0).trouble(what);
+    }
+}
+
+fn locked(watching: &Mutex<Watching>) -> MutexGuard<'_, Watching> {
+    watching.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Draws the last status anew whenever the terminal becomes wider or narrower.
+async fn draw_when_resized(watching: &Mutex<Watching>) -> Infallible {
+    let Ok(mut resized) = signal(SignalKind::window_change()) else {
+        return pending().await;
+    };
+    while resized.recv().await.is_some() {
+        let watching = locked(watching);
+        if watching.redraws {
+            watching.draw();
+        }
+    }
+    pending().await
 }
 
 /// Shows every status as it comes.
@@ -132,7 +169,7 @@ impl Watching {
     }
 }
 
-impl StatusObserver for Watching {
+impl Watching {
     fn status(&mut self, status: &Status) {
         if !self.redraws {
             self.lines(status);

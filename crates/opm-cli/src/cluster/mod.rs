@@ -8,5 +8,5 @@ mod prompt;
 mod session;
 
 pub(crate) use looked_at::LookedAt;
-pub(crate) use progress::Progress;
+pub(crate) use progress::{Progress, busy};
 pub(crate) use session::Session;

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use opm_cluster::{ClusterClient, SentRequest, SystemClock};
+use opm_core::event::Event;
 use opm_core::name::NamespaceName;
 use opm_core::record::size::MAX_RECORD_BYTES;
 use opm_core::takeover::RetiredManagers;
-use opm_engine::ports::{ApiError, Caller, Cluster as _, Frontend, ServedKinds};
+use opm_engine::ports::{ApiError, Caller, Cluster as _, Events, Frontend, ServedKinds};
 use opm_engine::{Engine, FailureKind, Settings as EngineSettings, Timing};
 use opm_render::Capabilities;
 use tokio_util::sync::CancellationToken;
@@ -130,6 +131,13 @@ impl Session {
         self.observer()
     }
 
+    /// The same for a use case within another, of which nothing is shown.
+    pub(crate) fn unheard(&self) -> Caller<'_> {
+        let mut caller = self.observer();
+        caller.frontend.events = &Unheard;
+        caller
+    }
+
     /// The same for a use case that shows by itself what it sees.
     pub(crate) fn observer(&self) -> Caller<'_> {
         Caller {
@@ -141,6 +149,13 @@ impl Session {
             act_as: None,
         }
     }
+}
+
+/// Nobody hears of it.
+struct Unheard;
+
+impl Events for Unheard {
+    fn emit(&self, _: Event) {}
 }
 
 /// What is served, as charts ask for it: `apps/v1`, and `apps/v1/Deployment`.

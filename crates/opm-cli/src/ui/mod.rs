@@ -9,7 +9,7 @@ mod choice;
 pub(crate) mod difference;
 mod failure;
 mod printable;
-mod screen;
+pub(crate) mod screen;
 mod table;
 pub(crate) mod width;
 

@@ -18,7 +18,7 @@ use super::printable;
 use super::width::{cut, size_of};
 
 /// How often the lines are drawn anew.
-const TICK: Duration = Duration::from_millis(100);
+pub(crate) const TICK: Duration = Duration::from_millis(100);
 
 static SCREEN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 

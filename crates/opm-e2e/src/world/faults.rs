@@ -18,6 +18,14 @@ pub struct RelayedRun {
 pub struct StruckLine(Route);
 
 impl StruckLine {
+    /// Waits until a request meets its fault.
+    pub async fn until_held(&self) {
+        opm_testkit::until("a request is held", async || {
+            self.0.relay.requests().iter().any(|one| one.code == 0)
+        })
+        .await;
+    }
+
     /// Lets the requests that are stalled go on.
     pub fn release(&self) {
         self.0.relay.release();

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use opm_e2e::objects::{config_map, deployment, never_ready};
-use opm_e2e::{Module, World, note, scenarios};
+use opm_e2e::{Fault, Module, Moment, RequestFilter, World, note, scenarios};
 
 scenarios! {
     three_hundred_objects_over_a_slow_line,
+    the_screen_lives_while_nothing_is_answered,
     a_wait_says_what_it_waits_for,
+    a_live_view_without_colours,
     a_dumb_terminal_and_a_pipeline_get_lines,
     a_terminal_that_changes_its_width,
     quiet_is_quiet,
@@ -61,15 +63,57 @@ async fn three_hundred_objects_over_a_slow_line(w: World) {
 async fn a_wait_says_what_it_waits_for(w: World) {
     let dir = w.write(&Module::new("web").component("app", &[never_ready(deployment("slow"))]));
     let arguments = ["mod", "apply", &dir, "-n", &w.ns, "--wait", "--timeout=10m"];
-    let mut run = w.on_terminal(80, &arguments);
-    run.until_it_shows("waiting until ready: 0 of 1").await;
-    run.until_it_shows("Deployment/slow: ").await;
+    for columns in [60, 80, 140] {
+        let mut run = w.on_terminal(columns, &arguments);
+        run.until_it_shows("waiting until ready: 0 of 1").await;
+        run.until_it_shows("Deployment/slow: ").await;
+        run.interrupts();
+        let end = run.end().await;
+        assert_eq!(end.code, Some(130), "{}", end.text);
+        let words = "stopping to wait; the change is recorded";
+        let said = end.text.replace('\n', " ");
+        assert!(said.contains(words), "{}", end.text);
+        let live = |line: &&String| line.contains("Deployment/slow") || line.contains(" · ");
+        let too_long = end.too_long.iter().filter(live);
+        assert_eq!(too_long.count(), 0, "{columns}: {:?}", end.too_long);
+    }
+}
+
+/// Nothing is answered, and the screen says so again and again: it waits for pictures, not for
+/// time. That half a second is never the same picture is shown where it is drawn.
+async fn the_screen_lives_while_nothing_is_answered(w: World) {
+    let dir = w.write(&many(300));
+    let held = RequestFilter::verb("patch")
+        .and_path("/configmaps/")
+        .always();
+    let stall = Fault::Stall(Moment::Before, Duration::from_secs(3600));
+    let arguments = ["mod", "apply", &dir, "-n", &w.ns, "--concurrency=4"];
+    let (mut run, line) = w.on_struck_terminal(&held, stall, 80, &arguments).await;
+    run.until_it_shows("applying web: 0 of 300").await;
+    run.until_it_shows("has not been answered for").await;
+    run.until_it_changes(10).await;
+    let screen = run.screen();
+    assert!(screen.contains("applying web: 0 of 300"), "{screen}");
     run.interrupts();
+    run.until_it_shows("stopping after 4 requests in flight")
+        .await;
+    line.release();
     let end = run.end().await;
     assert_eq!(end.code, Some(130), "{}", end.text);
-    let words = "stopping to wait; the change is recorded";
-    assert!(end.text.contains(words), "{}", end.text);
-    assert_eq!(end.too_long, BTreeSet::new());
+}
+
+/// Colours are for who wants them: what is drawn live has none where they are not wanted.
+async fn a_live_view_without_colours(w: World) {
+    let dir = w.write(&many(20));
+    let arguments = ["mod", "apply", &dir, "-n", &w.ns, "--concurrency=1"];
+    let round_trip = Duration::from_millis(20);
+    let (run, _line) = w.on_slow_terminal(round_trip, 80, &arguments).await;
+    let end = run.end().await;
+    assert_eq!(end.code, Some(0), "{}", end.text);
+    assert!(end.raw.contains(" of 20"), "{:?}", end.raw);
+    for code in 30..=37 {
+        assert!(!end.raw.contains(&format!("[{code}m")), "{:?}", end.raw);
+    }
 }
 
 async fn a_dumb_terminal_and_a_pipeline_get_lines(w: World) {
@@ -96,6 +140,11 @@ async fn a_terminal_that_changes_its_width(w: World) {
     run.resizes(40);
     run.until_it_shows("waiting until ready: 0 of 1").await;
     run.until_it_shows("…").await;
+    // What was cut is whole again as soon as there is room.
+    run.resizes(140);
+    run.until_it_shows("pods are available").await;
+    run.resizes(60);
+    run.until_it_changes(3).await;
     run.interrupts();
     let end = run.end().await;
     assert_eq!(end.code, Some(130), "{}", end.text);

@@ -8,6 +8,7 @@
     reason = "scenarios fail loudly"
 )]
 
+mod interrupts;
 mod live;
 mod prompts;
 mod tables;

@@ -8,6 +8,8 @@ scenarios! {
     ctrl_c_while_applying_says_what_happens_next,
     a_plan_that_removes_something_is_reviewed,
     hooks_that_run_are_named_where_somebody_is_asked,
+    a_way_back_is_reviewed_field_by_field,
+    a_dumb_terminal_is_asked_in_lines,
 }
 
 async fn hooks_that_run_are_named_where_somebody_is_asked(w: World) {
@@ -47,6 +49,56 @@ async fn hooks_that_run_are_named_where_somebody_is_asked(w: World) {
     assert!(screen.contains(&line), "{screen}");
     run.types("y\n");
     assert_eq!(run.end().await.code, Some(0));
+}
+
+async fn a_way_back_is_reviewed_field_by_field(w: World) {
+    let module = |objects: &[serde_json::Value]| Module::new("web").component("app", objects);
+    w.apply(&module(&[config_map("a", "1")]), &[]).await.ok();
+    w.apply(&module(&[config_map("a", "2"), config_map("b", "1")]), &[])
+        .await
+        .ok();
+    let rollback = ["mod", "rollback", "web", "-n", &w.ns];
+    for columns in [60, 80, 140] {
+        let mut run = w.on_terminal(columns, &rollback);
+        run.until_it_shows("[y/N/d for details]").await;
+        let screen = run.screen();
+        assert!(screen.contains("ConfigMap/b"), "{screen}");
+        assert!(!screen.contains("data.k"), "{screen}");
+        run.types("d\n");
+        run.until_it_shows("data.k: \"2\" → \"1\"").await;
+        run.until_it_shows("Do this? [y/N").await;
+        run.types("n\n");
+        let end = run.end().await;
+        assert_eq!(end.code, Some(2), "{}", end.text);
+        assert!(w.exists("ConfigMap/b").await, "nothing was touched");
+        let stands = w.get("ConfigMap/a").await.unwrap();
+        assert_eq!(stands["data"]["k"], "2", "nothing was touched");
+        assert_eq!(end.text.matches("going back to").count(), 1, "{}", end.text);
+    }
+    let mut run = w.on_terminal(80, &rollback);
+    run.until_it_shows("[y/N/d for details]").await;
+    run.interrupts();
+    assert_eq!(run.end().await.code, Some(130));
+    assert!(w.exists("ConfigMap/b").await, "nothing was touched");
+    let mut run = w.on_terminal(80, &rollback);
+    run.until_it_shows("[y/N/d for details]").await;
+    run.types("y\n");
+    let end = run.end().await;
+    assert_eq!(end.code, Some(0), "{}", end.text);
+    assert!(!w.exists("ConfigMap/b").await);
+}
+
+async fn a_dumb_terminal_is_asked_in_lines(w: World) {
+    let module = Module::new("web").component("app", &[config_map("a", "1")]);
+    w.apply(&module, &[]).await.ok();
+    let arguments = ["mod", "delete", "web", "-n", &w.ns];
+    let mut run = w.on_terminal_with(&[("TERM", "dumb")], 80, &arguments);
+    run.until_it_shows("[y/N]").await;
+    run.types("y\n");
+    let end = run.end().await;
+    assert_eq!(end.code, Some(0), "{}", end.text);
+    assert!(!end.raw.contains('\x1b'), "{:?}", end.raw);
+    assert!(end.text.contains("deleting 1 object\n"), "{}", end.text);
 }
 
 async fn a_plan_that_removes_something_is_reviewed(w: World) {

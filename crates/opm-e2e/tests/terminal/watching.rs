@@ -26,6 +26,12 @@ async fn a_watch_fills_the_screen_and_gives_it_back(w: World) {
         // What is not ready is always among what is shown.
         assert!(screen.contains("Deployment/slow"), "{screen}");
         assert!(screen.contains("… and "), "{screen}");
+        // Narrower and wider again: it is drawn anew, and fits.
+        for other in [50, columns] {
+            run.resizes(other);
+            run.until_it_changes(1).await;
+            run.until_it_shows("Ctrl-C ends the watch").await;
+        }
         run.interrupts();
         let end = run.end().await;
         assert_eq!(end.code, Some(130), "{}", end.text);

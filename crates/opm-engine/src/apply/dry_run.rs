@@ -73,7 +73,9 @@ impl<B: Backend> Run<'_, B> {
         let served = served?;
         let (loaded, mut warnings) = loaded?;
         let stored = loaded.as_ref().map(|loaded| &loaded.record);
-        let task = source.render(self, release, stored).await?;
+        let mut task = source.render(self, release, stored).await?;
+        // Whoever asks: from here on the server only pretends.
+        task.request.to_mut().options.dry_run = true;
         let rendered = &task.request.rendered;
         let served = self.discover_rendered(served, rendered).await?;
         let apply = Apply::candidate(self, &task, &served, stored)?;

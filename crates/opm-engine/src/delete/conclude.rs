@@ -228,9 +228,12 @@ impl<B: Backend> Delete<'_, B> {
             let failure = Failure::new(FailureKind::Failed, message);
             not_let_go(error, failure.after(report.clone()))
         };
-        let swept = self.run.remove_record_secrets(guard).await;
+        // Everything is gone: an interrupt has nothing left to keep, and a record without objects
+        // would only be in the way.
+        let run = self.run.not_cancellable(self.run.caller);
+        let swept = run.remove_record_secrets(guard).await;
         swept.map_err(|error| failed(error, "not the release's records"))?;
-        let removed = self.run.remove(guard).await;
+        let removed = run.remove(guard).await;
         removed.map_err(|error| failed(error, "the release's record is not"))?;
         self.run.emit(Event::Recorded { change: None });
         Ok(())

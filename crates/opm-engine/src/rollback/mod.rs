@@ -17,6 +17,7 @@ use opm_core::rendered::Rendered;
 
 use self::data::VolumeData;
 use crate::apply::{ApplyMode, ApplySource, ApplyTask, Orphans, Reapply};
+use crate::diff::DiffReport;
 use crate::failure::{Failure, Remedy};
 use crate::history::{RestoredChange, RestoredChangeError, find_change, readable, values_of};
 use crate::ports::{Backend, RenderRequest, Renderer};
@@ -59,6 +60,18 @@ impl<B: Backend> Run<'_, B> {
         let lock_timeout = request.options.lock_timeout;
         let ended = self.apply_from(&release, &source, lock_timeout).await?;
         ended.result
+    }
+
+    /// What going back would do, object by object and field by field.
+    pub(crate) async fn diff_rollback(
+        &self,
+        request: &RollbackRequest,
+        renderer: &dyn Renderer,
+    ) -> Result<DiffReport, Failure> {
+        let release = self.existing(&request.release, &request.namespace).await?;
+        let rollback = Rollback { request, renderer };
+        let source = ApplySource::History(&rollback);
+        self.rehearse(&release, &source, Orphans::LeftOut).await
     }
 
     /// What to apply: decided from the record as it stands.

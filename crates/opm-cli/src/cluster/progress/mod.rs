@@ -22,6 +22,12 @@ const STILL: Duration = Duration::from_secs(10);
 /// How often it is looked whether a log should hear again.
 const LOOK: Duration = Duration::from_millis(250);
 
+/// What is drawn while something goes on that has no events: what it is, and for how long.
+pub(crate) fn busy(words: &'static str) -> impl Fn() -> Vec<String> + Send + Sync + 'static {
+    let begin = Instant::now();
+    move || vec![view::busy_line(words, begin.elapsed())]
+}
+
 /// Shows events as they come.
 #[derive(Debug, Clone)]
 pub(crate) struct Progress {

@@ -1,6 +1,6 @@
 //! A run in a few lines, as they are drawn on a terminal; and in one, for logs.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use opm_core::event::{RunPhase, Wait};
 use opm_core::health::HealthState;
@@ -18,17 +18,19 @@ const SHOWN: usize = 5;
 /// An object counts as slow when its request takes longer than this many seconds.
 const SLOW: u64 = 1;
 
+/// What is done now, and for how long: another line after every tenth of a second.
+pub(super) fn busy_line(words: &str, elapsed: Duration) -> String {
+    let at = usize::try_from(elapsed.as_millis() / 100).unwrap_or_default() % SPINNER.len();
+    let elapsed = duration_words(Duration::from_secs(elapsed.as_secs()));
+    format!("{} {words} · {elapsed}", SPINNER[at])
+}
+
 /// The lines that are drawn.
 pub(super) fn lines(model: &RunModel, now: Instant) -> Vec<String> {
     let elapsed = now.saturating_duration_since(model.begin);
-    let at = usize::try_from(elapsed.as_millis() / 100).unwrap_or_default() % SPINNER.len();
     let stopping = if model.interrupted { "stopping: " } else { "" };
-    let mut lines = vec![format!(
-        "{} {stopping}{} · {}",
-        SPINNER[at],
-        headline(model),
-        duration_words(std::time::Duration::from_secs(elapsed.as_secs()))
-    )];
+    let words = format!("{stopping}{}", headline(model));
+    let mut lines = vec![busy_line(&words, elapsed)];
     match &model.activity {
         Activity::Wait(Wait::Ready(objects) | Wait::Gone(objects)) => {
             lines.extend(awaited(model, objects));
@@ -100,7 +102,7 @@ pub(super) fn begin_line(phase: RunPhase, objects: usize) -> Option<String> {
 /// what it waits for.
 pub(super) fn still_line(model: &RunModel, now: Instant) -> String {
     let elapsed = now.saturating_duration_since(model.since).as_secs();
-    let elapsed = duration_words(std::time::Duration::from_secs(elapsed));
+    let elapsed = duration_words(Duration::from_secs(elapsed));
     let why = match &model.activity {
         Activity::Wait(Wait::Ready(objects) | Wait::Gone(objects)) => {
             let first = awaited(model, objects).into_iter().next();
@@ -174,4 +176,34 @@ fn slowest(model: &RunModel, now: Instant) -> Vec<String> {
             )
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever a run does, and however long it takes, half a second later the screen is another
+    /// one: it is drawn anew more often than that.
+    #[test]
+    fn the_screen_never_stands_still() {
+        assert!(crate::ui::screen::TICK <= Duration::from_millis(250));
+        let begin = Instant::now();
+        for phase in [
+            Activity::Read,
+            Activity::Phase(RunPhase::Look, 300),
+            Activity::Phase(RunPhase::Apply, 300),
+            Activity::Phase(RunPhase::Record, 0),
+            Activity::Wait(Wait::Ready(Vec::new())),
+        ] {
+            let model = RunModel {
+                activity: phase,
+                ..RunModel::new(begin)
+            };
+            for tenth in 0..600 {
+                let at = begin + Duration::from_millis(tenth * 100);
+                let later = at + Duration::from_millis(500);
+                assert_ne!(lines(&model, at), lines(&model, later), "{:?}", at - begin);
+            }
+        }
+    }
 }

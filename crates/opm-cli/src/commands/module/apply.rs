@@ -118,7 +118,7 @@ impl Prompt for ReviewPrompt<'_> {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
         let details = move || async move {
             let session = self.session;
-            let report = session.engine.diff(self.request, &session.observer()).await;
+            let report = session.engine.diff(self.request, &session.unheard()).await;
             match report {
                 Ok(report) => difference::text(&report, Format::Table),
                 Err(failure) => format!("the details could not be found out: {failure}\n"),

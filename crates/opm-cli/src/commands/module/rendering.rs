@@ -17,7 +17,7 @@ use opm_render::{RenderObserver, ValueFlags, Values};
 use tokio_util::sync::CancellationToken;
 
 use crate::answers;
-use crate::cluster::{LookedAt, Session};
+use crate::cluster::{LookedAt, Session, busy};
 use crate::error::{CliError, ErrorKind};
 use crate::interrupt::Interrupt;
 use crate::settings::Settings;
@@ -182,6 +182,21 @@ impl Rendering {
     /// Renders the module and connects. Charts want to know what the cluster can do; without any,
     /// a module that does not render is told before a cluster is looked for.
     pub(crate) async fn load_and_connect(
+        self,
+        settings: &Settings,
+        ui: &Ui,
+        interrupt: &Interrupt,
+        yes: bool,
+    ) -> Result<(Loaded, Session), CliError> {
+        if !settings.events {
+            ui.show_live(busy("rendering the module"));
+        }
+        let loaded = self.load_connected(settings, ui, interrupt, yes).await;
+        ui.clear_live();
+        loaded
+    }
+
+    async fn load_connected(
         mut self,
         settings: &Settings,
         ui: &Ui,

@@ -2,7 +2,7 @@
 
 use futures::future::BoxFuture;
 use opm_engine::ports::{Answer, Prompt, Question};
-use opm_engine::request::{ApplyOptions, RollbackRequest};
+use opm_engine::request::RollbackRequest;
 use opm_render::ModuleRenderer;
 
 use super::deploy_args::DeployArgs;
@@ -14,7 +14,7 @@ use crate::error::{CliError, Exit};
 use crate::interrupt::Interrupt;
 use crate::runtime;
 use crate::settings::Settings;
-use crate::ui::{Format, Ui};
+use crate::ui::{Format, Ui, difference};
 
 /// Apply a recorded change again
 ///
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
     })
 }
 
-/// Asks as always; whoever reviews the plan can see every object of it.
+/// Asks as always; whoever reviews the plan can see its details, as `diff` shows them.
 struct RollbackPrompt<'a> {
     session: &'a Session,
     request: &'a RollbackRequest,
@@ -71,19 +71,11 @@ impl Prompt for RollbackPrompt<'_> {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
         let details = move || async move {
             let session = self.session;
-            let rehearsal = RollbackRequest {
-                options: ApplyOptions {
-                    dry_run: true,
-                    ..self.request.options.clone()
-                },
-                ..self.request.clone()
-            };
-            let observer = session.observer();
-            let rehearsed = session
-                .engine
-                .rollback(&rehearsal, self.renderer, &observer);
-            match rehearsed.await {
-                Ok(report) => answers::report::table(&report, Format::Table).fit(None),
+            let caller = session.unheard();
+            let engine = &session.engine;
+            let report = engine.diff_rollback(self.request, self.renderer, &caller);
+            match report.await {
+                Ok(report) => difference::text(&report, Format::Table),
                 Err(failure) => format!("the details could not be found out: {failure}\n"),
             }
         };
