@@ -12,7 +12,9 @@ type Make = fn() -> String;
 
 /// Every generated page: where it is, and what makes it.
 const PAGES: &[(&str, Make)] = &[
+    ("docs/commands.md", opm_cli::reference::commands),
     ("docs/features.md", features),
+    ("docs/reference.md", opm_cli::reference::tables),
     ("docs/schema/module.schema.json", opm_render::module_schema),
 ];
 

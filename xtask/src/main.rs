@@ -10,6 +10,7 @@ mod cluster;
 mod dist;
 mod docs;
 mod fuzz;
+mod recording;
 mod relay;
 mod sandbox_schema;
 mod supply_chain;
@@ -29,6 +30,7 @@ type Outcome = Result<(), Box<dyn Error>>;
 enum Chore {
     Test(test::Args),
     Docs(docs::Args),
+    Recording(recording::Args),
     Dist(dist::Args),
     Bench(bench::Args),
     Cluster(cluster::Args),
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
     let outcome = match Chore::parse() {
         Chore::Test(args) => test::run(&args),
         Chore::Docs(args) => docs::run(&args),
+        Chore::Recording(args) => recording::run(&args),
         Chore::Dist(args) => dist::run(&args),
         Chore::Bench(args) => bench::run(&args),
         Chore::Cluster(args) => cluster::run(&args),

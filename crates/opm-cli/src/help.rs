@@ -9,7 +9,7 @@ use opm_core::feature::FeatureSet;
 use crate::commands::examples;
 
 /// How `opm` ends, as its own help says it.
-const EXIT_CODES: [(u8, &str); 10] = [
+pub(crate) const EXIT_CODES: [(u8, &str); 10] = [
     (0, "done"),
     (1, "failed"),
     (

@@ -30,6 +30,7 @@ mod error;
 mod help;
 mod interrupt;
 mod pre_settings;
+pub mod reference;
 mod runtime;
 mod settings;
 mod ui;

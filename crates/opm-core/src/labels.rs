@@ -49,11 +49,11 @@ const SHARED_PREFIX: &str = "shared.opmodel.dev/";
 pub const PRUNE: &str = "opmodel.dev/prune";
 /// Annotation: `"true"` lets this object be deleted and recreated when an immutable field
 /// changed.
-const RECREATE: &str = "opmodel.dev/recreate";
+pub const RECREATE: &str = "opmodel.dev/recreate";
 /// Annotation: `"true"` makes an object belong to all releases that apply it.
 pub const SHARED: &str = "opmodel.dev/shared";
 /// Annotation: `"false"` leaves this object out of waiting until everything is ready.
-const WAIT: &str = "opmodel.dev/wait";
+pub const WAIT: &str = "opmodel.dev/wait";
 /// Annotation on the inventory Secret: what listing releases shows.
 pub const SUMMARY: &str = "opmodel.dev/summary";
 

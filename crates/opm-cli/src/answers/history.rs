@@ -86,7 +86,10 @@ impl ChangeRow {
     fn of(past: &HistoryEntry, wide: bool) -> Self {
         let known = past.change.as_ref();
         let module = known.map(|change| change.module.name.clone());
-        let version = known.map(|change| change.module.version.clone());
+        let version = known.map(|change| {
+            let version = change.module.version.as_deref();
+            version.unwrap_or("local").to_owned()
+        });
         let objects = past.objects().map(|count| count.to_string());
         let rollback = match (&past.no_way_back, past.current) {
             (_, true) => "current",
@@ -99,7 +102,7 @@ impl ChangeRow {
                 false => short(&past.id).to_owned(),
             },
             module.unwrap_or_else(|| "(damaged)".to_owned()),
-            version.flatten().unwrap_or_default(),
+            version.unwrap_or_default(),
             objects.unwrap_or_default(),
             known
                 .map(|change| match wide {

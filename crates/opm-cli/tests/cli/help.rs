@@ -31,7 +31,7 @@ fn prepared() -> World {
 }
 
 /// Every command, by its words.
-fn commands(world: &World, path: &str, all: &mut Vec<String>) {
+pub(crate) fn commands(world: &World, path: &str, all: &mut Vec<String>) {
     let help = world.opm(&format!("{path} -h")).stdout;
     let mut inside = false;
     for line in help.lines() {

@@ -18,6 +18,7 @@ mod help;
 mod json_manifests;
 mod modules;
 mod out_dirs;
+mod outputs;
 mod private_values;
 mod programs;
 mod rollback;
