@@ -207,6 +207,13 @@ pub enum Remedy {
     WaitLonger,
     /// Fix the cause and apply again, or roll back.
     FixOrGoBack,
+    /// Change the resource that manages the release instead, or suspend it.
+    SuspendManager {
+        /// The resource, as kind and name.
+        resource: String,
+        /// Its namespace.
+        namespace: String,
+    },
     /// In words that name no way of calling a use case.
     Text(String),
 }
@@ -288,6 +295,15 @@ impl fmt::Display for Remedy {
             Self::ReviewAgain => "save a new plan, and have it reviewed",
             Self::GrantRight { .. } => "ask for this right, or act as somebody who has it",
             Self::WaitLonger => "watch its status, give it more time, or roll back",
+            Self::SuspendManager {
+                resource,
+                namespace,
+            } => {
+                return write!(
+                    f,
+                    "change {resource} in namespace {namespace} instead, or suspend it first"
+                );
+            }
             Self::FixOrGoBack => "fix the cause and apply again, or roll back",
             Self::Text(words) => words,
         })

@@ -27,6 +27,7 @@ pub mod identity;
 pub mod ids;
 pub mod immutable;
 pub mod labels;
+pub mod managed;
 pub mod manifest;
 pub mod name;
 pub mod nearest;

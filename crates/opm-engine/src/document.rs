@@ -120,6 +120,8 @@ impl Serialize for ListedRelease {
             #[serde(skip_serializing_if = "Option::is_none")]
             note: Option<&'static str>,
             #[serde(skip_serializing_if = "Option::is_none")]
+            managed_by: Option<String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             health: Option<&'static str>,
         }
         let summary = &self.summary;
@@ -142,6 +144,7 @@ impl Serialize for ListedRelease {
             state: summary.state.as_deref(),
             last_result: summary.last_result.as_deref(),
             note: self.mark,
+            managed_by: self.manager.as_ref().map(ToString::to_string),
             health: self.health.map(|health| health.word()),
         };
         document.serialize(serializer)

@@ -22,7 +22,7 @@ use crate::history::{Comparison, History, ShownManifests, ShownValues};
 use crate::list::Listing;
 use crate::ports::{Backend, Caller, Renderer};
 use crate::repair::RepairReport;
-use crate::report::Report;
+use crate::report::{Release, Report};
 use crate::request::{
     ApplyRequest, CompareRequest, DeleteRequest, ForgetRequest, HistoryRequest, ListRequest,
     LogRequest, PruneRequest, RepairRequest, RollbackRequest, ShowRequest, StatusRequest,
@@ -225,6 +225,16 @@ impl<B: Backend> Engine<B> {
         caller: &Caller<'_>,
     ) -> Result<Report, Failure> {
         run!(self, caller, "delete", |run| run.delete(request))
+    }
+
+    /// Takes off a release's record that a controller manages it, and touches nothing else.
+    pub async fn end_management(
+        &self,
+        release: &Release,
+        caller: &Caller<'_>,
+    ) -> Result<Report, Failure> {
+        run!(self, caller, "end-management", |run| run
+            .end_management(release))
     }
 
     /// Deletes kept objects by name.

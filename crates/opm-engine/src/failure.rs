@@ -44,6 +44,8 @@ pub struct Failure {
     pub objects: Vec<FailedObject>,
     /// What had been done by then.
     pub report: Box<Report>,
+    /// Whether the release is as it was before: what had been done was rolled back.
+    pub went_back: bool,
     cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -56,6 +58,7 @@ impl Failure {
             remedies: Vec::new(),
             objects: Vec::new(),
             report: Box::default(),
+            went_back: false,
             cause: None,
         }
     }

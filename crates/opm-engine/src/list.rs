@@ -14,6 +14,7 @@ use opm_core::failure::Remedy;
 use opm_core::health::HealthState;
 use opm_core::identity::GroupKind;
 use opm_core::labels;
+use opm_core::managed::Manager;
 use opm_core::record::{ReleaseState, SUMMARY_ANNOTATION, Summary};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -35,6 +36,8 @@ pub struct ListedRelease {
     pub summary: Summary,
     /// Why the line shows so little, where it does.
     pub mark: Option<&'static str>,
+    /// The resource that a controller manages it for, if one does.
+    pub manager: Option<Manager>,
     /// How its objects are doing, if that was asked for and could be found out.
     pub health: Option<HealthState>,
 }
@@ -237,6 +240,7 @@ fn key(listed: &ListedRelease) -> (&str, &str, &str) {
 /// The line of one Secret. Where it lives is what the server says, not what it says of itself.
 fn listed(secret: &ReleaseSecret, health: Option<HealthState>) -> Option<ListedRelease> {
     let annotated = secret.annotations.get(SUMMARY_ANNOTATION);
+    let manager = Manager::recorded(&secret.annotations);
     if let Some(summary) = annotated.and_then(|text| Summary::from_text(text)) {
         let namespace = secret.namespace.clone();
         return Some(ListedRelease {
@@ -245,6 +249,7 @@ fn listed(secret: &ReleaseSecret, health: Option<HealthState>) -> Option<ListedR
                 ..summary
             },
             mark: None,
+            manager,
             health,
         });
     }
@@ -254,6 +259,7 @@ fn listed(secret: &ReleaseSecret, health: Option<HealthState>) -> Option<ListedR
             Some(_) => "its summary cannot be read",
             None => "it has no summary",
         }),
+        manager,
         health,
     })
 }

@@ -113,6 +113,8 @@ pub struct ApplyOptions {
     pub force_conflicts: bool,
     /// Let the server pretend to take everything before anything is sent.
     pub preflight: bool,
+    /// Where nothing has to be done, write nothing at all, and do not wait either.
+    pub quiet: bool,
     /// Send everything, also what would change nothing as far as can be told.
     pub send_all: bool,
     /// Run the hooks of charts.
@@ -156,6 +158,7 @@ impl Default for ApplyOptions {
             replace_all: false,
             force_conflicts: false,
             preflight: false,
+            quiet: false,
             send_all: false,
             hooks: true,
             rotate: false,

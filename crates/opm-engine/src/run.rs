@@ -10,6 +10,7 @@ use futures::lock::Mutex;
 use opm_core::digest::ObjectHash;
 use opm_core::entry::Entry;
 use opm_core::event::Event;
+use opm_core::managed::ManagerMark;
 use opm_core::protocol::{Deployed, RunEnd, RunStart};
 use opm_core::record::{Extra, Lock, LogResult};
 use opm_core::time::Timestamp;
@@ -43,6 +44,8 @@ pub(crate) struct Run<'a, B> {
     pub(crate) unpacked: UnpackBudget,
     /// One question at a time.
     asking: Mutex<()>,
+    /// What it says about who manages the release, once that is known.
+    pub(crate) manager: Mutex<ManagerMark>,
     /// Who the server takes this run for, once it was asked.
     who: Mutex<Option<String>>,
     /// The Secret by which the release was found, until it is read.
@@ -69,6 +72,7 @@ impl<'a, B: Backend> Run<'a, B> {
             doubt: Doubt::default(),
             unpacked: UnpackBudget::default(),
             asking: Mutex::new(()),
+            manager: Mutex::default(),
             who: Mutex::new(None),
             found: Mutex::new(None),
             absent: Mutex::new(None),
@@ -222,7 +226,11 @@ impl<'a, B: Backend> Run<'a, B> {
         if let Some(who) = &*known {
             return who.clone();
         }
-        let who = self.backend.user().await;
+        // On whose behalf a controller acts is known without asking.
+        let who = match self.caller.manager.is_some() {
+            true => self.caller.act_as.clone(),
+            false => self.backend.user().await,
+        };
         let who = who.unwrap_or_else(|| self.settings.actor.who.clone());
         known.insert(who).clone()
     }
@@ -257,6 +265,7 @@ impl<'a, B: Backend> Run<'a, B> {
             message,
             change,
             deployed,
+            manager: self.manager.lock().await.clone(),
             log_entries: self.settings.log_entries,
             timing: self.settings.timing,
             now: self.server_now(),

@@ -90,6 +90,7 @@ impl<B: Backend + Send + Sync + 'static> Page<B> {
                 },
                 cancel: page.cancel.child_token(),
                 act_as: None,
+                manager: None,
             };
             let end = work(&page.engine, &caller).await;
             told.end(end);

@@ -39,6 +39,7 @@ impl Client {
             },
             cancel,
             act_as: None,
+            manager: None,
         };
         let engine = &self.engine;
         let namespace = home();

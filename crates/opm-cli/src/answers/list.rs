@@ -150,6 +150,8 @@ fn note(listed: &ListedRelease) -> String {
         0 => None,
         pending => Some(format!("{pending} pending")),
     };
-    let notes: Vec<String> = [state, pending].into_iter().flatten().collect();
+    let manager = listed.manager.as_ref();
+    let manager = manager.map(|manager| format!("managed by {manager}"));
+    let notes: Vec<String> = [state, pending, manager].into_iter().flatten().collect();
     notes.join(", ")
 }

@@ -133,6 +133,14 @@ pub(super) fn words(remedy: &Remedy) -> String {
             "fix the cause and apply again; `opm mod rollback` goes back to what was before"
                 .to_owned()
         }
+        Remedy::SuspendManager {
+            resource,
+            namespace,
+        } => format!(
+            "Change {resource} instead, or suspend it first: `kubectl patch {} -n {namespace} \
+             --type merge -p '{{\"spec\":{{\"suspend\":true}}}}'`",
+            resource.to_lowercase()
+        ),
         Remedy::NameDirectoryToRender => {
             "if the module's directory is at hand, name that instead of the release, with --name \
              if the release is not called like the module"

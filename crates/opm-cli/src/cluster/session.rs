@@ -147,6 +147,7 @@ impl Session {
             },
             cancel: self.cancel.clone(),
             act_as: None,
+            manager: None,
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::check::{ApplyMethod, CheckedPlan, Intent};
 use crate::digest::values_digest;
 use crate::entry::Entry;
 use crate::identity::Identity;
+use crate::managed::ManagerMark;
 use crate::record::{
     Body, Change, Counts, Extra, Lock, LogEntry, LogResult, ModuleRef, PendingObject, Record,
     is_repeated_refusal, log,
@@ -33,6 +34,8 @@ pub struct RunStart {
     pub change: Option<String>,
     /// What is to be deployed.
     pub deployed: Option<Deployed>,
+    /// What it says about who manages the release.
+    pub manager: ManagerMark,
     /// How many deployments the log remembers.
     pub log_entries: usize,
     /// How long things are good for.
@@ -120,6 +123,7 @@ pub fn begin(
         take_over(&mut record, &expired);
     }
     intend(&mut record, &checked.intents, &run);
+    run.manager.put_into(&mut record.annotations);
     let lock_id = run.lock.id.clone();
     let change = run.change.clone().unwrap_or_default();
     log::push(&mut record.log, started(&run), run.log_entries);
@@ -295,7 +299,11 @@ pub fn log_refusal(mut log: Vec<LogEntry>, run: &RunStart, reason: &str) -> Opti
         reason: Some(shorten(reason)),
         ..started(run)
     };
-    if is_repeated_refusal(&log, &entry, run.now) {
+    // A controller tries until it is no longer refused, and says each reason once.
+    let last = log.first().map(|known| (&known.result, &known.reason));
+    let tried_again = matches!(run.manager, ManagerMark::Set(_))
+        && last == Some((&LogResult::Refused, &entry.reason));
+    if tried_again || is_repeated_refusal(&log, &entry, run.now) {
         return None;
     }
     log::push(&mut log, entry, run.log_entries);

@@ -235,6 +235,7 @@ impl State {
             message: None,
             change: None,
             deployed: None,
+            manager: opm_core::managed::ManagerMark::Keep,
             log_entries: 50,
             timing: timing(),
             now: self.time(),

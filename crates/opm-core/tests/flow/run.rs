@@ -156,6 +156,7 @@ impl World {
             message: None,
             change: change.map(str::to_owned),
             deployed: None,
+            manager: opm_core::managed::ManagerMark::Keep,
             log_entries: 50,
             timing: Timing::default(),
             now: self.now,

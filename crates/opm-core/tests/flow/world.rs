@@ -181,6 +181,7 @@ impl World {
             message: None,
             change: None,
             deployed: None,
+            manager: opm_core::managed::ManagerMark::Keep,
             log_entries: 50,
             timing: Timing::default(),
             now: self.now,

@@ -185,6 +185,7 @@ impl FallbackRun<'_> {
             wait: true,
             prune_after_ready: false,
             wait_for_deletion: true,
+            quiet: false,
             review: ReviewMode::Never,
             reviewed: None,
             message: Some("an atomic apply went back".to_owned()),
@@ -229,11 +230,13 @@ fn rolled_back(mut failure: Failure, back: Result<Report, Failure>, done: &str) 
     let report = match back {
         Ok(report) => {
             failure.message = format!("{cause}; {done}");
+            failure.went_back = true;
             report
         }
         // It is what it was, only not ready, or not rid of everything.
         Err(other) if other.kind == FailureKind::Incomplete => {
             failure.message = format!("{cause}; {done}, but: {}", other.message);
+            failure.went_back = true;
             failure.objects.extend(other.objects);
             *other.report
         }

@@ -130,6 +130,10 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
         Ok(())
     }
 
+    fn served(&self) -> Option<&ServedKinds> {
+        self.served.as_deref()
+    }
+
     async fn attempt(&mut self, loaded: WritableRecord) -> Result<Attempt<ApplyEnd>, Failure> {
         let run = self.run;
         let free = FreeRecord::of(loaded.loaded.as_ref(), &loaded.acquisition);

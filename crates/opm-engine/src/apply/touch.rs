@@ -37,18 +37,20 @@ impl<B: Backend> Apply<'_, B> {
         let Some(stored) = checked.stored.as_ref().filter(|_| idle) else {
             return Ok(None);
         };
+        if self.request.options.quiet && self.has_manager(stored).await {
+            let report = Box::new(self.unchanged_report(checked));
+            return Ok(Some(Touched::Recorded {
+                report,
+                run: String::new(),
+            }));
+        }
         let start = self.start().await;
         let run = start.lock.id.clone();
         let (plan, record) = (checked.checked.clone(), checked.record.clone());
         let Ok(locked) = begin(record, acquisition.clone(), plan, start) else {
             return Ok(None);
         };
-        let mut report = Report {
-            resources: self.unchanged_outcomes(checked),
-            warnings: checked.context.warnings.clone(),
-            remedies: checked.context.remedies.clone(),
-            ..self.report()
-        };
+        let mut report = self.unchanged_report(checked);
         let Ok(applied) = locked.finish(&outcomes(checked)) else {
             return Ok(None);
         };
@@ -105,8 +107,8 @@ impl<B: Backend> Apply<'_, B> {
         let current = record.current();
         let current = current.filter(|current| current.id == self.candidate.change.as_str());
         let kept = |part| current.is_some_and(|current| current.holds(part));
-        !options.wait
-            && self.mode.fallback.is_none()
+        let waits = options.wait || self.mode.fallback.is_some();
+        (!waits || options.quiet)
             && context.namespaces == NamespacePlan::default()
             && current.is_some()
             && (!self.keeps_manifests(record)
@@ -116,6 +118,23 @@ impl<B: Backend> Apply<'_, B> {
             && is_idle(record, acquisition, plan, |identity| {
                 context.unchanged.contains_key(identity)
             })
+    }
+
+    /// Whether the record says who manages the release.
+    async fn has_manager(&self, stored: &StoredSecret) -> bool {
+        let mark = self.run.manager.lock().await;
+        mark.is_in(&stored.content.annotations)
+    }
+
+    fn unchanged_report(&self, checked: &CheckedApply) -> Report {
+        let mut report = Report {
+            resources: self.unchanged_outcomes(checked),
+            warnings: checked.context.warnings.clone(),
+            remedies: checked.context.remedies.clone(),
+            ..self.report()
+        };
+        report.take_tracked(&checked.record);
+        report
     }
 
     fn unchanged_outcomes(&self, checked: &CheckedApply) -> Vec<ObjectOutcome> {

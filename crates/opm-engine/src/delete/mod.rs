@@ -79,6 +79,10 @@ impl<B: Backend> Run<'_, B> {
 impl<B: Backend> RecordWriter for Delete<'_, B> {
     type Output = Report;
 
+    fn writes(&self) -> bool {
+        !self.request.dry_run
+    }
+
     async fn attempt(&mut self, loaded: WritableRecord) -> Result<Attempt<Report>, Failure> {
         let WritableRecord {
             loaded,

@@ -43,6 +43,10 @@ struct Prune<'a, B> {
 impl<B: Backend> RecordWriter for Prune<'_, B> {
     type Output = Report;
 
+    fn writes(&self) -> bool {
+        !self.request.dry_run
+    }
+
     async fn attempt(&mut self, record: WritableRecord) -> Result<Attempt<Report>, Failure> {
         let (run, release) = (self.run, &self.release);
         let Some(loaded) = record.loaded else {

@@ -6,6 +6,7 @@ use opm_core::check::HookStep;
 use opm_core::event::{AnnouncedObject, Event};
 use opm_core::hook::HookEvent;
 use opm_core::identity::Identity;
+use opm_core::managed::Manager;
 
 use tokio_util::sync::CancellationToken;
 
@@ -163,6 +164,8 @@ pub struct Caller<'a> {
     pub cancel: CancellationToken,
     /// The user to act as, instead of the one that the credentials say.
     pub act_as: Option<String>,
+    /// The resource that a controller calls for: it manages the releases that this call writes.
+    pub manager: Option<Manager>,
 }
 
 impl Default for Caller<'_> {
@@ -175,6 +178,7 @@ impl Default for Caller<'_> {
             },
             cancel: CancellationToken::new(),
             act_as: None,
+            manager: None,
         }
     }
 }

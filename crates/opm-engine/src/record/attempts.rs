@@ -14,7 +14,7 @@ use opm_core::record::{LogResult, RecordRef};
 
 use super::{LockGuard, Reading, WritableRecord, WriteError};
 use crate::failure::{Failure, FailureKind};
-use crate::ports::Backend;
+use crate::ports::{Backend, ServedKinds};
 use crate::report::Release;
 use crate::run::Run;
 
@@ -52,6 +52,16 @@ pub(crate) trait RecordWriter: Send {
         async { Ok(()) }
     }
 
+    /// Whether it writes at all: who only shows what would happen may always do so.
+    fn writes(&self) -> bool {
+        true
+    }
+
+    /// What the cluster serves, once that was asked for.
+    fn served(&self) -> Option<&ServedKinds> {
+        None
+    }
+
     /// Decides from the record as it stands, begins, works, writes and lets go.
     fn attempt(
         &mut self,
@@ -87,6 +97,10 @@ impl<B: Backend> Run<'_, B> {
             prepared?;
             let record =
                 record.map_err(|stopped| Failure::stopped("reading the record", stopped))??;
+            if writer.writes() {
+                let checked = self.check_manager(release, &record, writer.served());
+                Box::pin(checked).await?;
+            }
             // On the heap: an attempt is the whole of a use case, and a thread's stack is small.
             if let Attempt::Done(output) = Box::pin(writer.attempt(record)).await? {
                 return Ok(output);

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use futures::future::{Either, select};
 use futures::lock::Mutex;
+use opm_core::managed::MANAGER_ANNOTATION;
 use opm_core::protocol::{renewed, still_held};
 use opm_core::record::size::{FittedRecord, Records};
 use opm_core::record::{Record, encode_lock};
@@ -283,6 +284,11 @@ impl<B: Backend> Run<'_, B> {
 /// What somebody else wrote beside what is this run's to write.
 fn take_edits(record: &mut Record, now: &Record) {
     record.labels.clone_from(&now.labels);
+    // Who manages the release is told under the lock alone, so here is who tells it.
+    let manager = record.annotations.remove(MANAGER_ANNOTATION);
     record.annotations.clone_from(&now.annotations);
+    record.annotations.remove(MANAGER_ANNOTATION);
+    let manager = manager.map(|manager| (MANAGER_ANNOTATION.to_owned(), manager));
+    record.annotations.extend(manager);
     record.unknown.clone_from(&now.unknown);
 }

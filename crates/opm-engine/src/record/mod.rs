@@ -9,6 +9,7 @@ mod begin;
 mod lock_guard;
 mod log;
 mod lookup;
+mod managed;
 mod manifests;
 mod payload;
 mod read_back;

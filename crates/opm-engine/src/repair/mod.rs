@@ -95,6 +95,10 @@ impl<B: Backend> RecordWriter for Repair<'_, B> {
     type Output = RepairReport;
     const READING: Reading = Reading::LockOnly;
 
+    fn writes(&self) -> bool {
+        !self.request.dry_run
+    }
+
     async fn attempt(&mut self, record: WritableRecord) -> Result<Attempt<RepairReport>, Failure> {
         let (run, release) = (self.run, &self.release);
         let stored = record.loaded.as_ref().map(|loaded| &loaded.stored);

@@ -247,6 +247,7 @@ impl Visitor {
             },
             cancel: self.cancel.clone(),
             act_as: self.act_as.clone(),
+            manager: None,
         }
     }
 }

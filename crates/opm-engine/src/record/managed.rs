@@ -1,0 +1,120 @@
+//! Whether a release may be written by whoever wants to: a controller manages it, or nobody does.
+//!
+//! The record's annotation counts as it was in the very read whose version the first write then
+//! carries.
+
+use opm_core::failure::{FailureKind, Remedy};
+use opm_core::identity::GroupKind;
+use opm_core::managed::{
+    Manager, ManagerMark, ManagerState, RESOURCE_GROUP, RESOURCE_KIND, resource_to_ask,
+};
+use opm_core::record::size::Records;
+
+use super::{Attempt, RecordWriter, WritableRecord};
+use crate::failure::Failure;
+use crate::ports::{Backend, Detail, Observation, ServedKinds};
+use crate::report::{Release, Report};
+use crate::run::Run;
+
+impl<B: Backend> Run<'_, B> {
+    /// Refuses to write a release that a controller manages, unless it is this run's caller.
+    /// `served` is what the cluster serves, where that is known.
+    pub(super) async fn check_manager(
+        &self,
+        release: &Release,
+        record: &WritableRecord,
+        served: Option<&ServedKinds>,
+    ) -> Result<(), Failure> {
+        let loaded = record.loaded.as_ref();
+        let recorded = loaded.map(|loaded| &loaded.stored.content.annotations);
+        let writer = self.caller.manager.as_ref();
+        let asked = resource_to_ask(recorded, writer, release.name.as_str());
+        let mark = match asked {
+            None => writer.cloned().map_or(ManagerMark::Keep, ManagerMark::Set),
+            Some(name) => {
+                let state = self.manager_state(release, &name, served).await;
+                match (state.mark_of_others(), writer) {
+                    (Some(_), Some(writer)) => ManagerMark::Set(writer.clone()),
+                    (Some(mark), None) => mark,
+                    (None, _) => return Err(managed(release, &name, &state)),
+                }
+            }
+        };
+        *self.manager.lock().await = mark;
+        Ok(())
+    }
+
+    async fn manager_state(
+        &self,
+        release: &Release,
+        name: &str,
+        served: Option<&ServedKinds>,
+    ) -> ManagerState {
+        let kind = GroupKind::new(RESOURCE_GROUP, RESOURCE_KIND);
+        if served.is_some_and(|served| !served.kinds.contains_key(&kind)) {
+            return ManagerState::Gone;
+        }
+        let identity = Manager::identity(name, release.namespace.as_str());
+        let seen = self
+            .backend
+            .look(std::slice::from_ref(&identity), Detail::Whole);
+        let seen = seen.await.remove(&identity);
+        ManagerState::of(&seen.unwrap_or(Observation::Absent))
+    }
+
+    /// Takes off the record that a controller manages the release. Nothing else is touched.
+    pub(crate) async fn end_management(&self, release: &Release) -> Result<Report, Failure> {
+        let mut ending = EndManagement { run: self, release };
+        let lock_timeout = std::time::Duration::ZERO;
+        self.write_release(release, lock_timeout, &mut ending).await
+    }
+}
+
+fn managed(release: &Release, resource: &str, state: &ManagerState) -> Failure {
+    let Release {
+        name, namespace, ..
+    } = release;
+    let resource = format!("{RESOURCE_KIND}/{resource}");
+    let message = match state {
+        ManagerState::Unknown(why) => format!(
+            "release {name} in namespace {namespace} is managed by {resource}, of which cannot be \
+             told whether it is suspended: {why}"
+        ),
+        _ => format!("release {name} in namespace {namespace} is managed by {resource}"),
+    };
+    Failure::new(FailureKind::Refused, message).remedy(Remedy::SuspendManager {
+        resource,
+        namespace: namespace.to_string(),
+    })
+}
+
+struct EndManagement<'a, B> {
+    run: &'a Run<'a, B>,
+    release: &'a Release,
+}
+
+impl<B: Backend> RecordWriter for EndManagement<'_, B> {
+    type Output = Report;
+
+    async fn attempt(&mut self, record: WritableRecord) -> Result<Attempt<Report>, Failure> {
+        let report = Report::about(self.release);
+        let Some(loaded) = record.loaded else {
+            return Ok(Attempt::Done(report));
+        };
+        let mut left = loaded.record;
+        if ManagerMark::Clear.is_in(&left.annotations) {
+            return Ok(Attempt::Done(report));
+        }
+        ManagerMark::Clear.put_into(&mut left.annotations);
+        let (run, release) = (self.run, self.release);
+        let written = run.write_unlocked(release, &loaded.stored, left, Records::Used);
+        match written.await? {
+            Some(true) => Ok(Attempt::Done(report)),
+            Some(false) => Ok(Attempt::Again),
+            None => Err(Failure::new(
+                FailureKind::Refused,
+                "the release's record has to be made smaller first",
+            )),
+        }
+    }
+}
