@@ -5,9 +5,12 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use opm_core::identity::Identity;
 use opm_engine::ports::{Instant, ServedKinds, Timestamp};
+use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use tower::BoxError;
 
 use crate::clock::SystemClock;
 use crate::discovery::KeptDiscovery;
@@ -63,6 +66,10 @@ pub struct ClusterClient {
     kept_discovery: Option<Arc<KeptDiscovery>>,
     /// Who hears of every request that is sent.
     request_log: Option<RequestLog>,
+    /// Who hears of every object that was applied.
+    write_log: Option<WriteLog>,
+    /// How long it is believed without asking what the cluster serves.
+    pub(crate) believe_served: Option<Duration>,
     server: Arc<ServerState>,
     run: Arc<RunState>,
 }
@@ -83,9 +90,15 @@ pub struct SentRequest {
 /// Hears of requests. Must not block.
 type RequestLog = Arc<dyn Fn(&SentRequest) + Send + Sync>;
 
+/// Hears of objects that were applied, and of the resourceVersion that they have now. Must not
+/// block.
+type WriteLog = Arc<dyn Fn(&Identity, &str) + Send + Sync>;
+
 /// What is known of the server, whoever asks.
 struct ServerState {
     served: Mutex<Option<Arc<ServedKinds>>>,
+    /// When that was asked.
+    served_at: Mutex<Option<Instant>>,
     /// Large answers are read one at a time.
     turns: Arc<Semaphore>,
     contacted: AtomicBool,
@@ -97,6 +110,7 @@ impl Default for ServerState {
     fn default() -> Self {
         Self {
             served: Mutex::default(),
+            served_at: Mutex::default(),
             turns: Arc::new(Semaphore::new(1)),
             contacted: AtomicBool::default(),
             clock: Mutex::default(),
@@ -125,6 +139,8 @@ impl ClusterClient {
             cancel: None,
             kept_discovery: None,
             request_log: None,
+            write_log: None,
+            believe_served: None,
             server: Arc::default(),
             run: Arc::default(),
         }
@@ -149,6 +165,48 @@ impl ClusterClient {
     pub fn with_request_log(mut self, log: impl Fn(&SentRequest) + Send + Sync + 'static) -> Self {
         self.request_log = Some(Arc::new(log));
         self
+    }
+
+    /// The same client, of whose applied objects somebody hears, each with the resourceVersion
+    /// that it has now.
+    #[must_use]
+    pub fn with_write_log(mut self, log: impl Fn(&Identity, &str) + Send + Sync + 'static) -> Self {
+        self.write_log = Some(Arc::new(log));
+        self
+    }
+
+    /// Tells of an object that was applied.
+    pub(crate) fn log_write(&self, identity: &Identity, object: &Map<String, Value>) {
+        let version = || object.get("metadata")?.get("resourceVersion")?.as_str();
+        if let (Some(log), Some(version)) = (&self.write_log, version()) {
+            log(identity, version);
+        }
+    }
+
+    /// The same client for a process that lives long: what the cluster serves is asked for again
+    /// only after this time, or when a kind is not found in it.
+    #[must_use]
+    pub fn believing_served_for(mut self, time: Duration) -> Self {
+        self.believe_served = Some(time);
+        self
+    }
+
+    /// The same server for `kube`'s own ways of asking, with these credentials, as whoever this
+    /// client acts as.
+    pub fn kube_client(&self) -> kube::Client {
+        let asking = self.clone();
+        let namespace = self.kube.default_namespace().to_owned();
+        let service = tower::service_fn(move |mut request: http::Request<kube::client::Body>| {
+            let asking = asking.clone();
+            async move {
+                for (name, value) in asking.identity.headers()? {
+                    request.headers_mut().append(name, value);
+                }
+                let sent = asking.send(request).await;
+                sent.map_err(|failed| BoxError::from(failed.error))
+            }
+        });
+        kube::Client::new(service, namespace)
     }
 
     /// Tells of a request.
@@ -214,6 +272,20 @@ impl ClusterClient {
 
     pub(crate) fn served_cache(&self) -> MutexGuard<'_, Option<Arc<ServedKinds>>> {
         lock(&self.server.served)
+    }
+
+    /// What was found to be served, and how long ago that was.
+    pub(crate) fn served_lately(&self) -> Option<(Arc<ServedKinds>, Duration)> {
+        let at = (*lock(&self.server.served_at))?;
+        let (now, _) = self.clock.now();
+        let served = self.served_cache().clone()?;
+        Some((served, now.0.saturating_sub(at.0)))
+    }
+
+    /// Notes that it was asked just now what is served.
+    pub(crate) fn note_served(&self) {
+        let (now, _) = self.clock.now();
+        *lock(&self.server.served_at) = Some(now);
     }
 
     pub(crate) fn warnings(&self) -> MutexGuard<'_, Warnings> {

@@ -63,7 +63,11 @@ impl Cluster for ClusterClient {
         request: ApplyObject<'_>,
         permit: Permit<'_>,
     ) -> Result<ApplyResponse, ApiError> {
-        self.apply_one(&request, permit).await
+        let applied = self.apply_one(&request, permit).await?;
+        if !request.dry_run {
+            self.log_write(request.identity, &applied.object);
+        }
+        Ok(applied)
     }
 
     async fn delete(

@@ -227,6 +227,15 @@ impl GivenManifests {
         })
     }
 
+    /// Manifests that are texts already: what messages call each, and the text.
+    pub fn of_texts(texts: impl IntoIterator<Item = (String, String)>) -> Self {
+        let files = texts.into_iter();
+        let files = files.map(|(shown, text)| GivenFile { shown, text });
+        Self {
+            files: files.collect(),
+        }
+    }
+
     /// What they say about themselves.
     pub(crate) fn describe(&self, name: Option<&ReleaseName>) -> Result<Module, RenderError> {
         let unnamed = |source| RenderError::Unnamed {

@@ -169,6 +169,29 @@ impl Values {
         })
     }
 
+    /// Values that are texts already, later over earlier: what messages call each, a file's name
+    /// that ends as its language does, and the text.
+    pub fn of_texts(
+        texts: impl IntoIterator<Item = (String, String, String)>,
+    ) -> Result<Self, ValuesError> {
+        let file = |(shown, name, text): (String, String, String)| -> Result<_, ValuesError> {
+            let format = format_of(&name)?;
+            if format != ValuesFormat::Cue {
+                check_document(&shown, format, &text)?;
+            }
+            Ok(ValuesFile {
+                shown,
+                format,
+                text,
+            })
+        };
+        let files = texts.into_iter().map(file).collect::<Result<_, _>>()?;
+        Ok(Self {
+            files,
+            ..Self::default()
+        })
+    }
+
     /// Values that an earlier rendering resolved and a change recorded as CUE text.
     pub fn recorded(text: &str) -> Self {
         Self::default().over_recorded(text, Vec::new())

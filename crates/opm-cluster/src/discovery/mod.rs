@@ -112,6 +112,7 @@ impl ClusterClient {
         }
         let found = Arc::new(found);
         *self.served_cache() = Some(Arc::clone(&found));
+        self.note_served();
         Ok(found)
     }
 
