@@ -21,8 +21,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("opm-page", &["opm-core", "opm-engine"]),
     ("opm-sandbox", &[]),
     (
+        "opm-controller",
+        &["opm-core", "opm-engine", "opm-render", "opm-cluster"],
+    ),
+    (
         "opm-cli",
         &[
+            "opm-controller",
             "opm-core",
             "opm-engine",
             "opm-page",
@@ -239,6 +244,7 @@ fn only_the_output_module_prints() {
         "opm-render",
         "opm-cluster",
         "opm-sandbox",
+        "opm-controller",
         "opm-cli",
     ] {
         for (path, text) in sources(&root().join("crates").join(name).join("src")) {

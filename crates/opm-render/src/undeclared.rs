@@ -236,6 +236,12 @@ impl GivenManifests {
         }
     }
 
+    /// Each of them: what messages call it, and the text.
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let files = self.files.iter();
+        files.map(|file| (file.shown.as_str(), file.text.as_str()))
+    }
+
     /// What they say about themselves.
     pub(crate) fn describe(&self, name: Option<&ReleaseName>) -> Result<Module, RenderError> {
         let unnamed = |source| RenderError::Unnamed {

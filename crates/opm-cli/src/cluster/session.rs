@@ -54,19 +54,8 @@ impl Session {
                 return Err(CliError::new(FailureKind::Interrupted, "interrupted"));
             }
         };
-        let for_tests = &settings.for_tests;
-        let clock = SystemClock::wrong_by(for_tests.clock_shift.unwrap_or_default());
-        let engine_settings = EngineSettings {
-            actor: actor(settings.user.as_deref(), settings.pipeline.as_deref()),
-            timing: for_tests.lock_ttl.map_or_else(Timing::default, timing),
-            record_limit: for_tests.record_limit.unwrap_or(MAX_RECORD_BYTES),
-            log_entries: settings.log_entries,
-            retired_managers: match &settings.retired_managers {
-                Some(names) => RetiredManagers::new(names.iter().cloned()),
-                None => RetiredManagers::default(),
-            },
-            features: settings.features.states(),
-        };
+        let clock = SystemClock::wrong_by(settings.for_tests.clock_shift.unwrap_or_default());
+        let engine_settings = engine_settings(settings);
         let mut client = connection.client.with_clock(clock);
         if settings.verbosity == Verbosity::Debug {
             let ui = *ui;
@@ -157,6 +146,22 @@ struct Unheard;
 
 impl Events for Unheard {
     fn emit(&self, _: Event) {}
+}
+
+/// What holds for every use case.
+pub(crate) fn engine_settings(settings: &Settings) -> EngineSettings {
+    let for_tests = &settings.for_tests;
+    EngineSettings {
+        actor: actor(settings.user.as_deref(), settings.pipeline.as_deref()),
+        timing: for_tests.lock_ttl.map_or_else(Timing::default, timing),
+        record_limit: for_tests.record_limit.unwrap_or(MAX_RECORD_BYTES),
+        log_entries: settings.log_entries,
+        retired_managers: match &settings.retired_managers {
+            Some(names) => RetiredManagers::new(names.iter().cloned()),
+            None => RetiredManagers::default(),
+        },
+        features: settings.features.states(),
+    }
 }
 
 /// What is served, as charts ask for it: `apps/v1`, and `apps/v1/Deployment`.

@@ -5,6 +5,7 @@
 
 mod completion;
 mod config;
+mod controller;
 pub(crate) mod examples;
 mod feature;
 mod man;
@@ -24,6 +25,8 @@ use crate::ui::Ui;
 pub(crate) enum Command {
     #[command(subcommand, name = "mod")]
     Module(module::Command),
+    #[command(subcommand)]
+    Controller(controller::Command),
     #[command(subcommand)]
     Config(config::Command),
     #[command(subcommand)]
@@ -56,6 +59,7 @@ impl Command {
             | Self::Feature(_)
             | Self::Sandbox(_)
             | Self::Page(_)
+            | Self::Controller(_)
             | Self::Version(_) => ConfigFile::Read,
         }
     }
@@ -69,7 +73,11 @@ impl Command {
             | Self::Completion(_)
             | Self::Man(_)
             | Self::Version(_) => true,
-            Self::Module(_) | Self::Short(_) | Self::Sandbox(_) | Self::Page(_) => false,
+            Self::Module(_)
+            | Self::Short(_)
+            | Self::Controller(_)
+            | Self::Sandbox(_)
+            | Self::Page(_) => false,
         }
     }
 }
@@ -89,6 +97,7 @@ pub(crate) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exi
     }
     match command {
         Command::Module(command) | Command::Short(command) => module::run(command, settings, ui),
+        Command::Controller(command) => controller::run(command, settings, ui),
         Command::Config(command) => config::run(command, settings, ui),
         Command::Feature(command) => feature::run(command, settings, ui),
         Command::Sandbox(command) => sandbox::run(command, settings, ui),

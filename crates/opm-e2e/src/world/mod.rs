@@ -2,6 +2,7 @@
 //! the built binary to act on it (`commands`), past which one can look (`observe`).
 
 mod commands;
+mod controller;
 mod faults;
 mod lockstep;
 mod observe;
@@ -21,6 +22,7 @@ use crate::canary::Canaries;
 use crate::objects;
 
 pub use commands::{CuttableConnection, KillOutcome};
+pub use controller::RelayedController;
 pub use faults::{RelayedRun, StruckLine};
 pub use lockstep::{Lockstep, Rounds};
 

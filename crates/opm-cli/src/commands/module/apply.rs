@@ -10,6 +10,7 @@ use opm_render::Loaded;
 
 use super::deploy_args::DeployArgs;
 use super::rendering::{RenderArgs, Rendering};
+use super::to_resource;
 use crate::answers;
 use crate::cluster::Session;
 use crate::error::{CliError, ErrorKind, Exit};
@@ -57,6 +58,12 @@ pub(crate) struct Args {
     /// what differs.
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
+
+    /// Apply nothing, and print the ModuleRelease that asks the controller for the same
+    ///
+    /// With it comes a ConfigMap (a Secret, if there is one in the module) of the module's files, unless the module is named by a reference.
+    #[arg(long, conflicts_with_all = ["plan", "dry_run", "reuse_values"])]
+    to_resource: bool,
 }
 
 pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
@@ -64,6 +71,12 @@ pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
     let interrupt = Interrupt::listen(*ui);
     let mut rendering = Rendering::prepare(&args.render, settings, ui, &interrupt)?;
     runtime::run(async {
+        if args.to_resource {
+            let loaded = rendering.load().await?;
+            let source = to_resource::source(&rendering.module, &loaded)?;
+            let request = request(args, loaded.clone(), settings)?;
+            return to_resource::print(&loaded, &request, &source, ui);
+        }
         if args.reuse_values {
             let session = Session::open(settings, ui, &interrupt, false).await?;
             rendering.reuse_values(&session).await?;

@@ -23,6 +23,7 @@ mod rollback;
 mod show;
 mod status;
 mod test;
+mod to_resource;
 mod tree;
 mod unlock;
 mod vet;
@@ -31,6 +32,9 @@ mod vet_types;
 pub(crate) use rendering::{RenderArgs, Rendering};
 
 use clap::Subcommand;
+
+pub(crate) use rendering::{candidate, renderer};
+pub(crate) use to_resource::print_objects;
 
 use crate::error::{CliError, Exit};
 use crate::settings::Settings;

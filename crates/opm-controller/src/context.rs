@@ -1,0 +1,192 @@
+//! What all reconciles share.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use kube::runtime::reflector::{ObjectRef, Store};
+use opm_cluster::{ClusterClient, KubeClient};
+use opm_engine::Engine;
+use opm_render::{ModuleRenderer, RenderSettings};
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+
+use crate::metrics::Metrics;
+use crate::request::ReleaseKey;
+use crate::resource::{ModuleRelease, ModuleReleaseStatus};
+use crate::run::ControllerLog;
+use crate::watches::Watches;
+
+/// How long no event tells of the same drift again.
+const QUIET: Duration = Duration::from_secs(600);
+
+/// What all reconciles share.
+pub(crate) struct Context {
+    pub(crate) engine: Engine<ClusterClient>,
+    /// The cluster, as the controller itself.
+    pub(crate) cluster: ClusterClient,
+    pub(crate) kube: KubeClient,
+    pub(crate) renderer: ModuleRenderer,
+    pub(crate) render_settings: RenderSettings,
+    /// How many modules are rendered at a time.
+    pub(crate) renders: Semaphore,
+    pub(crate) watches: Arc<Watches>,
+    pub(crate) store: Store<ModuleRelease>,
+    pub(crate) triggers: UnboundedSender<ObjectRef<ModuleRelease>>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) log: Arc<dyn ControllerLog>,
+    pub(crate) default_account: Option<String>,
+    pub(crate) cross_namespace: bool,
+    pub(crate) per_namespace: usize,
+    pub(crate) dry_run: bool,
+    /// Ends everything that goes on.
+    pub(crate) cancel: CancellationToken,
+    pub(crate) memory: Mutex<Memory>,
+}
+
+/// What is remembered between reconciles, and need not be.
+#[derive(Default)]
+pub(crate) struct Memory {
+    releases: HashMap<ReleaseKey, Remembered>,
+    /// How many reconciles go on in each namespace.
+    busy: HashMap<String, usize>,
+}
+
+/// What is remembered of one release.
+#[derive(Default, Clone)]
+struct Remembered {
+    /// The uid of the resource, and the status that was written last.
+    told: Option<(String, ModuleReleaseStatus)>,
+    failures: u32,
+    looks: u32,
+    /// The drift that an event told of last, and when.
+    corrected: Option<(String, Instant)>,
+    /// What was rolled back, and when.
+    rolled_back: Option<(u64, Instant)>,
+}
+
+impl Context {
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One failure more in a row; says how many that makes.
+    pub(crate) fn failed(&self, key: &ReleaseKey) -> u32 {
+        let mut memory = self.memory();
+        let known = memory.releases.entry(key.clone()).or_default();
+        known.failures = known.failures.saturating_add(1);
+        known.failures
+    }
+
+    /// One look more at something that is waited for; says how many that makes.
+    pub(crate) fn looked(&self, key: &ReleaseKey) -> u32 {
+        let mut memory = self.memory();
+        let known = memory.releases.entry(key.clone()).or_default();
+        known.looks = known.looks.saturating_add(1);
+        known.looks
+    }
+
+    /// It went well: failures start to count anew.
+    pub(crate) fn succeeded(&self, key: &ReleaseKey) {
+        let mut memory = self.memory();
+        let known = memory.releases.entry(key.clone()).or_default();
+        (known.failures, known.looks) = (0, 0);
+    }
+
+    /// Whether no event has told of this drift lately.
+    pub(crate) fn is_news(&self, key: &ReleaseKey, objects: &str) -> bool {
+        let mut memory = self.memory();
+        let known = memory.releases.entry(key.clone()).or_default();
+        let told = known.corrected.as_ref();
+        if told.is_some_and(|(what, when)| what == objects && when.elapsed() < QUIET) {
+            return false;
+        }
+        known.corrected = Some((objects.to_owned(), Instant::now()));
+        true
+    }
+
+    /// What was rendered so was rolled back.
+    pub(crate) fn rolled_back(&self, key: &ReleaseKey, rendered: u64) {
+        let mut memory = self.memory();
+        let known = memory.releases.entry(key.clone()).or_default();
+        known.rolled_back = Some((rendered, Instant::now()));
+    }
+
+    /// How long what was rendered so is not to be tried again.
+    pub(crate) fn rests(
+        &self,
+        key: &ReleaseKey,
+        rendered: u64,
+        interval: Duration,
+    ) -> Option<Duration> {
+        let memory = self.memory();
+        let (what, when) = memory.releases.get(key)?.rolled_back?;
+        let left = interval.checked_sub(when.elapsed())?;
+        (what == rendered).then_some(left)
+    }
+
+    /// The status that was written last: the resource that a reconcile got may be older.
+    pub(crate) fn told(&self, key: &ReleaseKey, uid: Option<&str>) -> Option<ModuleReleaseStatus> {
+        let memory = self.memory();
+        let (of, status) = memory.releases.get(key)?.told.as_ref()?;
+        (Some(of.as_str()) == uid).then(|| status.clone())
+    }
+
+    /// This status was written.
+    pub(crate) fn tell(&self, key: &ReleaseKey, uid: Option<&str>, status: &ModuleReleaseStatus) {
+        let mut memory = self.memory();
+        let known = memory.releases.entry(key.clone()).or_default();
+        known.told = uid.map(|uid| (uid.to_owned(), status.clone()));
+    }
+
+    /// Nothing is remembered of a release that is gone.
+    pub(crate) fn forget(&self, key: &ReleaseKey) {
+        self.memory().releases.remove(key);
+    }
+
+    /// A place among those that are reconciled in a namespace at a time; none if all are taken.
+    pub(crate) fn enter(&self, namespace: &str) -> Option<NamespaceTurn<'_>> {
+        let mut memory = self.memory();
+        let busy = memory.busy.entry(namespace.to_owned()).or_default();
+        if *busy >= self.per_namespace {
+            return None;
+        }
+        *busy += 1;
+        Some(NamespaceTurn {
+            context: self,
+            namespace: namespace.to_owned(),
+        })
+    }
+
+    /// Reconciles the resources that depend on this one.
+    pub(crate) fn tell_dependents(&self, key: &ReleaseKey) {
+        for other in self.store.state() {
+            let own = ReleaseKey::of(&other).namespace;
+            let depends = other.spec.depends_on.iter().any(|one| {
+                one.name == key.name && *one.namespace.as_ref().unwrap_or(&own) == key.namespace
+            });
+            if depends {
+                let _ = self.triggers.send(ObjectRef::from_obj(&*other));
+            }
+        }
+    }
+}
+
+/// One of those that are reconciled in a namespace. Dropping it makes room for another.
+pub(crate) struct NamespaceTurn<'a> {
+    context: &'a Context,
+    namespace: String,
+}
+
+impl Drop for NamespaceTurn<'_> {
+    fn drop(&mut self) {
+        let mut memory = self.context.memory();
+        if let Some(busy) = memory.busy.get_mut(&self.namespace) {
+            *busy = busy.saturating_sub(1);
+            if *busy == 0 {
+                memory.busy.remove(&self.namespace);
+            }
+        }
+    }
+}

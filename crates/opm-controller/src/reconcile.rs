@@ -1,0 +1,446 @@
+//! One reconcile: from a resource to what the engine is asked to do, and back to its status.
+//!
+//! ```text
+//! suspended?  ─▶ finalizer ─▶ dependencies ─▶ module, rendered ─▶ the same release? ─▶ apply ─▶ ready?
+//! ```
+//! Whatever stops it on the way becomes a verdict; what a verdict means is `verdict`'s business.
+
+use std::collections::HashSet;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::future::BoxFuture;
+use kube::runtime::controller::Action as Next;
+use kube::runtime::reflector::ObjectRef;
+use opm_core::health::HealthState;
+use opm_core::identity::{GroupKind, Identity};
+use opm_core::ids::ReleaseId;
+use opm_core::managed::Manager;
+use opm_core::rendered::Rendered;
+use opm_engine::Failure;
+use opm_engine::ports::{Answer, Backend as _, Caller, Frontend, Prompt, Question, Unattended};
+use opm_engine::report::{Action, Report};
+use opm_engine::request::{ApplyRequest, ReleaseRef, StatusRequest};
+
+use crate::backoff;
+use crate::context::Context;
+use crate::depends::waits_for;
+use crate::finalize;
+use crate::reason::Reason;
+use crate::report;
+use crate::request::{ReleaseKey, Times, act_as, apply_request, other_release};
+use crate::resource::{DriftPolicy, ModuleRelease};
+use crate::source;
+use crate::status::{Findings, is_there};
+use crate::verdict::{Again, Readiness, Verdict};
+
+/// How soon something that has to be waited for is looked at again, at first and at most.
+const SOON: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
+
+/// How long an attempt goes on before the resource says so.
+const LONG: Duration = Duration::from_secs(2);
+
+/// How soon a reconcile that found no room in its namespace is tried again.
+const NO_ROOM: Duration = Duration::from_millis(300);
+
+/// What an attempt came to, and what it found out.
+pub(crate) struct Attempted {
+    pub(crate) verdict: Verdict,
+    pub(crate) findings: Findings,
+}
+
+impl From<Verdict> for Attempted {
+    fn from(verdict: Verdict) -> Self {
+        Self {
+            verdict,
+            findings: Findings::default(),
+        }
+    }
+}
+
+/// Agrees that a release whose resource is deleted goes; nobody else can be asked.
+pub(crate) struct ControllerPrompt;
+
+impl Prompt for ControllerPrompt {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
+        let answer = match question {
+            Question::Delete { .. } => Answer::Yes,
+            _ => Answer::CannotAsk,
+        };
+        Box::pin(async move { answer })
+    }
+}
+
+/// Reconciles one resource. An error is one of the controller's own requests.
+pub(crate) async fn reconcile(
+    resource: Arc<ModuleRelease>,
+    context: Arc<Context>,
+) -> Result<Next, kube::Error> {
+    let key = ReleaseKey::of(&resource);
+    let Some(_turn) = context.enter(&key.namespace) else {
+        return Ok(Next::requeue(NO_ROOM));
+    };
+    let began = Instant::now();
+    context.metrics.begun();
+    let done = Box::pin(one(&resource, &key, &context)).await;
+    let result = match &done {
+        Ok((reason, _)) => reason.word(),
+        Err(_) => "Error",
+    };
+    context.metrics.ended(result, began.elapsed());
+    done.map(|(_, next)| next)
+}
+
+async fn one(
+    resource: &ModuleRelease,
+    key: &ReleaseKey,
+    context: &Arc<Context>,
+) -> Result<(Reason, Next), kube::Error> {
+    if resource.metadata.deletion_timestamp.is_some() {
+        return finalize::finalize(resource, key, context).await;
+    }
+    if resource.spec.suspend {
+        context.watches.forget(key);
+        let verdict = Verdict {
+            readiness: Readiness::AsBefore,
+            again: Again::OnChange,
+            ..Verdict::ready(Reason::Suspended, "nothing is done until it is resumed")
+        };
+        report::write(resource, &verdict.into(), context).await?;
+        return Ok((Reason::Suspended, Next::await_change()));
+    }
+    let resource = &finalize::hold(resource, context).await?;
+    let attempted = attempt(resource, key, context).await?;
+    let changed = report::write(resource, &attempted, context).await?;
+    let verdict = &attempted.verdict;
+    if changed && verdict.readiness == Readiness::Ready {
+        context.tell_dependents(key);
+    }
+    let times = Times::of(&resource.spec);
+    let reason = verdict.reason;
+    Ok((reason, next(verdict, times.ok(), key, context)))
+}
+
+/// When a resource is looked at again.
+pub(crate) fn next(
+    verdict: &Verdict,
+    times: Option<Times>,
+    key: &ReleaseKey,
+    context: &Context,
+) -> Next {
+    // A field that is no time is changed by somebody.
+    let Some(times) = times else {
+        return Next::await_change();
+    };
+    let chance = chance(key);
+    match verdict.again {
+        Again::OnChange => Next::await_change(),
+        Again::AtInterval => {
+            context.succeeded(key);
+            Next::requeue(backoff::regular(times.interval, chance))
+        }
+        Again::AfterFailure => {
+            let failures = context.failed(key);
+            Next::requeue(backoff::after_failures(
+                failures,
+                times.retry_interval,
+                chance,
+            ))
+        }
+        Again::Soon => {
+            let looks = context.looked(key);
+            let wait = backoff::after_failures(looks.div_ceil(3), SOON.1, chance);
+            Next::requeue(wait.max(SOON.0))
+        }
+    }
+}
+
+/// A number that nobody has to guess.
+fn chance(key: &ReleaseKey) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    jiff::Timestamp::now().as_nanosecond().hash(&mut hasher);
+    hasher.finish()
+}
+
+async fn attempt(
+    resource: &ModuleRelease,
+    key: &ReleaseKey,
+    context: &Arc<Context>,
+) -> Result<Attempted, kube::Error> {
+    let store = &context.store;
+    let known = |key: &ReleaseKey| store.get(&ObjectRef::new(&key.name).within(&key.namespace));
+    if let Some(verdict) = waits_for(resource, context.cross_namespace, known) {
+        return Ok(verdict.into());
+    }
+    if let Err(error) = Times::of(&resource.spec) {
+        return Ok(Verdict::stalled(Reason::InvalidSpec, error.to_string()).into());
+    }
+    context
+        .watches
+        .refer(key, source::references(resource))
+        .await;
+    let act_as = act_as(
+        &resource.spec,
+        &key.namespace,
+        context.default_account.as_deref(),
+    );
+    let client = context.cluster.for_run(act_as.as_deref());
+    let loaded = match source::load(resource, &client, context).await {
+        Ok(loaded) => loaded,
+        Err(verdict) => return Ok(verdict.into()),
+    };
+    let rendered = loaded.rendered;
+    let (module, fingerprint) = (rendered.module.clone(), fingerprint_of(&rendered));
+    let kinds = kinds_of(&rendered);
+    let request = match apply_request(resource, rendered) {
+        Ok(request) => request,
+        Err(error) => return Ok(Verdict::stalled(Reason::InvalidSpec, error.to_string()).into()),
+    };
+    let release = ReleaseId::of(&module.path, &request.name, &request.namespace);
+    let recorded = resource
+        .status
+        .as_ref()
+        .and_then(|status| status.release_id.as_deref());
+    if let Some(why) = other_release(recorded, &release) {
+        return Ok(Verdict::stalled(Reason::ReleaseIdChanged, why).into());
+    }
+    let mut findings = Findings {
+        release: Some(release),
+        module: Some(module),
+        ..Findings::default()
+    };
+    let interval = Times::of(&resource.spec).map(|times| times.interval);
+    if context
+        .rests(key, fingerprint, interval.unwrap_or_default())
+        .is_some()
+    {
+        let before = resource
+            .status
+            .as_ref()
+            .and_then(|status| status.condition("Ready"));
+        let message = before
+            .map(|ready| ready.message.clone())
+            .unwrap_or_default();
+        let verdict = Verdict {
+            again: Again::AtInterval,
+            ..Verdict::stalled(Reason::RolledBack, message)
+        };
+        return Ok(Attempted { verdict, findings });
+    }
+    if recorded.is_none() && !context.dry_run {
+        // Whoever deletes the resource from now on knows what belongs to it.
+        report::begin(resource, &findings, context).await?;
+    }
+    context.watches.begin(key, kinds).await;
+    let applying = Applying {
+        resource,
+        context,
+        act_as,
+        request,
+    };
+    let applied = applying.apply_telling(&findings).await;
+    let objects = match &applied {
+        Ok(applied) => Some(objects_of(&applied.report)),
+        Err(_) => None,
+    };
+    context.watches.end(key, objects);
+    let applied = match applied {
+        Ok(applied) => applied,
+        Err(failure) => {
+            let verdict = verdict_of(&failure);
+            if verdict.reason == Reason::RolledBack {
+                context.rolled_back(key, fingerprint);
+            }
+            findings.failed = Some(*failure.report);
+            return Ok(Attempted { verdict, findings });
+        }
+    };
+    let mut verdict = Verdict::ready(Reason::Applied, applied_words(&applied.report));
+    if resource.spec.wait && !context.dry_run {
+        verdict = applying.readiness(verdict).await;
+    }
+    verdict.drift = applied.drift;
+    findings.applied = Some(applied.report);
+    Ok(Attempted { verdict, findings })
+}
+
+/// What was applied, or would have been.
+struct Applied {
+    report: Report,
+    drift: Option<Result<(), String>>,
+}
+
+/// An apply on behalf of a resource.
+struct Applying<'a> {
+    resource: &'a ModuleRelease,
+    context: &'a Arc<Context>,
+    act_as: Option<String>,
+    request: ApplyRequest,
+}
+
+/// Who calls the engine for a resource.
+pub(crate) fn caller<'a>(
+    resource: &ModuleRelease,
+    act_as: Option<String>,
+    context: &Context,
+) -> Caller<'a> {
+    Caller {
+        frontend: Frontend {
+            events: &Unattended,
+            prompt: &ControllerPrompt,
+        },
+        cancel: context.cancel.child_token(),
+        act_as,
+        manager: Some(Manager {
+            name: resource.metadata.name.clone().unwrap_or_default(),
+            uid: resource.metadata.uid.clone().unwrap_or_default(),
+        }),
+    }
+}
+
+impl Applying<'_> {
+    fn caller(&self) -> Caller<'_> {
+        caller(self.resource, self.act_as.clone(), self.context)
+    }
+
+    /// Applies; an attempt that takes long is told of meanwhile.
+    async fn apply_telling(&self, findings: &Findings) -> Result<Applied, Failure> {
+        let mut applying = Box::pin(self.apply());
+        tokio::select! {
+            done = &mut applying => return done,
+            () = tokio::time::sleep(LONG) => {}
+        }
+        if !self.context.dry_run {
+            // It is only told; the end of the attempt says it again.
+            let _ = report::begin(self.resource, findings, self.context).await;
+        }
+        applying.await
+    }
+
+    async fn apply(&self) -> Result<Applied, Failure> {
+        let (engine, caller) = (&self.context.engine, self.caller());
+        if self.context.dry_run {
+            let diff = engine.diff(&self.request, &caller).await?;
+            return Ok(Applied {
+                report: diff.into_report()?,
+                drift: None,
+            });
+        }
+        let status = self.resource.status.as_ref();
+        let change = status.and_then(|status| status.change.as_deref());
+        let policy = self.resource.spec.drift_policy;
+        if let (Some(change), DriftPolicy::Report | DriftPolicy::Ignore) = (change, policy) {
+            let diff = engine.diff(&self.request, &caller).await?;
+            let same = diff.change_id.as_str() == change && diff.current.as_deref() == Some(change);
+            if same && diff.pending.is_empty() && diff.would_fail.is_none() {
+                let drifted = diff.objects.iter().filter(|one| one.differs());
+                let drifted: Vec<String> = drifted
+                    .map(|one| one.outcome.identity.to_string())
+                    .collect();
+                let drift = match (policy, drifted.is_empty()) {
+                    (DriftPolicy::Ignore, _) => None,
+                    (_, true) => Some(Ok(())),
+                    (_, false) => Some(Err(drifted.join(", "))),
+                };
+                return Ok(Applied {
+                    report: diff.into_report()?,
+                    drift,
+                });
+            }
+        }
+        let report = engine.apply(&self.request, &caller).await?;
+        let applied = report.change_id.as_ref().map(ToString::to_string);
+        if change.is_some() && applied.as_deref() == change {
+            let corrected = report.resources.iter().filter(|one| {
+                matches!(
+                    one.action,
+                    Action::Created | Action::Configured | Action::Recreated
+                )
+            });
+            let corrected: Vec<String> = corrected.map(|one| one.identity.to_string()).collect();
+            self.context.metrics.corrected(corrected.len() as u64);
+            if !corrected.is_empty() {
+                report::corrected(self.resource, &corrected.join(", "), self.context).await;
+            }
+        }
+        let drift = (policy != DriftPolicy::Ignore).then_some(Ok(()));
+        Ok(Applied { report, drift })
+    }
+
+    /// Whether the objects of a release are ready, where that counts.
+    async fn readiness(&self, applied: Verdict) -> Verdict {
+        let request = StatusRequest {
+            release: ReleaseRef::Module {
+                path: self.request.rendered.module.path.clone(),
+                name: self.request.name.clone(),
+                namespace: self.request.namespace.clone(),
+            },
+            namespace: self.request.namespace.clone(),
+            scan: false,
+        };
+        let status = match self.context.engine.status(&request, &self.caller()).await {
+            Ok(status) => status,
+            Err(failure) => return verdict_of(&failure),
+        };
+        if status.health == HealthState::Ready {
+            return applied;
+        }
+        let unready = status.objects().filter(|one| one.is_unready());
+        let unready: Vec<String> = unready
+            .map(|one| format!("{}: {}", one.entry.identity, one.health.message))
+            .collect();
+        let message = match unready.is_empty() {
+            true => format!("its objects are {}", status.health.word()),
+            false => unready.join("; "),
+        };
+        Verdict::waiting(Reason::NotReady, message)
+    }
+}
+
+/// A failure of the engine, as a verdict.
+pub(crate) fn verdict_of(failure: &Failure) -> Verdict {
+    let mut message = failure.message.clone();
+    let untold = failure.objects.iter().filter(|one| !one.told);
+    for object in untold.take(5) {
+        message.push_str(&format!("; {}: {}", object.identity, object.reason));
+    }
+    Verdict::of_failure(failure.kind, &message, failure.went_back)
+}
+
+fn applied_words(report: &Report) -> String {
+    let there = report.resources.iter().filter(|one| is_there(one.action));
+    let objects = there.count();
+    match report.kept.len() {
+        0 => format!("{objects} objects applied"),
+        kept => format!("{objects} objects applied, {kept} kept"),
+    }
+}
+
+fn objects_of(report: &Report) -> HashSet<Identity> {
+    let there = report.resources.iter().filter(|one| is_there(one.action));
+    there.map(|one| one.identity.clone()).collect()
+}
+
+fn kinds_of(rendered: &Rendered) -> HashSet<GroupKind> {
+    let manifests = rendered.components.iter().flat_map(|one| &one.manifests);
+    manifests
+        .map(|one| one.identity().group_kind.clone())
+        .collect()
+}
+
+/// Tells one rendering from another.
+fn fingerprint_of(rendered: &Rendered) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    rendered.values.hash(&mut hasher);
+    rendered.module.version.hash(&mut hasher);
+    for manifest in rendered.components.iter().flat_map(|one| &one.manifests) {
+        manifest.identity().hash(&mut hasher);
+        serde_json::Value::Object(manifest.object().clone())
+            .to_string()
+            .hash(&mut hasher);
+    }
+    hasher.finish()
+}

@@ -1,0 +1,267 @@
+//! The controller: what it watches, how many reconciles go on at a time, and how it ends.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use kube::api::Api;
+use kube::runtime::controller::{self, Action as Next};
+use kube::runtime::reflector::Store;
+use kube::runtime::{Controller, WatchStreamExt as _, reflector, watcher};
+use opm_cluster::ClusterClient;
+use opm_engine::{Engine, Settings};
+use opm_render::{ModuleRenderer, RenderSettings};
+use serde::Serialize;
+use thiserror::Error;
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use crate::backoff;
+use crate::context::{Context, Memory};
+use crate::metrics::{Gauges, Metrics};
+use crate::reconcile::reconcile;
+use crate::request::ReleaseKey;
+use crate::resource::ModuleRelease;
+use crate::serve::{Told, listen, serve};
+use crate::watches::Watches;
+
+/// How long it is believed what the cluster serves.
+const BELIEVE_SERVED: Duration = Duration::from_secs(60);
+
+/// How the controller goes about it.
+#[derive(Debug, Clone)]
+pub struct ControllerSettings {
+    /// Only resources of this namespace.
+    pub namespace: Option<String>,
+    /// The service account of a resource that names none; without it, the controller itself acts.
+    pub default_service_account: Option<String>,
+    /// Whether a resource may refer to other namespaces.
+    pub cross_namespace: bool,
+    /// How many reconciles go on at a time.
+    pub concurrency: u16,
+    /// How many of them in one namespace.
+    pub concurrency_per_namespace: usize,
+    /// How many modules are rendered at a time.
+    pub renders: usize,
+    /// Where counters and probes are served, if they are.
+    pub listen: Option<SocketAddr>,
+    /// Only tell what would be done.
+    pub dry_run: bool,
+    /// How modules are rendered.
+    pub render: RenderSettings,
+    /// What holds for every use case of the engine.
+    pub engine: Settings,
+}
+
+/// A line of the log.
+#[derive(Debug, Clone, Serialize)]
+pub struct LogLine {
+    /// When.
+    pub time: String,
+    /// `info` or `error`.
+    pub level: &'static str,
+    /// What happened.
+    pub message: String,
+    /// Why, in one word out of the list of reasons.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+    /// The namespace of the resource.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The resource.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
+    /// Its generation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generation: Option<i64>,
+}
+
+/// Takes the log. Must not block.
+pub trait ControllerLog: Send + Sync {
+    /// One line more.
+    fn write(&self, line: &LogLine);
+}
+
+/// Why the controller cannot run.
+#[derive(Debug, Error)]
+pub enum ControllerError {
+    /// The resource is not defined, or may not be listed.
+    #[error("cannot list ModuleReleases: {0}")]
+    Resources(String),
+    /// The address for counters and probes is not to be had.
+    #[error("cannot listen on {address}: {why}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What is wrong.
+        why: std::io::Error,
+    },
+}
+
+/// What counters and probes tell.
+struct Probes {
+    metrics: Arc<Metrics>,
+    watches: Arc<Watches>,
+    store: Store<ModuleRelease>,
+    queued: Arc<AtomicUsize>,
+}
+
+impl Told for Probes {
+    fn metrics(&self) -> String {
+        let (objects, watches) = self.watches.counts();
+        self.metrics.text(Gauges {
+            resources: self.store.len(),
+            objects,
+            watches,
+            queued: self.queued.load(Ordering::Relaxed),
+        })
+    }
+
+    fn is_ready(&self) -> bool {
+        use futures::FutureExt as _;
+        matches!(self.store.wait_until_ready().now_or_never(), Some(Ok(())))
+    }
+}
+
+/// Runs the controller until it is cancelled. Reconciles that go on then let go of their locks.
+pub async fn run(
+    cluster: ClusterClient,
+    settings: ControllerSettings,
+    log: Arc<dyn ControllerLog>,
+    cancel: CancellationToken,
+) -> Result<(), ControllerError> {
+    let metrics = Arc::new(Metrics::default());
+    let counted = Arc::clone(&metrics);
+    let cluster = cluster
+        .with_request_log(move |request| counted.sent(request))
+        .believing_served_for(BELIEVE_SERVED);
+    let kube = cluster.kube_client();
+    let resources: Api<ModuleRelease> = match &settings.namespace {
+        Some(namespace) => Api::namespaced(kube.clone(), namespace),
+        None => Api::all(kube.clone()),
+    };
+    let one = kube::api::ListParams::default().limit(1);
+    let listed = resources.list_metadata(&one).await;
+    listed.map_err(|error| ControllerError::Resources(error.to_string()))?;
+
+    let (triggers, mut triggered) = mpsc::unbounded_channel();
+    let queued = Arc::new(AtomicUsize::new(0));
+    let namespace = settings.namespace.clone();
+    let watches = Arc::new(Watches::new(cluster.clone(), namespace, triggers.clone()));
+    let noted = Arc::clone(&watches);
+    let written = cluster.with_write_log(move |identity, version| noted.wrote(identity, version));
+    let (store, writer) = reflector::store();
+    let context = Arc::new(Context {
+        engine: Engine::new(written.clone(), settings.engine),
+        cluster: written,
+        kube,
+        renderer: ModuleRenderer::new(settings.render.clone()),
+        render_settings: settings.render,
+        renders: Semaphore::new(settings.renders.max(1)),
+        watches: Arc::clone(&watches),
+        store: store.clone(),
+        triggers,
+        metrics: Arc::clone(&metrics),
+        log: Arc::clone(&log),
+        default_account: settings.default_service_account,
+        cross_namespace: settings.cross_namespace,
+        per_namespace: settings.concurrency_per_namespace.max(1),
+        dry_run: settings.dry_run,
+        cancel: cancel.clone(),
+        memory: Mutex::new(Memory::default()),
+    });
+    let probes = Arc::new(Probes {
+        metrics,
+        watches,
+        store: store.clone(),
+        queued: Arc::clone(&queued),
+    });
+    let serving = match settings.listen {
+        Some(address) => {
+            let listening = listen(address).await;
+            let (listener, address) =
+                listening.map_err(|why| ControllerError::Listen { address, why })?;
+            tell(
+                &*log,
+                &format!("serving /metrics, /healthz and /readyz on http://{address}"),
+            );
+            Some(tokio::spawn(serve(listener, probes)))
+        }
+        None => None,
+    };
+    let waiting = futures::stream::poll_fn(move |polled| {
+        let next = triggered.poll_recv(polled);
+        queued.store(triggered.len(), Ordering::Relaxed);
+        next
+    });
+    let changes = watcher(resources, watcher::Config::default())
+        .default_backoff()
+        .modify(|resource| resource.metadata.managed_fields = None)
+        .reflect(writer)
+        .applied_objects()
+        .predicate_filter(what_counts, Default::default());
+    let stopped = cancel.clone();
+    let config = controller::Config::default().concurrency(settings.concurrency);
+    tell(&*log, "the controller runs");
+    Controller::for_stream(changes, store)
+        .with_config(config)
+        .reconcile_on(waiting)
+        .graceful_shutdown_on(async move { stopped.cancelled().await })
+        .run(reconcile, after_error, context)
+        .for_each(|_| futures::future::ready(()))
+        .await;
+    if let Some(serving) = serving {
+        serving.abort();
+    }
+    tell(&*log, "the controller ends");
+    Ok(())
+}
+
+/// What of a resource has to change for it to be reconciled: not its status, and not the
+/// finalizer that a reconcile sets itself.
+fn what_counts(resource: &ModuleRelease) -> Option<u64> {
+    let mut hasher = DefaultHasher::new();
+    let metadata = &resource.metadata;
+    metadata.uid.hash(&mut hasher);
+    metadata.generation.hash(&mut hasher);
+    metadata.deletion_timestamp.is_some().hash(&mut hasher);
+    metadata.annotations.hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+/// One of the controller's own requests failed: later with every failure.
+fn after_error(resource: Arc<ModuleRelease>, error: &kube::Error, context: Arc<Context>) -> Next {
+    let key = ReleaseKey::of(&resource);
+    let failures = context.failed(&key);
+    context.log.write(&LogLine {
+        time: jiff::Timestamp::now().to_string(),
+        level: "error",
+        message: error.to_string(),
+        reason: None,
+        namespace: Some(key.namespace),
+        release: Some(key.name),
+        generation: resource.metadata.generation,
+    });
+    let most = Duration::from_secs(60);
+    Next::requeue(backoff::after_failures(
+        failures,
+        most,
+        u64::from(failures) * 97,
+    ))
+}
+
+fn tell(log: &dyn ControllerLog, message: &str) {
+    log.write(&LogLine {
+        time: jiff::Timestamp::now().to_string(),
+        level: "info",
+        message: message.to_owned(),
+        reason: None,
+        namespace: None,
+        release: None,
+        generation: None,
+    });
+}

@@ -1,0 +1,465 @@
+//! When to look at a release because of somebody else: metadata watches, one per kind, shared by
+//! all releases, started when a kind is first tracked and stopped when it is no longer.
+//!
+//! They are the controller's own and say only *when*: nothing of what they see goes anywhere. What
+//! the controller wrote itself starts nothing: events of a release that is being reconciled wait
+//! until that is done, and the last one of an object counts only if it is not the answer to the
+//! controller's own write.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::{StreamExt as _, TryStreamExt as _};
+use kube::api::{Api, DynamicObject, PartialObjectMeta};
+use kube::core::ApiResource;
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::watcher::{self, Event, watcher};
+use opm_cluster::{ClusterClient, KubeClient};
+use opm_core::identity::{GroupKind, Identity};
+use opm_core::labels;
+use opm_core::scope::Scope;
+use opm_engine::ports::Cluster as _;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::watch;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::fingerprint::fingerprint;
+use crate::request::ReleaseKey;
+use crate::resource::ModuleRelease;
+
+/// How long a reconcile waits for a watch to begin. Without one, only the interval corrects drift.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long to wait before a kind that is not served is looked for again.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// What is watched of a kind.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Watched {
+    /// What releases have applied, by its label.
+    Tracked(GroupKind),
+    /// Everything: what is referred to has no label.
+    Referenced(GroupKind),
+}
+
+impl Watched {
+    fn kind(&self) -> &GroupKind {
+        match self {
+            Self::Tracked(kind) | Self::Referenced(kind) => kind,
+        }
+    }
+}
+
+/// One watch.
+struct KindWatch {
+    users: HashSet<ReleaseKey>,
+    begun: watch::Receiver<bool>,
+    _stop: DropGuard,
+}
+
+/// What was seen of an object while its release was being reconciled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Sighting {
+    At(String),
+    Gone,
+}
+
+#[derive(Default)]
+struct State {
+    watches: HashMap<Watched, KindWatch>,
+    tracked: HashMap<Identity, ReleaseKey>,
+    objects: HashMap<ReleaseKey, HashSet<Identity>>,
+    referenced: HashMap<Identity, HashSet<ReleaseKey>>,
+    references: HashMap<ReleaseKey, HashSet<Identity>>,
+    /// How each object looked last, as far as drift is concerned.
+    seen: HashMap<Identity, u64>,
+    /// The resourceVersion that the controller's own last write of an object came to.
+    written: HashMap<Identity, String>,
+    /// Releases that are being reconciled, and what was seen of their objects meanwhile.
+    busy: HashMap<ReleaseKey, HashMap<Identity, Sighting>>,
+}
+
+/// All watches.
+pub(crate) struct Watches {
+    state: Mutex<State>,
+    kube: KubeClient,
+    cluster: ClusterClient,
+    /// The only namespace, if there is but one.
+    namespace: Option<String>,
+    triggers: UnboundedSender<ObjectRef<ModuleRelease>>,
+}
+
+impl Watches {
+    pub(crate) fn new(
+        cluster: ClusterClient,
+        namespace: Option<String>,
+        triggers: UnboundedSender<ObjectRef<ModuleRelease>>,
+    ) -> Self {
+        Self {
+            state: Mutex::default(),
+            kube: cluster.kube_client(),
+            cluster,
+            namespace,
+            triggers,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn trigger(&self, key: &ReleaseKey) {
+        let release = ObjectRef::new(&key.name).within(&key.namespace);
+        // Nobody listens any more only when the controller ends.
+        let _ = self.triggers.send(release);
+    }
+
+    /// The controller wrote this.
+    pub(crate) fn wrote(&self, identity: &Identity, version: &str) {
+        let mut state = self.state();
+        state.written.insert(identity.clone(), version.to_owned());
+    }
+
+    /// Watches what a release refers to, and waits until that has begun.
+    pub(crate) async fn refer(self: &Arc<Self>, key: &ReleaseKey, references: Vec<Identity>) {
+        let kinds: HashSet<Watched> = references
+            .iter()
+            .map(|one| Watched::Referenced(one.group_kind.clone()))
+            .collect();
+        let begun = {
+            let mut state = self.state();
+            let new: HashSet<Identity> = references.into_iter().collect();
+            let old = state.references.insert(key.clone(), new.clone());
+            for gone in old.unwrap_or_default().difference(&new) {
+                if let Some(users) = state.referenced.get_mut(gone) {
+                    users.remove(key);
+                }
+            }
+            for identity in new {
+                state
+                    .referenced
+                    .entry(identity)
+                    .or_default()
+                    .insert(key.clone());
+            }
+            state.referenced.retain(|_, users| !users.is_empty());
+            let is_reference = |one: &Watched| matches!(one, Watched::Referenced(_));
+            self.use_watches(&mut state, key, &kinds, is_reference)
+        };
+        until_begun(begun).await;
+    }
+
+    /// A release is about to be reconciled to objects of these kinds: they are watched, and what is
+    /// seen of its objects waits until it is done.
+    pub(crate) async fn begin(self: &Arc<Self>, key: &ReleaseKey, kinds: HashSet<GroupKind>) {
+        let begun = {
+            let mut state = self.state();
+            state.busy.entry(key.clone()).or_default();
+            let tracked = state.objects.get(key).into_iter().flatten();
+            let tracked = tracked.map(|one| one.group_kind.clone());
+            let kinds: HashSet<Watched> = kinds
+                .into_iter()
+                .chain(tracked)
+                .map(Watched::Tracked)
+                .collect();
+            let is_tracked = |one: &Watched| matches!(one, Watched::Tracked(_));
+            self.use_watches(&mut state, key, &kinds, is_tracked)
+        };
+        until_begun(begun).await;
+    }
+
+    /// A release was reconciled to these objects; none if nothing is known of them. What others did
+    /// to them meanwhile counts now.
+    pub(crate) fn end(self: &Arc<Self>, key: &ReleaseKey, objects: Option<HashSet<Identity>>) {
+        let mut state = self.state();
+        if let Some(objects) = objects {
+            let kinds: HashSet<Watched> = objects
+                .iter()
+                .map(|one| Watched::Tracked(one.group_kind.clone()))
+                .collect();
+            let old = state.objects.insert(key.clone(), objects.clone());
+            for gone in old.unwrap_or_default().difference(&objects) {
+                state.tracked.remove(gone);
+                state.written.remove(gone);
+            }
+            for identity in objects {
+                state.tracked.insert(identity, key.clone());
+            }
+            let is_tracked = |one: &Watched| matches!(one, Watched::Tracked(_));
+            self.use_watches(&mut state, key, &kinds, is_tracked);
+        }
+        let sightings = state.busy.remove(key).unwrap_or_default();
+        let touched = sightings.iter().any(|(identity, sighting)| {
+            let own = match sighting {
+                Sighting::At(version) => state.written.get(identity) == Some(version),
+                Sighting::Gone => false,
+            };
+            state.tracked.get(identity) == Some(key) && !own
+        });
+        drop(state);
+        if touched {
+            self.trigger(key);
+        }
+    }
+
+    /// Nothing of this release counts any more.
+    pub(crate) fn forget(self: &Arc<Self>, key: &ReleaseKey) {
+        let mut state = self.state();
+        for identity in state.objects.remove(key).unwrap_or_default() {
+            state.tracked.remove(&identity);
+            state.written.remove(&identity);
+        }
+        for identity in state.references.remove(key).unwrap_or_default() {
+            if let Some(users) = state.referenced.get_mut(&identity) {
+                users.remove(key);
+            }
+        }
+        state.referenced.retain(|_, users| !users.is_empty());
+        state.busy.remove(key);
+        self.use_watches(&mut state, key, &HashSet::new(), |_| true);
+    }
+
+    /// How many objects are tracked, and how many watches there are.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let state = self.state();
+        (state.tracked.len(), state.watches.len())
+    }
+
+    /// A release uses these watches, and no others of this sort. Those that nobody uses are
+    /// stopped.
+    fn use_watches(
+        self: &Arc<Self>,
+        state: &mut State,
+        key: &ReleaseKey,
+        wanted: &HashSet<Watched>,
+        sort: impl Fn(&Watched) -> bool,
+    ) -> Vec<watch::Receiver<bool>> {
+        for (watched, used) in &mut state.watches {
+            if sort(watched) && !wanted.contains(watched) {
+                used.users.remove(key);
+            }
+        }
+        state.watches.retain(|_, used| !used.users.is_empty());
+        let mut begun = Vec::new();
+        for watched in wanted {
+            let used = state
+                .watches
+                .entry(watched.clone())
+                .or_insert_with(|| self.start(watched));
+            used.users.insert(key.clone());
+            begun.push(used.begun.clone());
+        }
+        let kinds: HashSet<&GroupKind> = state.watches.keys().map(Watched::kind).collect();
+        state
+            .seen
+            .retain(|identity, _| kinds.contains(&identity.group_kind));
+        begun
+    }
+
+    fn start(self: &Arc<Self>, watched: &Watched) -> KindWatch {
+        let stop = CancellationToken::new();
+        let (begin, begun) = watch::channel(false);
+        let (watches, watched, stopped) = (Arc::clone(self), watched.clone(), stop.clone());
+        tokio::spawn(async move {
+            let following = watches.follow(&watched, &begin);
+            tokio::select! {
+                () = stopped.cancelled() => {}
+                () = following => {}
+            }
+        });
+        KindWatch {
+            users: HashSet::new(),
+            begun,
+            _stop: stop.drop_guard(),
+        }
+    }
+
+    /// Follows a kind until nobody wants to know.
+    async fn follow(&self, watched: &Watched, begin: &watch::Sender<bool>) {
+        loop {
+            let Some(api) = self.api(watched.kind()).await else {
+                // Nobody waits for what cannot be watched.
+                begin.send_replace(true);
+                tokio::time::sleep(AGAIN).await;
+                continue;
+            };
+            let label = format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_OPM);
+            let config = match watched {
+                Watched::Tracked(_) => watcher::Config::default().labels(&label),
+                Watched::Referenced(_) => watcher::Config::default(),
+            };
+            let mut events = watcher(api, config).default_backoff().boxed();
+            let mut listed = HashSet::new();
+            let mut errors = 0;
+            loop {
+                match events.try_next().await {
+                    Ok(Some(event)) => {
+                        errors = 0;
+                        self.take(watched, event, &mut listed, begin);
+                    }
+                    Ok(None) => break,
+                    Err(error) => {
+                        tracing::debug!(kind = %watched.kind(), %error, "a watch failed");
+                        begin.send_replace(true);
+                        errors += 1;
+                        // Perhaps the kind is served elsewhere by now, or not at all.
+                        if errors > 3 {
+                            break;
+                        }
+                    }
+                }
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    async fn api(&self, kind: &GroupKind) -> Option<Api<PartialObjectMeta<DynamicObject>>> {
+        let known = self.cluster.recall_served().await.ok()?;
+        let served = match known.kinds.get(kind) {
+            Some(served) => served.clone(),
+            None => self.cluster.served().await.ok()?.kinds.get(kind)?.clone(),
+        };
+        let api_version = match kind.group.as_str() {
+            "" => served.preferred.clone(),
+            group => format!("{group}/{}", served.preferred),
+        };
+        let resource = ApiResource {
+            group: kind.group.clone(),
+            version: served.preferred.clone(),
+            api_version,
+            kind: kind.kind.clone(),
+            plural: served.plural.clone(),
+        };
+        let kube = self.kube.clone();
+        Some(match (&self.namespace, served.scope) {
+            (Some(namespace), Scope::Namespaced) => {
+                Api::namespaced_with(kube, namespace, &resource)
+            }
+            _ => Api::all_with(kube, &resource),
+        })
+    }
+
+    fn take(
+        &self,
+        watched: &Watched,
+        event: Event<PartialObjectMeta<DynamicObject>>,
+        listed: &mut HashSet<Identity>,
+        begin: &watch::Sender<bool>,
+    ) {
+        let kind = watched.kind();
+        let named = |object: &PartialObjectMeta<DynamicObject>| {
+            let metadata = &object.metadata;
+            let name = metadata.name.clone().unwrap_or_default();
+            Identity::new(kind.clone(), metadata.namespace.as_deref(), name)
+        };
+        match event {
+            Event::Init => listed.clear(),
+            Event::InitApply(object) => {
+                let identity = named(&object);
+                listed.insert(identity.clone());
+                self.sighted(watched, identity, &object, !*begin.borrow());
+            }
+            Event::InitDone => {
+                self.missed(watched, listed);
+                begin.send_replace(true);
+            }
+            Event::Apply(object) => self.sighted(watched, named(&object), &object, false),
+            Event::Delete(object) => self.gone(watched, &named(&object)),
+        }
+    }
+
+    /// An object is there. When a watch begins, nothing is known yet of what it finds, and whoever
+    /// waits for it looks afterwards.
+    fn sighted(
+        &self,
+        watched: &Watched,
+        identity: Identity,
+        object: &PartialObjectMeta<DynamicObject>,
+        first: bool,
+    ) {
+        let mut state = self.state();
+        if let Watched::Referenced(_) = watched {
+            let users = state.referenced.get(&identity).cloned().unwrap_or_default();
+            drop(state);
+            if !first {
+                users.iter().for_each(|key| self.trigger(key));
+            }
+            return;
+        }
+        let now = fingerprint(&object.metadata);
+        let before = state.seen.insert(identity.clone(), now);
+        if before == Some(now) || (first && before.is_none()) {
+            return;
+        }
+        let version = object.metadata.resource_version.clone().unwrap_or_default();
+        self.touched(state, &identity, Sighting::At(version));
+    }
+
+    fn gone(&self, watched: &Watched, identity: &Identity) {
+        let mut state = self.state();
+        if let Watched::Referenced(_) = watched {
+            let users = state.referenced.get(identity).cloned().unwrap_or_default();
+            drop(state);
+            users.iter().for_each(|key| self.trigger(key));
+            return;
+        }
+        state.seen.remove(identity);
+        self.touched(state, identity, Sighting::Gone);
+    }
+
+    /// What went while nobody watched.
+    fn missed(&self, watched: &Watched, listed: &HashSet<Identity>) {
+        if let Watched::Referenced(_) = watched {
+            return;
+        }
+        let gone: Vec<Identity> = {
+            let state = self.state();
+            let known = state
+                .seen
+                .keys()
+                .filter(|one| one.group_kind == *watched.kind());
+            known
+                .filter(|one| !listed.contains(*one))
+                .cloned()
+                .collect()
+        };
+        gone.iter()
+            .for_each(|identity| self.gone(watched, identity));
+    }
+
+    fn touched(&self, mut state: MutexGuard<'_, State>, identity: &Identity, sighting: Sighting) {
+        // What a busy release is about to track is not tracked yet.
+        let owner = state.tracked.get(identity).cloned();
+        let own = matches!(&sighting, Sighting::At(version) if state.written.get(identity) == Some(version));
+        match owner {
+            Some(key) => match state.busy.get_mut(&key) {
+                Some(sightings) => {
+                    sightings.insert(identity.clone(), sighting);
+                }
+                None => {
+                    drop(state);
+                    if !own {
+                        self.trigger(&key);
+                    }
+                }
+            },
+            None => {
+                for sightings in state.busy.values_mut() {
+                    sightings.insert(identity.clone(), sighting.clone());
+                }
+            }
+        }
+    }
+}
+
+async fn until_begun(watches: Vec<watch::Receiver<bool>>) {
+    let all = async {
+        for mut begun in watches {
+            // A watch that ends is not waited for.
+            let _ = begun.wait_for(|begun| *begun).await;
+        }
+    };
+    let _ = tokio::time::timeout(PATIENCE, all).await;
+}
