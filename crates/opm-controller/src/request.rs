@@ -1,5 +1,6 @@
 //! What a resource asks for, as requests to the engine. Nothing here asks or writes anything.
 
+use std::fmt;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -22,7 +23,7 @@ pub(crate) struct InvalidSpec {
     why: String,
 }
 
-fn invalid(field: &'static str, why: impl ToString) -> InvalidSpec {
+fn invalid(field: &'static str, why: &dyn fmt::Display) -> InvalidSpec {
     InvalidSpec {
         field,
         why: why.to_string(),
@@ -49,8 +50,8 @@ impl ReleaseKey {
         let name = ReleaseName::new(self.name.as_str());
         let namespace = NamespaceName::new(self.namespace.as_str());
         Ok((
-            name.map_err(|error| invalid("metadata.name", error))?,
-            namespace.map_err(|error| invalid("metadata.namespace", error))?,
+            name.map_err(|error| invalid("metadata.name", &error))?,
+            namespace.map_err(|error| invalid("metadata.namespace", &error))?,
         ))
     }
 }
@@ -81,7 +82,7 @@ impl Times {
 fn duration(field: &'static str, text: &str) -> Result<Duration, InvalidSpec> {
     let wrong = || {
         let why = format!("write it with its unit, such as 90s, 5m or 1h30m, not {text:?}");
-        invalid(field, why)
+        invalid(field, &why)
     };
     let parsed: SignedDuration = text.parse().map_err(|_| wrong())?;
     Duration::try_from(parsed).map_err(|_| wrong())
@@ -109,7 +110,7 @@ pub(crate) fn apply_request(
         Some(names) => {
             let names = names.iter().map(|name| ComponentName::new(name.as_str()));
             let names = names.collect::<Result<Vec<_>, _>>();
-            Some(names.map_err(|error| invalid("spec.components", error))?)
+            Some(names.map_err(|error| invalid("spec.components", &error))?)
         }
     };
     Ok(ApplyRequest {
@@ -148,8 +149,8 @@ pub(crate) fn delete_request(
             namespace: namespace.clone(),
         },
         (_, Some(Ok(id))) => ReleaseRef::Id(id),
-        (_, Some(Err(_))) => return Err(invalid("status.releaseId", "it is no release's id")),
-        (Some(Err(error)), None) => return Err(invalid("status.module.path", error)),
+        (_, Some(Err(_))) => return Err(invalid("status.releaseId", &"it is no release's id")),
+        (Some(Err(error)), None) => return Err(invalid("status.module.path", &error)),
         (None, None) => return Ok(None),
     };
     Ok(Some(DeleteRequest {
@@ -170,7 +171,7 @@ fn adopt(given: &[String]) -> Result<Adopt, InvalidSpec> {
     let named = given.iter().map(|one| one.parse::<AdoptSelector>());
     let named = named.collect::<Result<Vec<_>, _>>();
     Ok(Adopt::Named(
-        named.map_err(|error| invalid("spec.adopt", error))?,
+        named.map_err(|error| invalid("spec.adopt", &error))?,
     ))
 }
 

@@ -211,7 +211,11 @@ pub async fn run(
         .with_config(config)
         .reconcile_on(waiting)
         .graceful_shutdown_on(async move { stopped.cancelled().await })
-        .run(reconcile, after_error, context)
+        .run(
+            reconcile,
+            |resource, error, context| after_error(&resource, error, &context),
+            context,
+        )
         .for_each(|_| futures::future::ready(()))
         .await;
     if let Some(serving) = serving {
@@ -234,8 +238,8 @@ fn what_counts(resource: &ModuleRelease) -> Option<u64> {
 }
 
 /// One of the controller's own requests failed: later with every failure.
-fn after_error(resource: Arc<ModuleRelease>, error: &kube::Error, context: Arc<Context>) -> Next {
-    let key = ReleaseKey::of(&resource);
+fn after_error(resource: &ModuleRelease, error: &kube::Error, context: &Context) -> Next {
+    let key = ReleaseKey::of(resource);
     let failures = context.failed(&key);
     context.log.write(&LogLine {
         time: jiff::Timestamp::now().to_string(),

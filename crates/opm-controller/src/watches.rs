@@ -359,13 +359,13 @@ impl Watches {
             Event::InitApply(object) => {
                 let identity = named(&object);
                 listed.insert(identity.clone());
-                self.sighted(watched, identity, &object, !*begin.borrow());
+                self.sighted(watched, &identity, &object, !*begin.borrow());
             }
             Event::InitDone => {
                 self.missed(watched, listed);
                 begin.send_replace(true);
             }
-            Event::Apply(object) => self.sighted(watched, named(&object), &object, false),
+            Event::Apply(object) => self.sighted(watched, &named(&object), &object, false),
             Event::Delete(object) => self.gone(watched, &named(&object)),
         }
     }
@@ -375,13 +375,13 @@ impl Watches {
     fn sighted(
         &self,
         watched: &Watched,
-        identity: Identity,
+        identity: &Identity,
         object: &PartialObjectMeta<DynamicObject>,
         first: bool,
     ) {
         let mut state = self.state();
         if let Watched::Referenced(_) = watched {
-            let users = state.referenced.get(&identity).cloned().unwrap_or_default();
+            let users = state.referenced.get(identity).cloned().unwrap_or_default();
             drop(state);
             if !first {
                 users.iter().for_each(|key| self.trigger(key));
@@ -394,7 +394,7 @@ impl Watches {
             return;
         }
         let version = object.metadata.resource_version.clone().unwrap_or_default();
-        self.touched(state, &identity, Sighting::At(version));
+        self.touched(state, identity, Sighting::At(version));
     }
 
     fn gone(&self, watched: &Watched, identity: &Identity) {

@@ -145,11 +145,13 @@ impl ManagerState {
     }
 
     /// What somebody else who writes the release does to the annotation; none if they may not
-    /// write it.
-    pub fn mark_of_others(&self) -> Option<ManagerMark> {
+    /// write it. Where no record names the resource, not being able to look is no reason to
+    /// refuse: nobody manages the release yet.
+    pub fn mark_of_others(&self, recorded: bool) -> Option<ManagerMark> {
         match self {
             Self::Gone => Some(ManagerMark::Clear),
             Self::Suspended => Some(ManagerMark::Keep),
+            Self::Unknown(_) if !recorded => Some(ManagerMark::Keep),
             Self::Active | Self::Unknown(_) => None,
         }
     }
@@ -217,11 +219,11 @@ mod tests {
             (resource(going), None),
             (Observation::Failed(forbidden), None),
         ] {
-            assert_eq!(
-                ManagerState::of(&seen).mark_of_others(),
-                expected,
-                "{seen:?}"
-            );
+            let state = ManagerState::of(&seen);
+            assert_eq!(state.mark_of_others(true), expected, "{seen:?}");
+            let unknown = matches!(state, ManagerState::Unknown(_));
+            let expected = expected.or(unknown.then_some(ManagerMark::Keep));
+            assert_eq!(state.mark_of_others(false), expected, "{seen:?}");
         }
     }
 

@@ -95,11 +95,12 @@ impl<B: Backend> Run<'_, B> {
             let preparing = writer.prepare(unrecorded);
             let (prepared, record) = futures::join!(Box::pin(preparing), Box::pin(loading));
             prepared?;
-            let record =
+            let mut record =
                 record.map_err(|stopped| Failure::stopped("reading the record", stopped))??;
             if writer.writes() {
                 let checked = self.check_manager(release, &record, writer.served());
-                Box::pin(checked).await?;
+                let warning = Box::pin(checked).await?;
+                record.warnings.extend(warning);
             }
             // On the heap: an attempt is the whole of a use case, and a thread's stack is small.
             if let Attempt::Done(output) = Box::pin(writer.attempt(record)).await? {

@@ -18,22 +18,28 @@ use crate::run::Run;
 
 impl<B: Backend> Run<'_, B> {
     /// Refuses to write a release that a controller manages, unless it is this run's caller.
-    /// `served` is what the cluster serves, where that is known.
+    /// `served` is what the cluster serves, where that is known. Says what could not be told.
     pub(super) async fn check_manager(
         &self,
         release: &Release,
         record: &WritableRecord,
         served: Option<&ServedKinds>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<String>, Failure> {
         let loaded = record.loaded.as_ref();
         let recorded = loaded.map(|loaded| &loaded.stored.content.annotations);
         let writer = self.caller.manager.as_ref();
         let asked = resource_to_ask(recorded, writer, release.name.as_str());
+        let mut warning = None;
         let mark = match asked {
             None => writer.cloned().map_or(ManagerMark::Keep, ManagerMark::Set),
             Some(name) => {
                 let state = self.manager_state(release, &name, served).await;
-                match (state.mark_of_others(), writer) {
+                if let (ManagerState::Unknown(why), None) = (&state, recorded) {
+                    warning = Some(format!(
+                        "whether {RESOURCE_KIND}/{name} is to manage the release cannot be told: {why}"
+                    ));
+                }
+                match (state.mark_of_others(recorded.is_some()), writer) {
                     (Some(_), Some(writer)) => ManagerMark::Set(writer.clone()),
                     (Some(mark), None) => mark,
                     (None, _) => return Err(managed(release, &name, &state)),
@@ -41,7 +47,7 @@ impl<B: Backend> Run<'_, B> {
             }
         };
         *self.manager.lock().await = mark;
-        Ok(())
+        Ok(warning)
     }
 
     async fn manager_state(
