@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
+use crate::leases::OwnShards;
 use crate::metrics::Metrics;
 use crate::request::ReleaseKey;
 use crate::resource::{ModuleRelease, ModuleReleaseStatus};
@@ -40,6 +41,8 @@ pub(crate) struct Context {
     pub(crate) cross_namespace: bool,
     pub(crate) per_namespace: usize,
     pub(crate) dry_run: bool,
+    /// Which resources are this replica's.
+    pub(crate) shards: Arc<OwnShards>,
     /// Ends everything that goes on.
     pub(crate) cancel: CancellationToken,
     pub(crate) memory: Mutex<Memory>,
@@ -48,14 +51,14 @@ pub(crate) struct Context {
 /// What is remembered between reconciles, and need not be.
 #[derive(Default)]
 pub(crate) struct Memory {
-    releases: HashMap<ReleaseKey, Remembered>,
+    releases: HashMap<ReleaseKey, ReleaseMemory>,
     /// How many reconciles go on in each namespace.
     busy: HashMap<String, usize>,
 }
 
 /// What is remembered of one release.
 #[derive(Default, Clone)]
-struct Remembered {
+struct ReleaseMemory {
     /// The uid of the resource, and the status that was written last.
     told: Option<(String, ModuleReleaseStatus)>,
     failures: u32,

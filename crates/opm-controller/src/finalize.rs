@@ -10,9 +10,10 @@ use opm_engine::Failure;
 use opm_engine::report::{Release, Report};
 use serde_json::json;
 
+use crate::apply::caller;
 use crate::context::Context;
 use crate::reason::Reason;
-use crate::reconcile::{Attempted, caller, next, verdict_of};
+use crate::reconcile::{AttemptResult, next, verdict_of};
 use crate::report;
 use crate::request::{InvalidSpec, ReleaseKey, Times, act_as, delete_request};
 use crate::resource::{DeletionPolicy, ModuleRelease};
@@ -91,7 +92,7 @@ pub(crate) async fn finalize(
         Ok(report) => report,
         Err(verdict) => {
             let reason = verdict.reason;
-            let attempted = Attempted {
+            let attempted = AttemptResult {
                 verdict,
                 findings: Findings::default(),
             };

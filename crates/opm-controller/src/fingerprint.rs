@@ -40,7 +40,7 @@ mod tests {
         fingerprint(&serde_json::from_value(metadata).unwrap())
     }
 
-    fn managed(manager: &str, fields: Value, more: Value) -> Value {
+    fn managed(manager: &str, fields: &Value, more: &Value) -> Value {
         let mut entry = json!({"manager": manager, "operation": "Apply", "fieldsType": "FieldsV1",
             "apiVersion": "v1", "fieldsV1": fields, "time": "2026-01-01T00:00:00Z"});
         for (key, value) in more.as_object().unwrap() {
@@ -51,25 +51,25 @@ mod tests {
 
     #[test]
     fn a_change_of_a_field_counts_and_a_change_of_status_does_not() {
-        let ours = managed("opm", json!({"f:data": {"f:a": {}}}), json!({}));
+        let ours = managed("opm", &json!({"f:data": {"f:a": {}}}), &json!({}));
         let before = of(json!({"uid": "1", "resourceVersion": "1", "managedFields": [ours]}));
         let later = managed(
             "opm",
-            json!({"f:data": {"f:a": {}}}),
-            json!({"time": "2026-01-01T09:00:00Z"}),
+            &json!({"f:data": {"f:a": {}}}),
+            &json!({"time": "2026-01-01T09:00:00Z"}),
         );
         let status = managed(
             "kubelet",
-            json!({"f:status": {}}),
-            json!({"subresource": "status"}),
+            &json!({"f:status": {}}),
+            &json!({"subresource": "status"}),
         );
-        let theirs = managed("kubectl-edit", json!({"f:data": {"f:a": {}}}), json!({}));
+        let theirs = managed("kubectl-edit", &json!({"f:data": {"f:a": {}}}), &json!({}));
         let scaled = managed(
             "kubectl",
-            json!({"f:spec": {"f:replicas": {}}}),
-            json!({"subresource": "scale"}),
+            &json!({"f:spec": {"f:replicas": {}}}),
+            &json!({"subresource": "scale"}),
         );
-        let lost = managed("opm", json!({"f:data": {}}), json!({}));
+        let lost = managed("opm", &json!({"f:data": {}}), &json!({}));
         for (metadata, same) in [
             (
                 json!({"uid": "1", "resourceVersion": "2", "managedFields": [ours]}),

@@ -5,15 +5,17 @@
 //! verdict      what an attempt came to, as conditions  reason       the fixed list of reasons
 //! status       how it stands from now on               depends      which releases come first
 //! backoff      when to try again                       fingerprint  who touched an object
-//! as_resource  a request, as the resource that asks for the same
+//! as_resource  a request, as the resource that asks   shards       which replica has which part
 //! ```
 //! These decide and do nothing else. `run` starts what goes on; `reconcile` is one attempt, with
-//! `source` before it, `finalize` at the end of a resource's life, and `report` after each;
-//! `watches` tells when somebody else has touched an object; `metrics` and `serve` tell how it
+//! `source` and `apply` in it, `finalize` at the end of a resource's life, and `report` after each;
+//! `watches` tells when somebody else has touched an object; `leases` which resources are this
+//! replica's; `metrics` and `serve` tell how it
 //! goes.
 
 #![deny(missing_docs)]
 
+mod apply;
 mod as_resource;
 mod backoff;
 mod context;
@@ -21,6 +23,7 @@ mod depends;
 pub mod deploy;
 mod finalize;
 mod fingerprint;
+mod leases;
 mod metrics;
 mod reason;
 mod reconcile;
@@ -29,10 +32,12 @@ mod request;
 mod resource;
 mod run;
 mod serve;
+mod shards;
 mod source;
 mod status;
 mod verdict;
 mod watches;
 
 pub use as_resource::{FilesSource, resource_of};
+pub use leases::Sharding;
 pub use run::{ControllerError, ControllerLog, ControllerSettings, LogLine, run};

@@ -11,19 +11,16 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures::future::BoxFuture;
 use kube::runtime::controller::Action as Next;
 use kube::runtime::reflector::ObjectRef;
-use opm_core::health::HealthState;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::ids::ReleaseId;
-use opm_core::managed::Manager;
 use opm_core::rendered::Rendered;
 use opm_engine::Failure;
-use opm_engine::ports::{Answer, Backend as _, Caller, Frontend, Prompt, Question, Unattended};
-use opm_engine::report::{Action, Report};
-use opm_engine::request::{ApplyRequest, ReleaseRef, StatusRequest};
+use opm_engine::ports::Backend as _;
+use opm_engine::report::Report;
 
+use crate::apply::ResourceApply;
 use crate::backoff;
 use crate::context::Context;
 use crate::depends::waits_for;
@@ -31,45 +28,29 @@ use crate::finalize;
 use crate::reason::Reason;
 use crate::report;
 use crate::request::{ReleaseKey, Times, act_as, apply_request, other_release};
-use crate::resource::{DriftPolicy, ModuleRelease};
+use crate::resource::ModuleRelease;
 use crate::source;
 use crate::status::{Findings, is_there};
-use crate::verdict::{Again, Readiness, Verdict};
+use crate::verdict::{NextAttempt, Readiness, Verdict};
 
 /// How soon something that has to be waited for is looked at again, at first and at most.
 const SOON: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
-
-/// How long an attempt goes on before the resource says so.
-const LONG: Duration = Duration::from_secs(2);
 
 /// How soon a reconcile that found no room in its namespace is tried again.
 const NO_ROOM: Duration = Duration::from_millis(300);
 
 /// What an attempt came to, and what it found out.
-pub(crate) struct Attempted {
+pub(crate) struct AttemptResult {
     pub(crate) verdict: Verdict,
     pub(crate) findings: Findings,
 }
 
-impl From<Verdict> for Attempted {
+impl From<Verdict> for AttemptResult {
     fn from(verdict: Verdict) -> Self {
         Self {
             verdict,
             findings: Findings::default(),
         }
-    }
-}
-
-/// Agrees that a release whose resource is deleted goes; nobody else can be asked.
-pub(crate) struct ControllerPrompt;
-
-impl Prompt for ControllerPrompt {
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
-        let answer = match question {
-            Question::Delete { .. } => Answer::Yes,
-            _ => Answer::CannotAsk,
-        };
-        Box::pin(async move { answer })
     }
 }
 
@@ -79,6 +60,13 @@ pub(crate) async fn reconcile(
     context: Arc<Context>,
 ) -> Result<Next, kube::Error> {
     let key = ReleaseKey::of(&resource);
+    let uid = resource.metadata.uid.as_deref().unwrap_or_default();
+    if context.shards.of(uid).is_none() {
+        // It is another replica's.
+        context.watches.forget(&key);
+        context.forget(&key);
+        return Ok(Next::await_change());
+    }
     let Some(_turn) = context.enter(&key.namespace) else {
         return Ok(Next::requeue(NO_ROOM));
     };
@@ -105,7 +93,7 @@ async fn one(
         context.watches.forget(key);
         let verdict = Verdict {
             readiness: Readiness::AsBefore,
-            again: Again::OnChange,
+            again: NextAttempt::OnChange,
             ..Verdict::ready(Reason::Suspended, "nothing is done until it is resumed")
         };
         report::write(resource, &verdict.into(), context).await?;
@@ -136,12 +124,12 @@ pub(crate) fn next(
     };
     let chance = chance(key);
     match verdict.again {
-        Again::OnChange => Next::await_change(),
-        Again::AtInterval => {
+        NextAttempt::OnChange => Next::await_change(),
+        NextAttempt::AtInterval => {
             context.succeeded(key);
             Next::requeue(backoff::regular(times.interval, chance))
         }
-        Again::AfterFailure => {
+        NextAttempt::AfterFailure => {
             let failures = context.failed(key);
             Next::requeue(backoff::after_failures(
                 failures,
@@ -149,7 +137,7 @@ pub(crate) fn next(
                 chance,
             ))
         }
-        Again::Soon => {
+        NextAttempt::Soon => {
             let looks = context.looked(key);
             let wait = backoff::after_failures(looks.div_ceil(3), SOON.1, chance);
             Next::requeue(wait.max(SOON.0))
@@ -169,7 +157,7 @@ async fn attempt(
     resource: &ModuleRelease,
     key: &ReleaseKey,
     context: &Arc<Context>,
-) -> Result<Attempted, kube::Error> {
+) -> Result<AttemptResult, kube::Error> {
     let store = &context.store;
     let known = |key: &ReleaseKey| store.get(&ObjectRef::new(&key.name).within(&key.namespace));
     if let Some(verdict) = waits_for(resource, context.cross_namespace, known) {
@@ -225,17 +213,17 @@ async fn attempt(
             .map(|ready| ready.message.clone())
             .unwrap_or_default();
         let verdict = Verdict {
-            again: Again::AtInterval,
+            again: NextAttempt::AtInterval,
             ..Verdict::stalled(Reason::RolledBack, message)
         };
-        return Ok(Attempted { verdict, findings });
+        return Ok(AttemptResult { verdict, findings });
     }
     if recorded.is_none() && !context.dry_run {
         // Whoever deletes the resource from now on knows what belongs to it.
         report::begin(resource, &findings, context).await?;
     }
     context.watches.begin(key, kinds).await;
-    let applying = Applying {
+    let applying = ResourceApply {
         resource,
         context,
         act_as,
@@ -255,7 +243,7 @@ async fn attempt(
                 context.rolled_back(key, fingerprint);
             }
             findings.failed = Some(*failure.report);
-            return Ok(Attempted { verdict, findings });
+            return Ok(AttemptResult { verdict, findings });
         }
     };
     let mut verdict = Verdict::ready(Reason::Applied, applied_words(&applied.report));
@@ -264,140 +252,7 @@ async fn attempt(
     }
     verdict.drift = applied.drift;
     findings.applied = Some(applied.report);
-    Ok(Attempted { verdict, findings })
-}
-
-/// What was applied, or would have been.
-struct Applied {
-    report: Report,
-    drift: Option<Result<(), String>>,
-}
-
-/// An apply on behalf of a resource.
-struct Applying<'a> {
-    resource: &'a ModuleRelease,
-    context: &'a Arc<Context>,
-    act_as: Option<String>,
-    request: ApplyRequest,
-}
-
-/// Who calls the engine for a resource.
-pub(crate) fn caller<'a>(
-    resource: &ModuleRelease,
-    act_as: Option<String>,
-    context: &Context,
-) -> Caller<'a> {
-    Caller {
-        frontend: Frontend {
-            events: &Unattended,
-            prompt: &ControllerPrompt,
-        },
-        cancel: context.cancel.child_token(),
-        act_as,
-        manager: Some(Manager {
-            name: resource.metadata.name.clone().unwrap_or_default(),
-            uid: resource.metadata.uid.clone().unwrap_or_default(),
-        }),
-    }
-}
-
-impl Applying<'_> {
-    fn caller(&self) -> Caller<'_> {
-        caller(self.resource, self.act_as.clone(), self.context)
-    }
-
-    /// Applies; an attempt that takes long is told of meanwhile.
-    async fn apply_telling(&self, findings: &Findings) -> Result<Applied, Failure> {
-        let mut applying = Box::pin(self.apply());
-        tokio::select! {
-            done = &mut applying => return done,
-            () = tokio::time::sleep(LONG) => {}
-        }
-        if !self.context.dry_run {
-            // It is only told; the end of the attempt says it again.
-            let _ = report::begin(self.resource, findings, self.context).await;
-        }
-        applying.await
-    }
-
-    async fn apply(&self) -> Result<Applied, Failure> {
-        let (engine, caller) = (&self.context.engine, self.caller());
-        if self.context.dry_run {
-            let diff = engine.diff(&self.request, &caller).await?;
-            return Ok(Applied {
-                report: diff.into_report()?,
-                drift: None,
-            });
-        }
-        let status = self.resource.status.as_ref();
-        let change = status.and_then(|status| status.change.as_deref());
-        let policy = self.resource.spec.drift_policy;
-        if let (Some(change), DriftPolicy::Report | DriftPolicy::Ignore) = (change, policy) {
-            let diff = engine.diff(&self.request, &caller).await?;
-            let same = diff.change_id.as_str() == change && diff.current.as_deref() == Some(change);
-            if same && diff.pending.is_empty() && diff.would_fail.is_none() {
-                let drifted = diff.objects.iter().filter(|one| one.differs());
-                let drifted: Vec<String> = drifted
-                    .map(|one| one.outcome.identity.to_string())
-                    .collect();
-                let drift = match (policy, drifted.is_empty()) {
-                    (DriftPolicy::Ignore, _) => None,
-                    (_, true) => Some(Ok(())),
-                    (_, false) => Some(Err(drifted.join(", "))),
-                };
-                return Ok(Applied {
-                    report: diff.into_report()?,
-                    drift,
-                });
-            }
-        }
-        let report = engine.apply(&self.request, &caller).await?;
-        let applied = report.change_id.as_ref().map(ToString::to_string);
-        if change.is_some() && applied.as_deref() == change {
-            let corrected = report.resources.iter().filter(|one| {
-                matches!(
-                    one.action,
-                    Action::Created | Action::Configured | Action::Recreated
-                )
-            });
-            let corrected: Vec<String> = corrected.map(|one| one.identity.to_string()).collect();
-            self.context.metrics.corrected(corrected.len() as u64);
-            if !corrected.is_empty() {
-                report::corrected(self.resource, &corrected.join(", "), self.context).await;
-            }
-        }
-        let drift = (policy != DriftPolicy::Ignore).then_some(Ok(()));
-        Ok(Applied { report, drift })
-    }
-
-    /// Whether the objects of a release are ready, where that counts.
-    async fn readiness(&self, applied: Verdict) -> Verdict {
-        let request = StatusRequest {
-            release: ReleaseRef::Module {
-                path: self.request.rendered.module.path.clone(),
-                name: self.request.name.clone(),
-                namespace: self.request.namespace.clone(),
-            },
-            namespace: self.request.namespace.clone(),
-            scan: false,
-        };
-        let status = match self.context.engine.status(&request, &self.caller()).await {
-            Ok(status) => status,
-            Err(failure) => return verdict_of(&failure),
-        };
-        if status.health == HealthState::Ready {
-            return applied;
-        }
-        let unready = status.objects().filter(|one| one.is_unready());
-        let unready: Vec<String> = unready
-            .map(|one| format!("{}: {}", one.entry.identity, one.health.message))
-            .collect();
-        let message = match unready.is_empty() {
-            true => format!("its objects are {}", status.health.word()),
-            false => unready.join("; "),
-        };
-        Verdict::waiting(Reason::NotReady, message)
-    }
+    Ok(AttemptResult { verdict, findings })
 }
 
 /// A failure of the engine, as a verdict.

@@ -8,7 +8,7 @@ use kube::api::{Api, Patch, PatchParams, PostParams};
 
 use crate::context::Context;
 use crate::reason::Reason;
-use crate::reconcile::Attempted;
+use crate::reconcile::AttemptResult;
 use crate::request::ReleaseKey;
 use crate::resource::{ModuleRelease, ModuleReleaseStatus};
 use crate::run::LogLine;
@@ -28,11 +28,11 @@ fn now() -> String {
 /// Writes how a resource stands after an attempt, if that is new. Says whether it was.
 pub(crate) async fn write(
     resource: &ModuleRelease,
-    attempted: &Attempted,
+    attempted: &AttemptResult,
     context: &Context,
 ) -> Result<bool, kube::Error> {
     let before = latest(resource, context);
-    let Attempted { verdict, findings } = attempted;
+    let AttemptResult { verdict, findings } = attempted;
     let status = next(
         &before,
         resource.metadata.generation,

@@ -218,7 +218,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    fn resource(spec: Value) -> ModuleRelease {
+    fn resource(spec: &Value) -> ModuleRelease {
         let mut all = json!({"module": {"configMap": {"name": "m"}}});
         for (key, value) in spec.as_object().unwrap() {
             all[key] = value.clone();
@@ -250,7 +250,7 @@ pub(crate) mod tests {
 
     #[test]
     fn defaults_are_those_of_the_command_line_where_both_have_one() {
-        let request = apply_request(&resource(json!({})), rendered()).unwrap();
+        let request = apply_request(&resource(&json!({})), rendered()).unwrap();
         assert_eq!(
             (request.name.as_str(), request.namespace.as_str()),
             ("web", "games")
@@ -266,7 +266,7 @@ pub(crate) mod tests {
     #[test]
     fn fields_become_options() {
         let request = apply_request(
-            &resource(json!({"prune": false, "atomic": true, "forceConflicts": true,
+            &resource(&json!({"prune": false, "atomic": true, "forceConflicts": true,
                 "components": ["metrics"], "maxHistory": 3, "timeout": "90s", "adopt": ["Service/web"],
                 "guards": {"persistentVolumeClaims": true}})),
             rendered(),
@@ -279,7 +279,7 @@ pub(crate) mod tests {
         assert_eq!(request.selection.map(|all| all.len()), Some(1));
         assert!(request.options.guards.volume_claims && !request.options.guards.crds);
         assert!(matches!(request.options.adopt, Adopt::Named(named) if named.len() == 1));
-        let all = apply_request(&resource(json!({"adopt": ["*"]})), rendered()).unwrap();
+        let all = apply_request(&resource(&json!({"adopt": ["*"]})), rendered()).unwrap();
         assert_eq!(all.options.adopt, Adopt::All);
     }
 
@@ -290,27 +290,27 @@ pub(crate) mod tests {
             (json!({"timeout": "-5s"}), "spec.timeout"),
             (json!({"retryInterval": "5"}), "spec.retryInterval"),
         ] {
-            let error = Times::of(&resource(spec).spec).unwrap_err();
+            let error = Times::of(&resource(&spec).spec).unwrap_err();
             assert!(error.to_string().starts_with(field), "{error}");
         }
         for (spec, field) in [
             (json!({"adopt": ["everything"]}), "spec.adopt"),
             (json!({"components": ["A B"]}), "spec.components"),
         ] {
-            let error = apply_request(&resource(spec), rendered()).unwrap_err();
+            let error = apply_request(&resource(&spec), rendered()).unwrap_err();
             assert!(error.to_string().starts_with(field), "{error}");
         }
     }
 
     #[test]
     fn a_release_acts_as_its_service_account() {
-        let named = resource(json!({"serviceAccountName": "deployer"})).spec;
+        let named = resource(&json!({"serviceAccountName": "deployer"})).spec;
         let user = "system:serviceaccount:games:deployer";
         assert_eq!(
             act_as(&named, "games", Some("other")).as_deref(),
             Some(user)
         );
-        let plain = resource(json!({})).spec;
+        let plain = resource(&json!({})).spec;
         assert_eq!(
             act_as(&plain, "games", Some("deployer")).as_deref(),
             Some(user)
@@ -321,7 +321,7 @@ pub(crate) mod tests {
     #[test]
     fn what_is_deleted_follows_from_the_status() {
         let with = |status: Value| {
-            let mut resource = resource(json!({}));
+            let mut resource = resource(&json!({}));
             resource.status = serde_json::from_value(status).unwrap();
             delete_request(&resource)
         };

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use kube::api::Api;
 use kube::runtime::controller::{self, Action as Next};
-use kube::runtime::reflector::Store;
+use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::{Controller, WatchStreamExt as _, reflector, watcher};
 use opm_cluster::ClusterClient;
 use opm_engine::{Engine, Settings};
@@ -22,11 +22,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::backoff;
 use crate::context::{Context, Memory};
+use crate::leases::{OwnShards, Replica, Sharding};
 use crate::metrics::{Gauges, Metrics};
 use crate::reconcile::reconcile;
 use crate::request::ReleaseKey;
 use crate::resource::ModuleRelease;
-use crate::serve::{Told, listen, serve};
+use crate::serve::{ProbeSource, listen, serve};
 use crate::watches::Watches;
 
 /// How long it is believed what the cluster serves.
@@ -49,6 +50,8 @@ pub struct ControllerSettings {
     pub renders: usize,
     /// Where counters and probes are served, if they are.
     pub listen: Option<SocketAddr>,
+    /// How replicas share the work; none if there is but one.
+    pub sharding: Option<Sharding>,
     /// Only tell what would be done.
     pub dry_run: bool,
     /// How modules are rendered.
@@ -110,7 +113,7 @@ struct Probes {
     queued: Arc<AtomicUsize>,
 }
 
-impl Told for Probes {
+impl ProbeSource for Probes {
     fn metrics(&self) -> String {
         let (objects, watches) = self.watches.counts();
         self.metrics.text(Gauges {
@@ -154,7 +157,26 @@ pub async fn run(
     let watches = Arc::new(Watches::new(cluster.clone(), namespace, triggers.clone()));
     let noted = Arc::clone(&watches);
     let written = cluster.with_write_log(move |identity, version| noted.wrote(identity, version));
-    let (store, writer) = reflector::store();
+    let (store, writer) = reflector::store::<ModuleRelease>();
+    let shards = Arc::new(match &settings.sharding {
+        Some(sharding) => OwnShards::none(sharding.shards),
+        None => OwnShards::all(&cancel),
+    });
+    let leave = CancellationToken::new();
+    let replica = settings.sharding.map(|sharding| {
+        let own = Arc::clone(&shards);
+        let replica = Replica::new(sharding, kube.clone(), own, cancel.clone(), leave.clone());
+        let (own, store, triggers) = (Arc::clone(&shards), store.clone(), triggers.clone());
+        tokio::spawn(replica.take_part(move |gained| {
+            for resource in store.state() {
+                let uid = resource.metadata.uid.as_deref().unwrap_or_default();
+                if own.is_in(uid, &gained) {
+                    // Nobody listens any more only when the controller ends.
+                    let _ = triggers.send(ObjectRef::from_obj(&*resource));
+                }
+            }
+        }))
+    });
     let context = Arc::new(Context {
         engine: Engine::new(written.clone(), settings.engine),
         cluster: written,
@@ -171,6 +193,7 @@ pub async fn run(
         cross_namespace: settings.cross_namespace,
         per_namespace: settings.concurrency_per_namespace.max(1),
         dry_run: settings.dry_run,
+        shards: Arc::clone(&shards),
         cancel: cancel.clone(),
         memory: Mutex::new(Memory::default()),
     });
@@ -218,6 +241,11 @@ pub async fn run(
         )
         .for_each(|_| futures::future::ready(()))
         .await;
+    leave.cancel();
+    if let Some(replica) = replica {
+        // What it had is free for others.
+        let _ = replica.await;
+    }
     if let Some(serving) = serving {
         serving.abort();
     }

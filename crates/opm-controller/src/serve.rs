@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 const CONNECTIONS: usize = 64;
 
 /// What is told about this process.
-pub(crate) trait Told: Send + Sync + 'static {
+pub(crate) trait ProbeSource: Send + Sync + 'static {
     /// The counters.
     fn metrics(&self) -> String;
     /// Whether everything has been read that has to be known before it can work.
@@ -32,7 +32,7 @@ pub(crate) async fn listen(address: SocketAddr) -> std::io::Result<(TcpListener,
 }
 
 /// Answers for as long as it is not dropped.
-pub(crate) async fn serve(listener: TcpListener, told: Arc<impl Told>) {
+pub(crate) async fn serve(listener: TcpListener, told: Arc<impl ProbeSource>) {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else {
@@ -60,7 +60,7 @@ pub(crate) async fn serve(listener: TcpListener, told: Arc<impl Told>) {
     }
 }
 
-fn answer(method: &Method, path: &str, told: &impl Told) -> Response<Full<Bytes>> {
+fn answer(method: &Method, path: &str, told: &impl ProbeSource) -> Response<Full<Bytes>> {
     let (status, text) = match (method, path) {
         (&Method::GET | &Method::HEAD, "/metrics") => (StatusCode::OK, told.metrics()),
         (&Method::GET | &Method::HEAD, "/healthz") => (StatusCode::OK, "ok\n".to_owned()),
@@ -86,7 +86,7 @@ mod tests {
 
     struct Fixed(bool);
 
-    impl Told for Fixed {
+    impl ProbeSource for Fixed {
         fn metrics(&self) -> String {
             "opm_up 1\n".to_owned()
         }

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::reason::Reason;
 use crate::request::{ReleaseKey, reference_namespace};
 use crate::resource::{ModuleRelease, ModuleReleaseSpec, ValuesKind};
-use crate::verdict::{Again, Progress, Readiness, Verdict};
+use crate::verdict::{NextAttempt, Progress, Readiness, Verdict};
 
 /// The file that makes a module of files.
 const MODULE_FILE: &str = "module.yaml";
@@ -237,7 +237,7 @@ fn unread(identity: &Identity, error: &ApiError) -> Verdict {
         _ => Verdict {
             readiness: Readiness::AsBefore,
             progress: Progress::Reconciling,
-            again: Again::AfterFailure,
+            again: NextAttempt::AfterFailure,
             ..Verdict::stalled(Reason::Unreachable, message)
         },
     }

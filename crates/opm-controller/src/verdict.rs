@@ -31,7 +31,7 @@ pub(crate) enum Progress {
 
 /// When it is looked at again, unless something happens before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Again {
+pub(crate) enum NextAttempt {
     /// After the interval.
     AtInterval,
     /// Later with every failure.
@@ -51,7 +51,7 @@ pub(crate) struct Verdict {
     pub(crate) message: String,
     /// Whether there is drift, and what; none if nobody wants to know.
     pub(crate) drift: Option<Result<(), String>>,
-    pub(crate) again: Again,
+    pub(crate) again: NextAttempt,
 }
 
 impl Verdict {
@@ -63,7 +63,7 @@ impl Verdict {
             reason,
             message: message.into(),
             drift: None,
-            again: Again::AtInterval,
+            again: NextAttempt::AtInterval,
         }
     }
 
@@ -72,7 +72,7 @@ impl Verdict {
         Self {
             readiness: Readiness::NotReady,
             progress: Progress::Reconciling,
-            again: Again::Soon,
+            again: NextAttempt::Soon,
             ..Self::ready(reason, message)
         }
     }
@@ -82,7 +82,7 @@ impl Verdict {
         Self {
             readiness: Readiness::NotReady,
             progress: Progress::Stalled,
-            again: Again::AfterFailure,
+            again: NextAttempt::AfterFailure,
             ..Self::ready(reason, message)
         }
     }
@@ -94,7 +94,7 @@ impl Verdict {
             ..Self::waiting(reason, message)
         };
         let failed = |reason| Self {
-            again: Again::AfterFailure,
+            again: NextAttempt::AfterFailure,
             ..Self::waiting(reason, message)
         };
         match kind {
@@ -107,7 +107,7 @@ impl Verdict {
             },
             FailureKind::NotFound | FailureKind::Refused => Self::stalled(Reason::Refused, message),
             FailureKind::Failed if went_back => Self {
-                again: Again::AtInterval,
+                again: NextAttempt::AtInterval,
                 ..Self::stalled(Reason::RolledBack, message)
             },
             FailureKind::Failed => failed(Reason::ApplyFailed),
@@ -189,7 +189,7 @@ mod tests {
                 "Interrupted",
                 Readiness::AsBefore,
                 Progress::Reconciling,
-                Again::Soon,
+                NextAttempt::Soon,
             ),
             (
                 Kind::Locked,
@@ -197,7 +197,7 @@ mod tests {
                 "Locked",
                 Readiness::AsBefore,
                 Progress::Reconciling,
-                Again::Soon,
+                NextAttempt::Soon,
             ),
             (
                 Kind::LockLost,
@@ -205,7 +205,7 @@ mod tests {
                 "Locked",
                 Readiness::AsBefore,
                 Progress::Reconciling,
-                Again::Soon,
+                NextAttempt::Soon,
             ),
             (
                 Kind::NotPermitted,
@@ -213,7 +213,7 @@ mod tests {
                 "NotPermitted",
                 Readiness::NotReady,
                 Progress::Stalled,
-                Again::AfterFailure,
+                NextAttempt::AfterFailure,
             ),
             (
                 Kind::Unreachable,
@@ -221,7 +221,7 @@ mod tests {
                 "Unreachable",
                 Readiness::AsBefore,
                 Progress::Reconciling,
-                Again::AfterFailure,
+                NextAttempt::AfterFailure,
             ),
             (
                 Kind::NotFound,
@@ -229,7 +229,7 @@ mod tests {
                 "Refused",
                 Readiness::NotReady,
                 Progress::Stalled,
-                Again::AfterFailure,
+                NextAttempt::AfterFailure,
             ),
             (
                 Kind::Refused,
@@ -237,7 +237,7 @@ mod tests {
                 "Refused",
                 Readiness::NotReady,
                 Progress::Stalled,
-                Again::AfterFailure,
+                NextAttempt::AfterFailure,
             ),
             (
                 Kind::Failed,
@@ -245,7 +245,7 @@ mod tests {
                 "ApplyFailed",
                 Readiness::NotReady,
                 Progress::Reconciling,
-                Again::AfterFailure,
+                NextAttempt::AfterFailure,
             ),
             (
                 Kind::Failed,
@@ -253,7 +253,7 @@ mod tests {
                 "RolledBack",
                 Readiness::NotReady,
                 Progress::Stalled,
-                Again::AtInterval,
+                NextAttempt::AtInterval,
             ),
             (
                 Kind::Incomplete,
@@ -261,7 +261,7 @@ mod tests {
                 "PruneIncomplete",
                 Readiness::NotReady,
                 Progress::Reconciling,
-                Again::AfterFailure,
+                NextAttempt::AfterFailure,
             ),
         ] {
             let verdict = Verdict::of_failure(kind, "why", went_back);

@@ -6,24 +6,19 @@
 //! until that is done, and the last one of an object counts only if it is not the answer to the
 //! controller's own write.
 
+mod follow;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures::{StreamExt as _, TryStreamExt as _};
-use kube::api::{Api, DynamicObject, PartialObjectMeta};
-use kube::core::ApiResource;
-use kube::runtime::WatchStreamExt as _;
+use kube::api::{DynamicObject, PartialObjectMeta};
 use kube::runtime::reflector::ObjectRef;
-use kube::runtime::watcher::{self, Event, watcher};
 use opm_cluster::{ClusterClient, KubeClient};
 use opm_core::identity::{GroupKind, Identity};
-use opm_core::labels;
-use opm_core::scope::Scope;
-use opm_engine::ports::Cluster as _;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::DropGuard;
 
 use crate::fingerprint::fingerprint;
 use crate::request::ReleaseKey;
@@ -32,19 +27,16 @@ use crate::resource::ModuleRelease;
 /// How long a reconcile waits for a watch to begin. Without one, only the interval corrects drift.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long to wait before a kind that is not served is looked for again.
-const AGAIN: Duration = Duration::from_secs(5);
-
 /// What is watched of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Watched {
+enum WatchScope {
     /// What releases have applied, by its label.
     Tracked(GroupKind),
     /// Everything: what is referred to has no label.
     Referenced(GroupKind),
 }
 
-impl Watched {
+impl WatchScope {
     fn kind(&self) -> &GroupKind {
         match self {
             Self::Tracked(kind) | Self::Referenced(kind) => kind,
@@ -68,7 +60,7 @@ enum Sighting {
 
 #[derive(Default)]
 struct State {
-    watches: HashMap<Watched, KindWatch>,
+    watches: HashMap<WatchScope, KindWatch>,
     tracked: HashMap<Identity, ReleaseKey>,
     objects: HashMap<ReleaseKey, HashSet<Identity>>,
     referenced: HashMap<Identity, HashSet<ReleaseKey>>,
@@ -124,9 +116,9 @@ impl Watches {
 
     /// Watches what a release refers to, and waits until that has begun.
     pub(crate) async fn refer(self: &Arc<Self>, key: &ReleaseKey, references: Vec<Identity>) {
-        let kinds: HashSet<Watched> = references
+        let kinds: HashSet<WatchScope> = references
             .iter()
-            .map(|one| Watched::Referenced(one.group_kind.clone()))
+            .map(|one| WatchScope::Referenced(one.group_kind.clone()))
             .collect();
         let begun = {
             let mut state = self.state();
@@ -145,7 +137,7 @@ impl Watches {
                     .insert(key.clone());
             }
             state.referenced.retain(|_, users| !users.is_empty());
-            let is_reference = |one: &Watched| matches!(one, Watched::Referenced(_));
+            let is_reference = |one: &WatchScope| matches!(one, WatchScope::Referenced(_));
             self.use_watches(&mut state, key, &kinds, is_reference)
         };
         until_begun(begun).await;
@@ -159,12 +151,12 @@ impl Watches {
             state.busy.entry(key.clone()).or_default();
             let tracked = state.objects.get(key).into_iter().flatten();
             let tracked = tracked.map(|one| one.group_kind.clone());
-            let kinds: HashSet<Watched> = kinds
+            let kinds: HashSet<WatchScope> = kinds
                 .into_iter()
                 .chain(tracked)
-                .map(Watched::Tracked)
+                .map(WatchScope::Tracked)
                 .collect();
-            let is_tracked = |one: &Watched| matches!(one, Watched::Tracked(_));
+            let is_tracked = |one: &WatchScope| matches!(one, WatchScope::Tracked(_));
             self.use_watches(&mut state, key, &kinds, is_tracked)
         };
         until_begun(begun).await;
@@ -175,9 +167,9 @@ impl Watches {
     pub(crate) fn end(self: &Arc<Self>, key: &ReleaseKey, objects: Option<HashSet<Identity>>) {
         let mut state = self.state();
         if let Some(objects) = objects {
-            let kinds: HashSet<Watched> = objects
+            let kinds: HashSet<WatchScope> = objects
                 .iter()
-                .map(|one| Watched::Tracked(one.group_kind.clone()))
+                .map(|one| WatchScope::Tracked(one.group_kind.clone()))
                 .collect();
             let old = state.objects.insert(key.clone(), objects.clone());
             for gone in old.unwrap_or_default().difference(&objects) {
@@ -187,7 +179,7 @@ impl Watches {
             for identity in objects {
                 state.tracked.insert(identity, key.clone());
             }
-            let is_tracked = |one: &Watched| matches!(one, Watched::Tracked(_));
+            let is_tracked = |one: &WatchScope| matches!(one, WatchScope::Tracked(_));
             self.use_watches(&mut state, key, &kinds, is_tracked);
         }
         let sightings = state.busy.remove(key).unwrap_or_default();
@@ -233,8 +225,8 @@ impl Watches {
         self: &Arc<Self>,
         state: &mut State,
         key: &ReleaseKey,
-        wanted: &HashSet<Watched>,
-        sort: impl Fn(&Watched) -> bool,
+        wanted: &HashSet<WatchScope>,
+        sort: impl Fn(&WatchScope) -> bool,
     ) -> Vec<watch::Receiver<bool>> {
         for (watched, used) in &mut state.watches {
             if sort(watched) && !wanted.contains(watched) {
@@ -251,136 +243,24 @@ impl Watches {
             used.users.insert(key.clone());
             begun.push(used.begun.clone());
         }
-        let kinds: HashSet<&GroupKind> = state.watches.keys().map(Watched::kind).collect();
+        let kinds: HashSet<&GroupKind> = state.watches.keys().map(WatchScope::kind).collect();
         state
             .seen
             .retain(|identity, _| kinds.contains(&identity.group_kind));
         begun
     }
 
-    fn start(self: &Arc<Self>, watched: &Watched) -> KindWatch {
-        let stop = CancellationToken::new();
-        let (begin, begun) = watch::channel(false);
-        let (watches, watched, stopped) = (Arc::clone(self), watched.clone(), stop.clone());
-        tokio::spawn(async move {
-            let following = watches.follow(&watched, &begin);
-            tokio::select! {
-                () = stopped.cancelled() => {}
-                () = following => {}
-            }
-        });
-        KindWatch {
-            users: HashSet::new(),
-            begun,
-            _stop: stop.drop_guard(),
-        }
-    }
-
-    /// Follows a kind until nobody wants to know.
-    async fn follow(&self, watched: &Watched, begin: &watch::Sender<bool>) {
-        loop {
-            let Some(api) = self.api(watched.kind()).await else {
-                // Nobody waits for what cannot be watched.
-                begin.send_replace(true);
-                tokio::time::sleep(AGAIN).await;
-                continue;
-            };
-            let label = format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_OPM);
-            let config = match watched {
-                Watched::Tracked(_) => watcher::Config::default().labels(&label),
-                Watched::Referenced(_) => watcher::Config::default(),
-            };
-            let mut events = watcher(api, config).default_backoff().boxed();
-            let mut listed = HashSet::new();
-            let mut errors = 0;
-            loop {
-                match events.try_next().await {
-                    Ok(Some(event)) => {
-                        errors = 0;
-                        self.take(watched, event, &mut listed, begin);
-                    }
-                    Ok(None) => break,
-                    Err(error) => {
-                        tracing::debug!(kind = %watched.kind(), %error, "a watch failed");
-                        begin.send_replace(true);
-                        errors += 1;
-                        // Perhaps the kind is served elsewhere by now, or not at all.
-                        if errors > 3 {
-                            break;
-                        }
-                    }
-                }
-            }
-            tokio::time::sleep(AGAIN).await;
-        }
-    }
-
-    async fn api(&self, kind: &GroupKind) -> Option<Api<PartialObjectMeta<DynamicObject>>> {
-        let known = self.cluster.recall_served().await.ok()?;
-        let served = match known.kinds.get(kind) {
-            Some(served) => served.clone(),
-            None => self.cluster.served().await.ok()?.kinds.get(kind)?.clone(),
-        };
-        let api_version = match kind.group.as_str() {
-            "" => served.preferred.clone(),
-            group => format!("{group}/{}", served.preferred),
-        };
-        let resource = ApiResource {
-            group: kind.group.clone(),
-            version: served.preferred.clone(),
-            api_version,
-            kind: kind.kind.clone(),
-            plural: served.plural.clone(),
-        };
-        let kube = self.kube.clone();
-        Some(match (&self.namespace, served.scope) {
-            (Some(namespace), Scope::Namespaced) => {
-                Api::namespaced_with(kube, namespace, &resource)
-            }
-            _ => Api::all_with(kube, &resource),
-        })
-    }
-
-    fn take(
-        &self,
-        watched: &Watched,
-        event: Event<PartialObjectMeta<DynamicObject>>,
-        listed: &mut HashSet<Identity>,
-        begin: &watch::Sender<bool>,
-    ) {
-        let kind = watched.kind();
-        let named = |object: &PartialObjectMeta<DynamicObject>| {
-            let metadata = &object.metadata;
-            let name = metadata.name.clone().unwrap_or_default();
-            Identity::new(kind.clone(), metadata.namespace.as_deref(), name)
-        };
-        match event {
-            Event::Init => listed.clear(),
-            Event::InitApply(object) => {
-                let identity = named(&object);
-                listed.insert(identity.clone());
-                self.sighted(watched, &identity, &object, !*begin.borrow());
-            }
-            Event::InitDone => {
-                self.missed(watched, listed);
-                begin.send_replace(true);
-            }
-            Event::Apply(object) => self.sighted(watched, &named(&object), &object, false),
-            Event::Delete(object) => self.gone(watched, &named(&object)),
-        }
-    }
-
     /// An object is there. When a watch begins, nothing is known yet of what it finds, and whoever
     /// waits for it looks afterwards.
     fn sighted(
         &self,
-        watched: &Watched,
+        watched: &WatchScope,
         identity: &Identity,
         object: &PartialObjectMeta<DynamicObject>,
         first: bool,
     ) {
         let mut state = self.state();
-        if let Watched::Referenced(_) = watched {
+        if let WatchScope::Referenced(_) = watched {
             let users = state.referenced.get(identity).cloned().unwrap_or_default();
             drop(state);
             if !first {
@@ -397,9 +277,9 @@ impl Watches {
         self.touched(state, identity, Sighting::At(version));
     }
 
-    fn gone(&self, watched: &Watched, identity: &Identity) {
+    fn gone(&self, watched: &WatchScope, identity: &Identity) {
         let mut state = self.state();
-        if let Watched::Referenced(_) = watched {
+        if let WatchScope::Referenced(_) = watched {
             let users = state.referenced.get(identity).cloned().unwrap_or_default();
             drop(state);
             users.iter().for_each(|key| self.trigger(key));
@@ -410,8 +290,8 @@ impl Watches {
     }
 
     /// What went while nobody watched.
-    fn missed(&self, watched: &Watched, listed: &HashSet<Identity>) {
-        if let Watched::Referenced(_) = watched {
+    fn missed(&self, watched: &WatchScope, listed: &HashSet<Identity>) {
+        if let WatchScope::Referenced(_) = watched {
             return;
         }
         let gone: Vec<Identity> = {

@@ -25,13 +25,14 @@ async fn the_printed_rights_are_enough(w: World) {
     let mut rights = Rights::none();
     for object in printed["items"].as_array().unwrap() {
         let rules = object["rules"].as_array().cloned().unwrap_or_default();
-        for rule in rules.iter().filter(|_| object["kind"] == "ClusterRole") {
+        let everywhere = object["kind"] == "ClusterRole";
+        for rule in &rules {
             for group in texts(&rule["apiGroups"]) {
-                rights = rights.allow_everywhere(
-                    group,
-                    &texts(&rule["resources"]),
-                    &texts(&rule["verbs"]),
-                );
+                let (resources, verbs) = (texts(&rule["resources"]), texts(&rule["verbs"]));
+                rights = match everywhere {
+                    true => rights.allow_everywhere(group, &resources, &verbs),
+                    false => rights.allow(group, &resources, &verbs),
+                };
             }
         }
     }
@@ -50,7 +51,14 @@ async fn the_printed_rights_are_enough(w: World) {
         .await;
     let _running = w.start_controller_as(
         controller.kubeconfig(),
-        &["--default-service-account", "deployer"],
+        &[
+            "--default-service-account",
+            "deployer",
+            "--shards",
+            "2",
+            "--lease-namespace",
+            &w.ns,
+        ],
     );
     w.until_ready("web").await;
     w.until("an event tells of it", || async {

@@ -27,7 +27,7 @@ fn from_config_map(name: &str) -> Value {
     json!({"module": {"configMap": {"name": name}}})
 }
 
-fn with(mut spec: Value, more: Value) -> Value {
+fn with(mut spec: Value, more: &Value) -> Value {
     for (key, value) in more.as_object().unwrap() {
         spec[key] = value.clone();
     }
@@ -114,7 +114,7 @@ async fn values_come_from_the_resource_and_from_what_it_refers_to(w: World) {
     .await;
     let spec = with(
         from_config_map("source"),
-        json!({
+        &json!({
         "values": {"shape": "flat"},
         "valuesFrom": [{"kind": "ConfigMap", "name": "colors"},
             {"kind": "Secret", "name": "none", "optional": true}]}),
@@ -181,7 +181,7 @@ async fn suspended_it_is_left_alone(w: World) {
     let path = opm_e2e::api::object("ConfigMap/a", &w.ns);
     w.api.merge(&path, json!({"data": {"k": "by hand"}})).await;
     // Another release is reconciled after it: had the edit started something, it would be done.
-    w.put_release("other", with(from_config_map("other"), json!({})))
+    w.put_release("other", with(from_config_map("other"), &json!({})))
         .await;
     w.put_files("other", json!({"b.yaml": config_map("b", "1").to_string()}))
         .await;
@@ -205,7 +205,7 @@ async fn dependencies_come_first(w: World) {
     .await;
     let app = with(
         from_config_map("app-source"),
-        json!({"dependsOn": [{"name": "db"}]}),
+        &json!({"dependsOn": [{"name": "db"}]}),
     );
     w.put_release("app", app).await;
     let _running = w.start_controller(&[]);
@@ -224,7 +224,7 @@ async fn what_does_not_become_ready_is_rolled_back(w: World) {
     w.define_resource().await;
     w.put_module("source", &web(&[config_map("a", "1"), deployment("web")]))
         .await;
-    let spec = with(from_config_map("source"), json!({"atomic": true}));
+    let spec = with(from_config_map("source"), &json!({"atomic": true}));
     w.put_release("web", spec).await;
     let _running = w.start_controller(&[]);
     w.until_ready("web").await;
@@ -247,7 +247,7 @@ async fn ready_counts_only_when_the_objects_are(w: World) {
     w.define_resource().await;
     w.put_module("source", &web(&[never_ready(deployment("web"))]))
         .await;
-    let spec = with(from_config_map("source"), json!({"wait": true}));
+    let spec = with(from_config_map("source"), &json!({"wait": true}));
     w.put_release("web", spec).await;
     let _running = w.start_controller(&[]);
     let waiting = w.until_condition("web", "Reconciling", "True").await;
@@ -276,11 +276,11 @@ async fn the_server_refuses_what_makes_no_sense(w: World) {
         ("web", json!({})),
         (
             "web",
-            with(from_config_map("a"), json!({"interval": "often"})),
+            with(from_config_map("a"), &json!({"interval": "often"})),
         ),
         (
             "web",
-            with(from_config_map("a"), json!({"driftPolicy": "sometimes"})),
+            with(from_config_map("a"), &json!({"driftPolicy": "sometimes"})),
         ),
         (&"a".repeat(54), from_config_map("a")),
     ] {
@@ -295,7 +295,7 @@ async fn orphaned_it_stays_and_nobody_manages_it(w: World) {
         .await;
     let spec = with(
         from_config_map("source"),
-        json!({"deletionPolicy": "orphan"}),
+        &json!({"deletionPolicy": "orphan"}),
     );
     w.put_release("web", spec).await;
     let _running = w.start_controller(&[]);

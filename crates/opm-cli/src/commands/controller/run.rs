@@ -2,12 +2,16 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
-use opm_controller::{ControllerError, ControllerLog, ControllerSettings, LogLine};
-use opm_engine::FailureKind;
+use opm_controller::{ControllerError, ControllerLog, ControllerSettings, LogLine, Sharding};
+use opm_core::digest::ObjectHash;
+use opm_core::name::NamespaceName;
+use opm_engine::{Actor, FailureKind};
 
 use crate::cluster::{connect, engine_settings};
+use crate::duration;
 use crate::error::{CliError, ErrorKind, Exit};
 use crate::interrupt::Interrupt;
 use crate::runtime;
@@ -50,6 +54,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
 
+    /// Share the work with other replicas: split it into so many parts, which replicas take by
+    /// Leases; without it, this controller does all of it
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u32>::new().range(1..=1024))]
+    shards: Option<u32>,
+
+    /// The namespace of the Leases; by default that of -n, or of the context or the pod
+    #[arg(long, value_name = "NAME", requires = "shards")]
+    lease_namespace: Option<String>,
+
+    /// How long the parts of a replica that is dead stay with it
+    #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration::parse)]
+    lease_time: Duration,
+
     /// Only log what would be done
     #[arg(long)]
     dry_run: bool,
@@ -59,7 +76,10 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
     let interrupt = Interrupt::listen(*ui);
     runtime::run(async {
         let connection = connect(settings).await?;
+        let engine = engine_settings(settings);
+        let namespace = settings.namespace.clone().or(connection.namespace);
         let controller = ControllerSettings {
+            sharding: args.sharding(namespace.as_ref(), &engine.actor),
             namespace: args.watch_namespace.clone(),
             default_service_account: args.default_service_account.clone(),
             cross_namespace: args.allow_cross_namespace,
@@ -69,13 +89,33 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             listen: args.listen,
             dry_run: args.dry_run,
             render: settings.render.clone(),
-            engine: engine_settings(settings),
+            engine,
         };
         let log = Arc::new(JsonLog { ui: *ui });
         let ran = opm_controller::run(connection.client, controller, log, interrupt.token());
         ran.await.map_err(|error| failed(&error))?;
         Ok(ErrorKind::from(FailureKind::Interrupted).exit())
     })
+}
+
+impl Args {
+    fn sharding(&self, namespace: Option<&NamespaceName>, actor: &Actor) -> Option<Sharding> {
+        let namespace = namespace.map_or("default", |namespace| namespace.as_str());
+        let namespace = self.lease_namespace.as_deref().unwrap_or(namespace);
+        // No other replica is the same process of the same machine, started at the same moment.
+        let text = format!(
+            "{} {} {:?}",
+            actor.host,
+            actor.pid,
+            std::time::SystemTime::now()
+        );
+        Some(Sharding {
+            shards: self.shards?,
+            namespace: namespace.to_owned(),
+            identity: ObjectHash::of_bytes(text.as_bytes()).as_str().to_owned(),
+            lease_time: self.lease_time.max(Duration::from_secs(1)),
+        })
+    }
 }
 
 /// Every line as JSON.

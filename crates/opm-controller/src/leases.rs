@@ -1,0 +1,323 @@
+//! Leases: how replicas tell each other that they are there, and which shards they have.
+//!
+//! Whether a lease has expired is told by watching it: one that was seen unchanged for as long as
+//! it is good for has, whatever the clocks of others say.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use kube::api::{Api, DeleteParams, ListParams, PostParams};
+use opm_cluster::KubeClient;
+use tokio_util::sync::CancellationToken;
+
+use crate::shards::{ShardHolder, moves, shard_of};
+
+/// The label that tells leases of controllers from others.
+const LABEL: &str = "core.opmodel.dev/controller";
+
+/// How replicas share the work.
+#[derive(Debug, Clone)]
+pub struct Sharding {
+    /// Into how many parts the resources are split.
+    pub shards: u32,
+    /// The namespace of the leases.
+    pub namespace: String,
+    /// What this replica is called; no other is called so.
+    pub identity: String,
+    /// How long a lease is good for without renewal.
+    pub lease_time: Duration,
+}
+
+/// The shards that this replica has.
+pub(crate) struct OwnShards {
+    shards: u32,
+    own: Mutex<HashMap<u32, CancellationToken>>,
+}
+
+impl OwnShards {
+    /// All of them, for a controller that shares with nobody.
+    pub(crate) fn all(cancel: &CancellationToken) -> Self {
+        Self {
+            shards: 1,
+            own: Mutex::new(HashMap::from([(0, cancel.clone())])),
+        }
+    }
+
+    pub(crate) fn none(shards: u32) -> Self {
+        Self {
+            shards: shards.max(1),
+            own: Mutex::default(),
+        }
+    }
+
+    fn own(&self) -> MutexGuard<'_, HashMap<u32, CancellationToken>> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What stops the work on a resource, if it is this replica's to reconcile.
+    pub(crate) fn of(&self, uid: &str) -> Option<CancellationToken> {
+        self.own().get(&shard_of(uid, self.shards)).cloned()
+    }
+
+    /// Whether a resource is in one of these shards.
+    pub(crate) fn is_in(&self, uid: &str, shards: &BTreeSet<u32>) -> bool {
+        shards.contains(&shard_of(uid, self.shards))
+    }
+}
+
+/// A lease as it was seen last, and since when it is so.
+struct SeenLease {
+    version: String,
+    since: Instant,
+}
+
+/// This replica among others.
+pub(crate) struct Replica {
+    sharding: Sharding,
+    api: Api<Lease>,
+    shards: Arc<OwnShards>,
+    cancel: CancellationToken,
+    leave: CancellationToken,
+    seen: HashMap<String, SeenLease>,
+    renewed: HashMap<u32, Instant>,
+}
+
+impl Replica {
+    pub(crate) fn new(
+        sharding: Sharding,
+        kube: KubeClient,
+        shards: Arc<OwnShards>,
+        cancel: CancellationToken,
+        leave: CancellationToken,
+    ) -> Self {
+        Self {
+            api: Api::namespaced(kube, &sharding.namespace),
+            sharding,
+            shards,
+            cancel,
+            leave,
+            seen: HashMap::new(),
+            renewed: HashMap::new(),
+        }
+    }
+
+    /// Takes part until everything that goes on has ended; `gained` hears of shards that are this replica's now.
+    pub(crate) async fn take_part(mut self, gained: impl Fn(BTreeSet<u32>)) {
+        let pause = self.sharding.lease_time / 3;
+        loop {
+            let new = self.turn().await;
+            self.drop_uncertain();
+            if !new.is_empty() {
+                gained(new);
+            }
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = self.leave.cancelled() => break,
+            }
+        }
+        self.leave().await;
+    }
+
+    /// Looks at all leases, and does what follows. Says which shards are new.
+    async fn turn(&mut self) -> BTreeSet<u32> {
+        let member = self.member();
+        let _ = self.write(&member, None).await;
+        let labelled = ListParams::default().labels(LABEL);
+        let Ok(leases) = self.api.list(&labelled).await else {
+            return BTreeSet::new();
+        };
+        let live: HashMap<String, Option<String>> = leases
+            .items
+            .iter()
+            .filter(|lease| self.is_live(lease))
+            .map(|lease| (name(lease), holder(lease)))
+            .collect();
+        let replicas = live
+            .keys()
+            .filter(|name| name.starts_with("opm-controller-member-"));
+        let replicas = replicas.count().max(1);
+        let holders: Vec<ShardHolder> = (0..self.sharding.shards)
+            .map(|shard| match live.get(&shard_name(shard)) {
+                Some(Some(holder)) if *holder == self.sharding.identity => ShardHolder::Own,
+                Some(Some(_)) => ShardHolder::Other,
+                Some(None) | None => ShardHolder::Free,
+            })
+            .collect();
+        let first = shard_of(&self.sharding.identity, self.sharding.shards);
+        let moves = moves(
+            &holders,
+            replicas,
+            usize::try_from(first).unwrap_or_default(),
+        );
+        for shard in &moves.release {
+            self.lose(*shard);
+            self.free(*shard, &leases.items).await;
+        }
+        let mut new = BTreeSet::new();
+        for shard in moves.renew.iter().chain(&moves.take) {
+            let known = leases
+                .items
+                .iter()
+                .find(|lease| name(lease) == shard_name(*shard));
+            if self.write(&shard_name(*shard), known).await {
+                self.renewed.insert(*shard, Instant::now());
+                if self.gain(*shard) {
+                    new.insert(*shard);
+                }
+            }
+        }
+        let kept: BTreeSet<u32> = moves.renew.iter().chain(&moves.take).copied().collect();
+        let lost: Vec<u32> = self
+            .shards
+            .own()
+            .keys()
+            .filter(|shard| !kept.contains(shard))
+            .copied()
+            .collect();
+        lost.into_iter().for_each(|shard| self.lose(shard));
+        new
+    }
+
+    fn member(&self) -> String {
+        format!("opm-controller-member-{}", self.sharding.identity)
+    }
+
+    /// Whether a lease is still good, by having changed lately.
+    fn is_live(&mut self, lease: &Lease) -> bool {
+        let version = lease.metadata.resource_version.clone().unwrap_or_default();
+        let now = Instant::now();
+        let seen = self.seen.entry(name(lease)).or_insert_with(|| SeenLease {
+            version: version.clone(),
+            since: now,
+        });
+        if seen.version != version {
+            *seen = SeenLease {
+                version,
+                since: now,
+            };
+        }
+        holder(lease).is_some() && seen.since.elapsed() < self.sharding.lease_time
+    }
+
+    /// Writes that this replica holds a lease, over what was seen of it. False if another was
+    /// faster.
+    async fn write(&self, lease: &str, known: Option<&Lease>) -> bool {
+        let seconds = i32::try_from(self.sharding.lease_time.as_secs().max(1)).unwrap_or(i32::MAX);
+        let content = |version: Option<String>| Lease {
+            metadata: ObjectMeta {
+                name: Some(lease.to_owned()),
+                namespace: Some(self.sharding.namespace.clone()),
+                labels: Some([(LABEL.to_owned(), "true".to_owned())].into()),
+                resource_version: version,
+                ..ObjectMeta::default()
+            },
+            spec: Some(LeaseSpec {
+                holder_identity: Some(self.sharding.identity.clone()),
+                lease_duration_seconds: Some(seconds),
+                renew_time: Some(MicroTime(jiff::Timestamp::now())),
+                ..LeaseSpec::default()
+            }),
+        };
+        let parameters = PostParams::default();
+        let own = lease.starts_with("opm-controller-member-");
+        let version = match known {
+            Some(known) => known.metadata.resource_version.clone(),
+            // Nobody else writes this replica's own.
+            None if own => match self.api.get_opt(lease).await {
+                Ok(Some(known)) => known.metadata.resource_version,
+                Ok(None) => None,
+                Err(_) => return false,
+            },
+            None => None,
+        };
+        let written = match version {
+            Some(version) => {
+                self.api
+                    .replace(lease, &parameters, &content(Some(version)))
+                    .await
+            }
+            None => self.api.create(&parameters, &content(None)).await,
+        };
+        written.is_ok()
+    }
+
+    /// Lets others have a shard at once.
+    async fn free(&self, shard: u32, leases: &[Lease]) {
+        let lease = leases.iter().find(|lease| name(lease) == shard_name(shard));
+        let Some(mut lease) = lease.cloned() else {
+            return;
+        };
+        if let Some(spec) = &mut lease.spec {
+            spec.holder_identity = None;
+        }
+        let _ = self
+            .api
+            .replace(&shard_name(shard), &PostParams::default(), &lease)
+            .await;
+    }
+
+    fn gain(&self, shard: u32) -> bool {
+        let mut own = self.shards.own();
+        let new = !own.contains_key(&shard);
+        own.entry(shard)
+            .or_insert_with(|| self.cancel.child_token());
+        new
+    }
+
+    /// Ends what goes on in a shard: it is another's from now on.
+    fn lose(&self, shard: u32) {
+        if let Some(stop) = self.shards.own().remove(&shard) {
+            stop.cancel();
+        }
+    }
+
+    /// What could not be renewed for long may be another's by now.
+    fn drop_uncertain(&mut self) {
+        let certain = self.sharding.lease_time * 2 / 3;
+        let own: Vec<u32> = self.shards.own().keys().copied().collect();
+        for shard in own {
+            if self
+                .renewed
+                .get(&shard)
+                .is_none_or(|at| at.elapsed() > certain)
+            {
+                self.lose(shard);
+            }
+        }
+    }
+
+    /// Others need not wait.
+    async fn leave(&self) {
+        let own: Vec<u32> = self.shards.own().keys().copied().collect();
+        let labelled = ListParams::default().labels(LABEL);
+        let leases = self
+            .api
+            .list(&labelled)
+            .await
+            .map(|list| list.items)
+            .unwrap_or_default();
+        for shard in own {
+            self.lose(shard);
+            self.free(shard, &leases).await;
+        }
+        let _ = self
+            .api
+            .delete(&self.member(), &DeleteParams::default())
+            .await;
+    }
+}
+
+fn shard_name(shard: u32) -> String {
+    format!("opm-controller-shard-{shard}")
+}
+
+fn name(lease: &Lease) -> String {
+    lease.metadata.name.clone().unwrap_or_default()
+}
+
+fn holder(lease: &Lease) -> Option<String> {
+    lease.spec.as_ref()?.holder_identity.clone()
+}
