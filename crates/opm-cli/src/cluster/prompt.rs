@@ -304,6 +304,7 @@ mod tests {
                 release: "web".to_owned(),
                 objects: objects.to_vec(),
                 kept: kept.to_vec(),
+                hooks: Vec::new(),
             };
             wording(&question, "the sandbox")
         };

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use opm_controller::deploy;
-use opm_core::candidate::Selection;
+use opm_core::candidate::{Candidate, Selection};
 use opm_core::name::ReleaseName;
+use opm_core::scope::Scopes;
 use opm_engine::request::ApplyRequest;
 use opm_render::{Inputs, Loaded, ModuleFiles, Values};
 use serde_json::{Value, json};
 
 use crate::answers;
 use crate::cluster::Session;
-use crate::commands::module::{candidate, print_objects, renderer};
+use crate::commands::module::{print_objects, refused, renderer};
 use crate::error::{CliError, ErrorKind, Exit};
 use crate::interrupt::Interrupt;
 use crate::runtime;
@@ -43,7 +44,10 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
     runtime::run(async {
         let loaded = load(args, settings, ui, &interrupt).await?;
         if args.print {
-            let candidate = candidate(loaded, &Selection::default())?;
+            let (name, namespace) = (loaded.name, loaded.namespace);
+            let (selection, scopes) = (Selection::default(), Scopes::default());
+            let candidate = Candidate::new(loaded.rendered, name, namespace, &selection, scopes);
+            let candidate = candidate.map_err(|error| refused(&error))?;
             let objects = candidate.objects.iter();
             let objects = objects.map(|one| Value::Object(one.manifest.object().clone()));
             return print_objects(&objects.collect::<Vec<_>>(), ui);

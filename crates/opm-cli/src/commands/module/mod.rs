@@ -29,7 +29,7 @@ mod unlock;
 mod vet;
 mod vet_types;
 
-pub(crate) use rendering::{RenderArgs, Rendering};
+pub(crate) use rendering::{RenderArgs, Rendering, refused};
 
 use clap::Subcommand;
 
