@@ -241,10 +241,12 @@ pub(crate) mod tests {
                 undeclared: false,
                 default_namespace: None,
                 description: None,
+                charts: Default::default(),
             },
             values: String::new(),
             set: Vec::new(),
             components: Vec::new(),
+            left_out: Vec::new(),
         }
     }
 

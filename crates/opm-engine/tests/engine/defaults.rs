@@ -20,6 +20,7 @@ fn an_apply_is_what_the_command_line_documents() {
         replace_all,
         force_conflicts,
         preflight,
+        quiet,
         send_all,
         hooks,
         rotate,
@@ -44,6 +45,7 @@ fn an_apply_is_what_the_command_line_documents() {
         replace_all,
         force_conflicts,
         preflight,
+        quiet,
         send_all,
         rotate,
         strict,
@@ -51,7 +53,7 @@ fn an_apply_is_what_the_command_line_documents() {
         prune_after_ready,
         wait_for_deletion,
     ];
-    assert_eq!(off, [false; 14]);
+    assert_eq!(off, [false; 15]);
     assert!(hooks, "hooks run");
     assert_eq!((adopt, guards), (Adopt::None, GuardFlags::default()));
     assert_eq!((max_history, concurrency), (10, Concurrency::Adaptive));

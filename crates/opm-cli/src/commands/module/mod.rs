@@ -29,11 +29,9 @@ mod unlock;
 mod vet;
 mod vet_types;
 
-pub(crate) use rendering::{RenderArgs, Rendering, refused};
-
 use clap::Subcommand;
 
-pub(crate) use rendering::{candidate, renderer};
+pub(crate) use rendering::{RenderArgs, Rendering, refused, renderer};
 pub(crate) use to_resource::print_objects;
 
 use crate::error::{CliError, Exit};
