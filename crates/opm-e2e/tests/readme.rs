@@ -262,7 +262,9 @@ fn commands_of(page: &str) -> Vec<String> {
                 .split(['|', '>', ';', '&']);
             found.extend(parts.map(|part| part.trim().to_owned()));
         } else {
-            found.extend(line.split('`').skip(1).step_by(2).map(str::to_owned));
+            let spans = line.split('`').skip(1).step_by(2);
+            let commands = spans.flat_map(|span| span.split(['|', '>', ';', '&']));
+            found.extend(commands.map(|command| command.trim().to_owned()));
         }
     }
     found.retain(|command| command.starts_with("opm ") && !command.contains('['));
@@ -271,7 +273,7 @@ fn commands_of(page: &str) -> Vec<String> {
 
 /// What a word that stands for something may be.
 fn meant(word: &str) -> String {
-    match word.trim_matches(['\'', '"']) {
+    match word {
         "DURATION" => "1m".to_owned(),
         "N" => "1".to_owned(),
         "SHELL" => "bash".to_owned(),
@@ -286,28 +288,29 @@ fn meant(word: &str) -> String {
 /// Names that stand for something are taken for what they are; flags and commands have to be there.
 #[test]
 fn every_command_of_every_page_is_one_that_opm_takes() {
-    let mut checked = 0;
+    let (mut checked, mut wrong) = (0, Vec::new());
     for page in pages() {
         let text = std::fs::read_to_string(&page).unwrap();
         for command in commands_of(&text) {
             let words = command.split_whitespace().skip(1);
             let words = words.filter(|word| !word.contains('…') && *word != "COMMAND");
             let words: Vec<String> = words.map(meant).collect();
-            let ran = Command::new(opm_testkit::opm_binary())
-                .args(&words)
-                .arg("--help")
+            let bin = opm_testkit::opm_binary();
+            let line = format!("exec {} {} --help", bin.display(), words.join(" "));
+            let ran = Command::new("sh")
+                .args(["-c", &line])
                 .env_clear()
                 .output()
                 .unwrap();
             let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-            assert!(
-                ran.status.success(),
-                "{}: `{command}`: {said}",
-                page.display()
-            );
+            // A flag that is named without its value is there all the same.
+            if !ran.status.success() && !said.contains("a value is required for") {
+                wrong.push(format!("{}: `{command}`: {said}", page.display()));
+            }
             checked += 1;
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(checked > 100, "{checked}");
 }
 

@@ -96,9 +96,11 @@ fn session() -> Vec<Step> {
         Opm("feature list"),
         Opm("feature docs"),
         Opm("sandbox status"),
-        // These two serve until they are stopped; what they print is tested where that is done.
+        // These serve until they are stopped; what they print is tested where that is done.
         Opm("sandbox serve --nonsense"),
+        Opm("controller run --nonsense"),
         Opm("ui --nonsense"),
+        Opm("controller install"),
         Opm("sandbox reset --yes"),
         Opm("completion bash"),
         Opm("man ./pages"),
