@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 
 use crate::runner::World;
 
+/// Commands that have commands of their own.
+const GROUPS: [&str; 5] = ["mod", "config", "controller", "feature", "sandbox"];
+
 const MODULE: &str = "apiVersion: core.opmodel.dev/v1alpha1\nkind: Module\nmetadata: {name: web}\ncomponents:\n  - {name: app, manifests: [objects]}\n";
 
 fn config_map(name: &str, value: &str) -> String {
@@ -160,7 +163,7 @@ fn every_command_prints_this_for_people() {
             Step::Opm(line) => {
                 let ran = world.opm(line);
                 let words: Vec<&str> = line.split_whitespace().collect();
-                let name = match ["mod", "config", "feature", "sandbox"].contains(&words[0]) {
+                let name = match GROUPS.contains(&words[0]) {
                     true => format!("{}-{}", words[0], words[1]),
                     false => words[0].to_owned(),
                 };
