@@ -16,6 +16,7 @@ use kube::runtime::reflector::ObjectRef;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::ids::ReleaseId;
 use opm_core::rendered::Rendered;
+use opm_core::words::count;
 use opm_engine::Failure;
 use opm_engine::ports::Backend as _;
 use opm_engine::report::Report;
@@ -267,10 +268,10 @@ pub(crate) fn verdict_of(failure: &Failure) -> Verdict {
 
 fn applied_words(report: &Report) -> String {
     let there = report.resources.iter().filter(|one| is_there(one.action));
-    let objects = there.count();
+    let objects = count(there.count(), "object");
     match report.kept.len() {
-        0 => format!("{objects} objects applied"),
-        kept => format!("{objects} objects applied, {kept} kept"),
+        0 => format!("{objects} applied"),
+        kept => format!("{objects} applied, {kept} kept"),
     }
 }
 

@@ -316,6 +316,8 @@ fn a_number_and_its_noun_agree() {
         "opm-engine",
         "opm-render",
         "opm-cluster",
+        "opm-controller",
+        "opm-page",
         "opm-cli",
     ] {
         for (file, text) in sources(&root().join("crates").join(of).join("src")) {
