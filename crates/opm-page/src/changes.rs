@@ -4,17 +4,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{DefaultBodyLimit, Form, Path, State};
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Form, Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
-use axum::{Router, extract::Query};
+use maud::Markup;
 use opm_engine::ports::{Backend, Caller, Frontend};
 use opm_engine::request::{
-    ApplyOptions, Concurrency, DeleteRequest, ObjectSelection, PruneRequest, RollbackRequest,
-    UnlockRequest,
+    ApplyOptions, ApplyRequest, Concurrency, DeleteRequest, ObjectSelection, PruneRequest,
+    RollbackRequest, UnlockRequest,
 };
-use opm_engine::{Engine, Failure, FailureKind, Report};
+use opm_engine::{Failure, FailureKind, Report};
 use serde::Deserialize;
 
 use crate::Page;
@@ -27,22 +28,117 @@ const LARGEST_FORM: usize = 64 << 10;
 
 /// What is done, by those who may.
 pub(crate) fn routes<B: Backend + Send + Sync + 'static>() -> Router<Arc<Page<B>>> {
-    let below = |place: &str| format!("/releases/{{namespace}}/{{name}}/{place}");
-    Router::new()
-        .route(&below("rollback"), get(look_back::<B>).post(go_back::<B>))
-        .route(&below("delete"), get(look_at_delete::<B>).post(delete::<B>))
-        .route(&below("prune"), get(look_at_prune::<B>).post(prune::<B>))
-        .route(&below("unlock"), get(look_at_lock::<B>).post(unlock::<B>))
+    let router = Router::new()
         .route("/plan", get(crate::routes::plan::<B>).post(apply::<B>))
         .route("/runs/{id}", get(run::<B>))
-        .route("/live/runs/{id}", get(live_run::<B>))
-        .layer(DefaultBodyLimit::max(LARGEST_FORM))
+        .route("/live/runs/{id}", get(live_run::<B>));
+    let all = [Doing::GoBack, Doing::Delete, Doing::Prune, Doing::Unlock];
+    let router = all.into_iter().fold(router, |router, doing| {
+        let place = format!("/releases/{{namespace}}/{{name}}/{}", doing.place());
+        let look = move |page, named, query| look::<B>(page, named, query, doing);
+        let act = move |page, named, form| act::<B>(page, named, form, doing);
+        router.route(&place, get(look).post(act))
+    });
+    router.layer(DefaultBodyLimit::max(LARGEST_FORM))
+}
+
+/// What can be done to a release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doing {
+    GoBack,
+    Delete,
+    /// Delete what was kept.
+    Prune,
+    Unlock,
+}
+
+impl Doing {
+    fn place(self) -> &'static str {
+        match self {
+            Self::GoBack => "rollback",
+            Self::Delete => "delete",
+            Self::Prune => "prune",
+            Self::Unlock => "unlock",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::GoBack => "Going back",
+            Self::Delete => "Deleting the release",
+            Self::Prune => "Deleting what was kept",
+            Self::Unlock => "Removing the lock",
+        }
+    }
+
+    fn button(self) -> &'static str {
+        match self {
+            Self::GoBack => "Go back",
+            Self::Delete => "Delete the release",
+            Self::Prune => "Delete what was kept",
+            Self::Unlock => "Remove the lock",
+        }
+    }
+
+    /// Does it, or rehearses it. A lock is removed, or not: there is nothing to rehearse.
+    async fn carry_out<B: Backend + Send + Sync + 'static>(
+        self,
+        page: &Page<B>,
+        target: &Target,
+        dry_run: bool,
+        caller: &Caller<'_>,
+    ) -> Result<Report, Failure> {
+        let (release, namespace) = target.named.parse()?;
+        match self {
+            Self::GoBack => {
+                let request = RollbackRequest {
+                    release,
+                    namespace,
+                    revision: Some(target.what.clone()).filter(|to| !to.is_empty()),
+                    options: ApplyOptions {
+                        dry_run,
+                        ..ApplyOptions::default()
+                    },
+                };
+                page.engine.rollback(&request, &NoRenderer, caller).await
+            }
+            Self::Delete => {
+                let request = DeleteRequest {
+                    dry_run,
+                    ..DeleteRequest::new(release, namespace)
+                };
+                page.engine.delete(&request, caller).await
+            }
+            Self::Prune => {
+                let request = PruneRequest {
+                    release,
+                    namespace,
+                    objects: ObjectSelection::All,
+                    dry_run,
+                    lock_timeout: Duration::ZERO,
+                    concurrency: Concurrency::default(),
+                };
+                page.engine.prune(&request, caller).await
+            }
+            Self::Unlock => {
+                let request = UnlockRequest { release, namespace };
+                page.engine.unlock(&request, caller).await
+            }
+        }
+    }
+}
+
+/// What it is done to.
+struct Target {
+    named: Named,
+    /// The change to go back to; empty means the one before.
+    what: String,
 }
 
 /// What a form says.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Confirmation {
+pub(crate) struct Confirmation {
     /// The page's own.
     token: String,
     /// What was typed.
@@ -68,20 +164,17 @@ impl Confirmation {
 }
 
 /// What a run from the page does.
-type Work<B> = Box<
-    dyn for<'a> FnOnce(
-            &'a Engine<B>,
-            &'a Caller<'a>,
-        ) -> futures::future::BoxFuture<'a, Result<Report, Failure>>
-        + Send,
->;
+enum Work {
+    ToRelease(Doing, Target),
+    Apply(Box<ApplyRequest>),
+}
 
 impl<B: Backend + Send + Sync + 'static> Page<B> {
     /// Begins a run, and leads to where it is told. It goes on whoever looks.
-    fn begin(self: &Arc<Self>, title: String, address: String, work: Work<B>) -> Response {
-        let run = self.runs.begin(title, address);
-        let place = format!("/runs/{}", run.id);
-        let (page, told) = (Arc::clone(self), run);
+    fn begin(self: &Arc<Self>, title: String, address: String, work: Work) -> Response {
+        let told = self.runs.begin(title, address);
+        let place = format!("/runs/{}", told.id);
+        let page = Arc::clone(self);
         self.tasks.spawn(async move {
             let caller = Caller {
                 frontend: Frontend {
@@ -89,10 +182,14 @@ impl<B: Backend + Send + Sync + 'static> Page<B> {
                     prompt: &Agreed,
                 },
                 cancel: page.cancel.child_token(),
-                act_as: None,
-                manager: None,
+                ..Caller::default()
             };
-            let end = work(&page.engine, &caller).await;
+            let end = match &work {
+                Work::ToRelease(doing, target) => {
+                    doing.carry_out(&page, target, false, &caller).await
+                }
+                Work::Apply(request) => page.engine.apply(request, &caller).await,
+            };
             told.end(end);
         });
         Redirect::to(&place).into_response()
@@ -101,194 +198,60 @@ impl<B: Backend + Send + Sync + 'static> Page<B> {
     fn refuse(&self, failure: Failure) -> Response {
         self.answer("Refused", Err(failure))
     }
-}
 
-impl Named {
-    fn rollback(&self, to: &str, dry_run: bool) -> Result<RollbackRequest, Failure> {
-        let (release, namespace) = self.parse()?;
-        Ok(RollbackRequest {
-            release,
-            namespace,
-            revision: Some(to.to_owned()).filter(|to| !to.is_empty()),
-            options: ApplyOptions {
-                dry_run,
-                ..ApplyOptions::default()
-            },
-        })
-    }
-
-    fn delete(&self, dry_run: bool) -> Result<DeleteRequest, Failure> {
-        let (release, namespace) = self.parse()?;
-        Ok(DeleteRequest {
-            dry_run,
-            ..DeleteRequest::new(release, namespace)
-        })
-    }
-
-    fn prune(&self, dry_run: bool) -> Result<PruneRequest, Failure> {
-        let (release, namespace) = self.parse()?;
-        Ok(PruneRequest {
-            release,
-            namespace,
-            objects: ObjectSelection::All,
-            dry_run,
-            lock_timeout: Duration::ZERO,
-            concurrency: Concurrency::default(),
-        })
+    /// What would be done, and the form that does it.
+    async fn rehearse(&self, doing: Doing, target: &Target) -> Result<Markup, Failure> {
+        let named = &target.named;
+        let address = format!("{}/{}", named.address(), doing.place());
+        let form = |what| confirm::Form {
+            address: &address,
+            release: &named.name,
+            token: self.form_token.secret(),
+            what,
+            button: doing.button(),
+        };
+        if doing == Doing::Unlock {
+            let status = self.engine.status(&named.status()?, &self.caller()).await?;
+            return Ok(confirm::lock(&status, &form("")));
+        }
+        let caller = self.caller();
+        let report = doing.carry_out(self, target, true, &caller).await?;
+        if doing != Doing::GoBack {
+            return Ok(confirm::view(doing.title(), &report, &form("")));
+        }
+        // What is confirmed is the change that was shown.
+        let change = report.change_id.as_ref().map(ToString::to_string);
+        let form = form(change.as_deref().unwrap_or(&target.what));
+        let address = named.address();
+        Ok(views::rollback::view(&report, &address, Some(&form)))
     }
 }
 
-async fn look_back<B: Backend + Send + Sync + 'static>(
+async fn look<B: Backend + Send + Sync + 'static>(
     State(page): Shared<B>,
     Path(named): Path<Named>,
     Query(query): Query<ChangeQuery>,
+    doing: Doing,
 ) -> Response {
-    let view = async {
-        let request = named.rollback(&query.to, true)?;
-        let caller = page.caller();
-        let rehearsed = page.engine.rollback(&request, &NoRenderer, &caller);
-        let report = rehearsed.await?;
-        let change = report.change_id.as_ref().map(|id| id.to_string());
-        let form = confirm::Form {
-            address: &format!("{}/rollback", named.address()),
-            release: &named.name,
-            token: page.form_token.secret(),
-            what: change.as_deref().unwrap_or(&query.to),
-            button: "Go back",
-        };
-        let content = views::rollback::view(&report, &named.address(), Some(&form));
-        Ok((content, None))
-    };
-    page.answer(&format!("Going back: {}", named.title()), view.await)
+    let title = format!("{}: {}", doing.title(), named.title());
+    let what = query.to;
+    let view = page.rehearse(doing, &Target { named, what }).await;
+    page.answer(&title, view.map(|content| (content, None)))
 }
 
-async fn go_back<B: Backend + Send + Sync + 'static>(
+async fn act<B: Backend + Send + Sync + 'static>(
     State(page): Shared<B>,
     Path(named): Path<Named>,
     Form(form): Form<Confirmation>,
+    doing: Doing,
 ) -> Response {
-    let request = form.check(&page, &named.name);
-    let request = request.and_then(|()| named.rollback(&form.what, false));
-    let request = match request {
-        Ok(request) => request,
-        Err(failure) => return page.refuse(failure),
-    };
-    let title = format!("Going back: {}", named.title());
-    let work: Work<B> = Box::new(move |engine, caller| {
-        Box::pin(async move { engine.rollback(&request, &NoRenderer, caller).await })
-    });
-    page.begin(title, named.address(), work)
-}
-
-async fn look_at_delete<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
-    Path(named): Path<Named>,
-) -> Response {
-    let view = async {
-        let request = named.delete(true)?;
-        let report = page.engine.delete(&request, &page.caller()).await?;
-        let form = confirm::Form {
-            address: &format!("{}/delete", named.address()),
-            release: &named.name,
-            token: page.form_token.secret(),
-            what: "",
-            button: "Delete the release",
-        };
-        Ok((confirm::view("Deleting the release", &report, &form), None))
-    };
-    page.answer(&format!("Deleting {}", named.title()), view.await)
-}
-
-async fn delete<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
-    Path(named): Path<Named>,
-    Form(form): Form<Confirmation>,
-) -> Response {
-    let request = form.check(&page, &named.name);
-    let request = match request.and_then(|()| named.delete(false)) {
-        Ok(request) => request,
-        Err(failure) => return page.refuse(failure),
-    };
-    let title = format!("Deleting {}", named.title());
-    let work: Work<B> = Box::new(move |engine, caller| {
-        Box::pin(async move { engine.delete(&request, caller).await })
-    });
-    page.begin(title, named.address(), work)
-}
-
-async fn look_at_prune<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
-    Path(named): Path<Named>,
-) -> Response {
-    let view = async {
-        let request = named.prune(true)?;
-        let report = page.engine.prune(&request, &page.caller()).await?;
-        let form = confirm::Form {
-            address: &format!("{}/prune", named.address()),
-            release: &named.name,
-            token: page.form_token.secret(),
-            what: "",
-            button: "Delete what was kept",
-        };
-        Ok((
-            confirm::view("Deleting what was kept", &report, &form),
-            None,
-        ))
-    };
-    page.answer(&format!("Kept objects of {}", named.title()), view.await)
-}
-
-async fn prune<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
-    Path(named): Path<Named>,
-    Form(form): Form<Confirmation>,
-) -> Response {
-    let request = form.check(&page, &named.name);
-    let request = match request.and_then(|()| named.prune(false)) {
-        Ok(request) => request,
-        Err(failure) => return page.refuse(failure),
-    };
-    let title = format!("Deleting what {} kept", named.title());
-    let work: Work<B> = Box::new(move |engine, caller| {
-        Box::pin(async move { engine.prune(&request, caller).await })
-    });
-    page.begin(title, named.address(), work)
-}
-
-async fn look_at_lock<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
-    Path(named): Path<Named>,
-) -> Response {
-    let view = async {
-        let status = page.engine.status(&named.status()?, &page.caller()).await?;
-        let form = confirm::Form {
-            address: &format!("{}/unlock", named.address()),
-            release: &named.name,
-            token: page.form_token.secret(),
-            what: "",
-            button: "Remove the lock",
-        };
-        Ok((confirm::lock(&status, &form), None))
-    };
-    page.answer(&format!("The lock of {}", named.title()), view.await)
-}
-
-async fn unlock<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
-    Path(named): Path<Named>,
-    Form(form): Form<Confirmation>,
-) -> Response {
-    let checked = form.check(&page, &named.name);
-    let (release, namespace) = match checked.and_then(|()| named.parse()) {
-        Ok(parsed) => parsed,
-        Err(failure) => return page.refuse(failure),
-    };
-    let request = UnlockRequest { release, namespace };
-    let title = format!("Removing the lock of {}", named.title());
-    let work: Work<B> = Box::new(move |engine, caller| {
-        Box::pin(async move { engine.unlock(&request, caller).await })
-    });
-    page.begin(title, named.address(), work)
+    if let Err(failure) = form.check(&page, &named.name) {
+        return page.refuse(failure);
+    }
+    let title = format!("{}: {}", doing.title(), named.title());
+    let (address, what) = (named.address(), form.what);
+    let work = Work::ToRelease(doing, Target { named, what });
+    page.begin(title, address, work)
 }
 
 /// Applies the plan that was shown: if anything moved since, it is refused.
@@ -315,10 +278,7 @@ async fn apply<B: Backend + Send + Sync + 'static>(
     let (namespace, name) = (request.namespace.to_string(), request.name.to_string());
     let title = format!("Applying {name} in {namespace}");
     let address = views::release_address(&namespace, &name);
-    let work: Work<B> = Box::new(move |engine, caller| {
-        Box::pin(async move { engine.apply(&request, caller).await })
-    });
-    page.begin(title, address, work)
+    page.begin(title, address, Work::Apply(Box::new(request)))
 }
 
 async fn run<B: Backend + Send + Sync + 'static>(
