@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, Command};
-use opm_core::{hook, labels, record};
+use opm_core::{hook, labels, managed, record};
 
 use crate::commands::examples;
 use crate::help::EXIT_CODES;
@@ -240,7 +240,7 @@ const ANNOTATIONS: [(&str, &str); 6] = [
     ),
 ];
 
-const STORED: [(&str, &str); 6] = [
+const STORED: [(&str, &str); 7] = [
     (
         record::RELEASE_TYPE,
         "the type of the Secret that holds the record",
@@ -252,6 +252,10 @@ const STORED: [(&str, &str); 6] = [
     (
         labels::COMPONENT,
         "label: `inventory` on the former, `record` on the latter",
+    ),
+    (
+        managed::MANAGER_ANNOTATION,
+        "annotation: the resource that manages the release ([the controller](controller.md))",
     ),
     (labels::SUMMARY, "annotation: what `opm mod list` shows"),
     (

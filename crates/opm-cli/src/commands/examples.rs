@@ -97,6 +97,17 @@ pub(crate) fn of(command: &str) -> &'static [(&'static str, &'static str)] {
         "sandbox status" => &[("What is in it?", "opm sandbox status")],
         "sandbox reset" => &[("Begin anew", "opm sandbox reset --yes")],
         "sandbox serve" => &[("For kubectl", "opm sandbox serve")],
+        "controller run" => &[(
+            "Keep the ModuleReleases of the sandbox",
+            "opm controller run --sandbox",
+        )],
+        "controller install" => &[
+            ("What it is made of", "opm controller install --print"),
+            (
+                "Into the cluster",
+                "opm controller install --image registry.example.com/opm-controller:0.1.0",
+            ),
+        ],
         "ui" => &[("Look at the sandbox", "opm ui --sandbox")],
         "completion" => &[(
             "For bash, in this shell",

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use opm_engine::status::ReleaseEvents;
 
-use super::{Text, heading, time, warnings};
+use super::{Text, columns, heading, time, warnings};
 
 pub(crate) fn view(events: &ReleaseEvents) -> Markup {
     let release = &events.release;
@@ -13,13 +13,7 @@ pub(crate) fn view(events: &ReleaseEvents) -> Markup {
         @if events.events.is_empty() { p.none { "There are no events." } }
         @else {
             div.wide { table {
-                thead { tr {
-                    th scope="col" { "When" }
-                    th scope="col" { "Object" }
-                    th scope="col" { "Reason" }
-                    th scope="col" { "Message" }
-                    th scope="col" { "Times" }
-                } }
+                (columns(&["When", "Object", "Reason", "Message", "Times"]))
                 tbody { @for event in events.events.iter().rev() {
                     @let class = if event.severity == "Warning" { "bad" } else { "plain" };
                     tr {

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use opm_core::record::LogEntry;
 use opm_engine::{History, HistoryEntry};
 
-use super::{Text, change, heading, release_address, segment, state, time, warnings};
+use super::{Text, change, columns, heading, release_address, segment, state, time, warnings};
 
 pub(crate) fn view(history: &History) -> Markup {
     let (namespace, name) = (
@@ -28,29 +28,14 @@ pub(crate) fn view(history: &History) -> Markup {
                 }
             }
             div.wide { table {
-                thead { tr {
-                    th scope="col" { "Change" }
-                    th scope="col" { "Version" }
-                    th scope="col" { "Objects" }
-                    th scope="col" { "Recorded" }
-                    th scope="col" { "What it changed" }
-                    th scope="col" { "Going back" }
-                } }
+                (columns(&["Change", "Version", "Objects", "Recorded", "What it changed", "Going back"]))
                 tbody { @for entry in &history.changes { (recorded(entry, &address)) } }
             } }
         }
         section aria-labelledby="deployments" {
             h2 #deployments { "Deployments" }
             div.wide { table {
-                thead { tr {
-                    th scope="col" { "Number" }
-                    th scope="col" { "When" }
-                    th scope="col" { "Command" }
-                    th scope="col" { "Result" }
-                    th scope="col" { "Change" }
-                    th scope="col" { "Who" }
-                    th scope="col" { "Why" }
-                } }
+                (columns(&["Number", "When", "Command", "Result", "Change", "Who", "Why"]))
                 tbody { @for entry in &history.log { (deployment(entry)) } }
             } }
         }

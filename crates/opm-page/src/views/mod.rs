@@ -159,6 +159,11 @@ fn warnings(warnings: &[String]) -> Markup {
     }
 }
 
+/// The head of a table.
+fn columns(names: &[&str]) -> Markup {
+    html! { thead { tr { @for name in names { th scope="col" { (name) } } } } }
+}
+
 /// A moment in time.
 fn time(time: &str) -> Markup {
     html! { time datetime=(Text(time)) { (Text(time)) } }
@@ -169,7 +174,7 @@ fn fields(changes: &[FieldChange]) -> Markup {
     html! {
         @if !changes.is_empty() {
             table.fields {
-                thead { tr { th scope="col" { "Field" } th scope="col" { "Before" } th scope="col" { "After" } } }
+                (columns(&["Field", "Before", "After"]))
                 tbody {
                     @for change in changes {
                         @let class = match change.kind {

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use opm_engine::status::{ComponentStatus, ObjectStatus, Status, TrackedStatus};
 
-use super::{Text, change, heading, release_address, state, time, warnings};
+use super::{Text, change, columns, heading, release_address, state, time, warnings};
 
 pub(crate) fn view(status: &Status, hints: &[String], changing: bool) -> Markup {
     let release = &status.release;
@@ -61,12 +61,7 @@ fn objects(component: &ComponentStatus) -> Markup {
         section {
             h2 { (Text(&component.name)) " " (state(component.health.word())) }
             div.wide { table {
-                thead { tr {
-                    th scope="col" { "Object" }
-                    th scope="col" { "Namespace" }
-                    th scope="col" { "Health" }
-                    th scope="col" { "Why, and what drifted" }
-                } }
+                (columns(&["Object", "Namespace", "Health", "Why, and what drifted"]))
                 tbody { @for object in &component.objects { (line(object)) } }
             } }
         }
@@ -109,13 +104,7 @@ fn tracked(title: &str, what: &str, objects: &[TrackedStatus]) -> Markup {
                 h2 { (title) }
                 p { (what) }
                 div.wide { table {
-                    thead { tr {
-                        th scope="col" { "Object" }
-                        th scope="col" { "There" }
-                        th scope="col" { "Why" }
-                        th scope="col" { "Change" }
-                        th scope="col" { "Since" }
-                    } }
+                    (columns(&["Object", "There", "Why", "Change", "Since"]))
                     tbody { @for one in objects { tr {
                         th scope="row" { (Text(&one.tracked.identity)) }
                         td { @match one.exists { Some(true) => "yes", Some(false) => "no", None => "?" } }

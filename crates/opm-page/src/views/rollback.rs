@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use opm_engine::{ObjectOutcome, Report};
 
 use super::confirm::{self, Form};
-use super::{Text, change, heading, warnings};
+use super::{Text, change, columns, heading, warnings};
 
 pub(crate) fn view(report: &Report, address: &str, doing: Option<&Form<'_>>) -> Markup {
     html! {
@@ -37,11 +37,7 @@ pub(super) fn outcomes(resources: &[ObjectOutcome]) -> Markup {
     html! {
         @if !resources.is_empty() {
             div.wide { table {
-                thead { tr {
-                    th scope="col" { "Object" }
-                    th scope="col" { "What happens" }
-                    th scope="col" { "Why" }
-                } }
+                (columns(&["Object", "What happens", "Why"]))
                 tbody { @for one in resources { tr {
                     th scope="row" { (Text(&one.identity)) }
                     td { (one.action.word()) }
