@@ -39,6 +39,7 @@ use std::time::Duration;
 use opm_core::candidate::Candidate;
 use opm_core::event::AnnouncedObject;
 use opm_core::ids::ReleaseId;
+use opm_core::managed::ManagerState;
 use tracing::{Instrument as _, info_span};
 
 use crate::failure::Failure;
@@ -98,6 +99,7 @@ impl<B: Backend> Run<'_, B> {
             source,
             served: None,
             early: None,
+            manager: None,
             agreed: None,
         };
         self.write_release(release, lock_timeout, &mut writer).await
@@ -112,6 +114,8 @@ struct ApplyWriter<'a, B> {
     served: Option<Arc<ServedKinds>>,
     /// What was seen while the record was looked for, if there is none.
     early: Option<EarlyLook>,
+    /// What there was then of a resource that may manage it.
+    manager: Option<ManagerState>,
     /// The plan that somebody has agreed to.
     agreed: Option<Vec<AnnouncedObject>>,
 }
@@ -123,11 +127,18 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
         if self.served.is_none() {
             self.served = Some(self.run.discover().await?);
         }
-        self.early = match unrecorded.await {
-            Ok(()) => Box::pin(self.look_early()).await,
-            Err(_) => None,
+        (self.early, self.manager) = match unrecorded.await {
+            Ok(()) => futures::join!(
+                Box::pin(self.look_early()),
+                Box::pin(self.run.manager_of_none(self.release, self.served()))
+            ),
+            Err(_) => (None, None),
         };
         Ok(())
+    }
+
+    fn seen_manager(&mut self) -> Option<ManagerState> {
+        self.manager.take()
     }
 
     fn served(&self) -> Option<&ServedKinds> {

@@ -9,6 +9,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use futures::channel::oneshot;
+use opm_core::managed::ManagerState;
 use opm_core::protocol::{Partial, RunEnd};
 use opm_core::record::{LogResult, RecordRef};
 
@@ -62,6 +63,11 @@ pub(crate) trait RecordWriter: Send {
         None
     }
 
+    /// What was seen of a resource that may manage a release without a record, if anybody looked.
+    fn seen_manager(&mut self) -> Option<ManagerState> {
+        None
+    }
+
     /// Decides from the record as it stands, begins, works, writes and lets go.
     fn attempt(
         &mut self,
@@ -98,7 +104,8 @@ impl<B: Backend> Run<'_, B> {
             let mut record =
                 record.map_err(|stopped| Failure::stopped("reading the record", stopped))??;
             if writer.writes() {
-                let checked = self.check_manager(release, &record, writer.served());
+                let seen = writer.seen_manager();
+                let checked = self.check_manager(release, &record, writer.served(), seen);
                 let warning = Box::pin(checked).await?;
                 record.warnings.extend(warning);
             }

@@ -18,12 +18,14 @@ use crate::run::Run;
 
 impl<B: Backend> Run<'_, B> {
     /// Refuses to write a release that a controller manages, unless it is this run's caller.
-    /// `served` is what the cluster serves, where that is known. Says what could not be told.
+    /// `served` is what the cluster serves, where that is known, and `seen` what was seen of a
+    /// resource when there was no record. Says what could not be told.
     pub(super) async fn check_manager(
         &self,
         release: &Release,
         record: &WritableRecord,
         served: Option<&ServedKinds>,
+        seen: Option<ManagerState>,
     ) -> Result<Option<String>, Failure> {
         let loaded = record.loaded.as_ref();
         let recorded = loaded.map(|loaded| &loaded.stored.content.annotations);
@@ -33,7 +35,10 @@ impl<B: Backend> Run<'_, B> {
         let mark = match asked {
             None => writer.cloned().map_or(ManagerMark::Keep, ManagerMark::Set),
             Some(name) => {
-                let state = self.manager_state(release, &name, served).await;
+                let state = match seen.filter(|_| recorded.is_none()) {
+                    Some(seen) => seen,
+                    None => self.manager_state(release, &name, served).await,
+                };
                 if let (ManagerState::Unknown(why), None) = (&state, recorded) {
                     warning = Some(format!(
                         "whether {RESOURCE_KIND}/{name} is to manage the release cannot be told: {why}"
@@ -48,6 +53,18 @@ impl<B: Backend> Run<'_, B> {
         };
         *self.manager.lock().await = mark;
         Ok(warning)
+    }
+
+    /// What there is of a resource that may manage a release without a record, if that matters to
+    /// the caller.
+    pub(crate) async fn manager_of_none(
+        &self,
+        release: &Release,
+        served: Option<&ServedKinds>,
+    ) -> Option<ManagerState> {
+        let writer = self.caller.manager.as_ref();
+        let name = resource_to_ask(None, writer, release.name.as_str())?;
+        Some(self.manager_state(release, &name, served).await)
     }
 
     async fn manager_state(
