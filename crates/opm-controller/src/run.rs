@@ -33,6 +33,10 @@ use crate::watches::Watches;
 /// How long it is believed what the cluster serves.
 const BELIEVE_SERVED: Duration = Duration::from_secs(60);
 
+/// How long reconciles have to end when the controller does. Within the 30 seconds that Kubernetes
+/// gives a pod.
+const LONGEST_END: Duration = Duration::from_secs(20);
+
 /// How the controller goes about it.
 #[derive(Debug, Clone)]
 pub struct ControllerSettings {
@@ -230,7 +234,7 @@ pub async fn run(
     let stopped = cancel.clone();
     let config = controller::Config::default().concurrency(settings.concurrency);
     tell(&*log, "the controller runs");
-    Controller::for_stream(changes, store)
+    let running = Controller::for_stream(changes, store)
         .with_config(config)
         .reconcile_on(waiting)
         .graceful_shutdown_on(async move { stopped.cancelled().await })
@@ -239,8 +243,15 @@ pub async fn run(
             |resource, error, context| after_error(&resource, error, &context),
             context,
         )
-        .for_each(|_| futures::future::ready(()))
-        .await;
+        .for_each(|_| futures::future::ready(()));
+    let overdue = async {
+        cancel.cancelled().await;
+        tokio::time::sleep(LONGEST_END).await;
+    };
+    tokio::select! {
+        () = running => {}
+        () = overdue => tell(&*log, "not all reconciles ended in time: their locks expire"),
+    }
     leave.cancel();
     if let Some(replica) = replica {
         // What it had is free for others.

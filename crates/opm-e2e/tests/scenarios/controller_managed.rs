@@ -194,7 +194,7 @@ async fn two_controllers_do_each_others_work_once(w: World) {
     w.define_resource().await;
     w.put_module("source", &web(&[config_map("a", "1"), service("web")]))
         .await;
-    let (_one, _other) = (w.start_controller(&[]), w.start_controller(&[]));
+    let (one, other) = (w.start_controller(&[]), w.start_controller(&[]));
     w.put_release("web", spec()).await;
     w.until_ready("web").await;
     for value in ["2", "3"] {
@@ -202,13 +202,19 @@ async fn two_controllers_do_each_others_work_once(w: World) {
             .await;
         w.until_value("ConfigMap/a", "/data/k", json!(value)).await;
     }
-    w.until("nobody holds the lock", || async {
-        !w.record("web").await.locked()
+    w.until("each change is recorded", || async {
+        w.record("web").await.index().len() == 3
     })
     .await;
+    // What they are doing at the moment is done, and nobody holds the lock.
+    for controller in [one, other] {
+        controller.interrupt();
+        controller.end().await;
+    }
     w.holds_exactly("web", &["ConfigMap/a", "Service/web"])
         .await;
     assert_eq!(w.record("web").await.index().len(), 3, "each change once");
+    let _third = w.start_controller(&[]);
     w.remove_release("web").await;
     w.until_release_is_gone("web").await;
     assert_eq!(w.settled_live("web").await, Vec::<String>::new());

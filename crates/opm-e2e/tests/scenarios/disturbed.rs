@@ -162,7 +162,8 @@ impl RequestPurpose {
             "selfsubjectreviews"
             | "selfsubjectrulesreviews"
             | "selfsubjectaccessreviews"
-            | "horizontalpodautoscalers" => return Self::Aside,
+            | "horizontalpodautoscalers"
+            | "modulereleases" => return Self::Aside,
             "namespaces" => return Self::Namespace,
             "configmaps" => "ConfigMap",
             "secrets" => "Secret",
