@@ -137,6 +137,10 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
         Ok(())
     }
 
+    fn creates(&self) -> bool {
+        true
+    }
+
     fn seen_manager(&mut self) -> Option<ManagerState> {
         self.manager.take()
     }

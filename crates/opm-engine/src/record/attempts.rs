@@ -63,6 +63,11 @@ pub(crate) trait RecordWriter: Send {
         None
     }
 
+    /// Whether it makes a record where there is none.
+    fn creates(&self) -> bool {
+        false
+    }
+
     /// What was seen of a resource that may manage a release without a record, if anybody looked.
     fn seen_manager(&mut self) -> Option<ManagerState> {
         None
@@ -107,7 +112,8 @@ impl<B: Backend> Run<'_, B> {
                 let seen = writer.seen_manager();
                 let checked = self.check_manager(release, &record, writer.served(), seen);
                 let warning = Box::pin(checked).await?;
-                record.warnings.extend(warning);
+                // Who makes no record has nothing that a resource could come to manage.
+                record.warnings.extend(warning.filter(|_| writer.creates()));
             }
             // On the heap: an attempt is the whole of a use case, and a thread's stack is small.
             if let Attempt::Done(output) = Box::pin(writer.attempt(record)).await? {
