@@ -9,17 +9,20 @@ use axum::extract::{DefaultBodyLimit, Form, Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
+use futures::future::BoxFuture;
 use maud::Markup;
-use opm_engine::ports::{Backend, Caller, Frontend};
+use opm_core::rendered::Rendered;
+use opm_engine::ports::{Backend, Caller, Frontend, RenderFailure, RenderRequest, Renderer};
 use opm_engine::request::{
     ApplyOptions, ApplyRequest, Concurrency, DeleteRequest, ObjectSelection, PruneRequest,
     RollbackRequest, UnlockRequest,
 };
 use opm_engine::{Failure, FailureKind, Report};
 use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
 
 use crate::Page;
-use crate::routes::{ChangeQuery, Named, NoRenderer, Shared};
+use crate::routes::{ChangeQuery, Named, Shared};
 use crate::runs::{Agreed, PageRun};
 use crate::views::{self, LiveView, confirm};
 
@@ -34,12 +37,19 @@ pub(crate) fn routes<B: Backend + Send + Sync + 'static>() -> Router<Arc<Page<B>
         .route("/live/runs/{id}", get(live_run::<B>));
     let all = [Doing::GoBack, Doing::Delete, Doing::Prune, Doing::Unlock];
     let router = all.into_iter().fold(router, |router, doing| {
-        let place = format!("/releases/{{namespace}}/{{name}}/{}", doing.place());
         let look = move |page, named, query| look::<B>(page, named, query, doing);
         let act = move |page, named, form| act::<B>(page, named, form, doing);
-        router.route(&place, get(look).post(act))
+        router.route(&doing.route(), get(look).post(act))
     });
     router.layer(DefaultBodyLimit::max(LARGEST_FORM))
+}
+
+/// What only shows what would be done.
+pub(crate) fn rehearsals<B: Backend + Send + Sync + 'static>() -> Router<Arc<Page<B>>> {
+    let look = |page, named, query| look::<B>(page, named, query, Doing::GoBack);
+    Router::new()
+        .route("/plan", get(crate::routes::plan::<B>))
+        .route(&Doing::GoBack.route(), get(look))
 }
 
 /// What can be done to a release.
@@ -60,6 +70,11 @@ impl Doing {
             Self::Prune => "prune",
             Self::Unlock => "unlock",
         }
+    }
+
+    /// Where it is, for any release.
+    fn route(self) -> String {
+        format!("/releases/{{namespace}}/{{name}}/{}", self.place())
     }
 
     fn title(self) -> &'static str {
@@ -125,6 +140,21 @@ impl Doing {
                 page.engine.unlock(&request, caller).await
             }
         }
+    }
+}
+
+/// A page has no module at hand: one goes back to what is kept.
+struct NoRenderer;
+
+impl Renderer for NoRenderer {
+    fn render<'a>(
+        &'a self,
+        request: &'a RenderRequest,
+        _cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<Rendered, RenderFailure>> {
+        let message = format!("{} cannot be rendered here", request.module.path);
+        let hints = Vec::new();
+        Box::pin(async move { Err(RenderFailure { message, hints }) })
     }
 }
 
@@ -222,8 +252,8 @@ impl<B: Backend + Send + Sync + 'static> Page<B> {
         // What is confirmed is the change that was shown.
         let change = report.change_id.as_ref().map(ToString::to_string);
         let form = form(change.as_deref().unwrap_or(&target.what));
-        let address = named.address();
-        Ok(views::rollback::view(&report, &address, Some(&form)))
+        let form = Some(&form).filter(|_| self.settings.allow_changes);
+        Ok(views::rollback::view(&report, &named.address(), form))
     }
 }
 

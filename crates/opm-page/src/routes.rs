@@ -8,18 +8,15 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
-use futures::future::BoxFuture;
 use maud::Markup;
 use opm_core::name::{NamespaceName, ReleaseName};
-use opm_core::rendered::Rendered;
-use opm_engine::ports::{Backend, RenderFailure, RenderRequest, Renderer};
+use opm_engine::ports::Backend;
 use opm_engine::request::{
-    ApplyOptions, CompareRequest, ComparedChanges, HistoryRequest, ListRequest, LogRequest,
-    ReleaseRef, RollbackRequest, ShowRequest, StatusRequest,
+    CompareRequest, ComparedChanges, HistoryRequest, ListRequest, LogRequest, ReleaseRef,
+    ShowRequest, StatusRequest,
 };
 use opm_engine::{Failure, FailureKind};
 use serde::Deserialize;
-use tokio_util::sync::CancellationToken;
 
 use crate::Page;
 use crate::changes;
@@ -55,9 +52,7 @@ pub(crate) fn router<B: Backend + Send + Sync + 'static>(page: Arc<Page<B>>) -> 
         .fallback(nothing_here);
     let router = match changing {
         true => router.merge(changes::routes()),
-        false => router
-            .route(&below("rollback"), get(rollback::<B>))
-            .route("/plan", get(plan::<B>)),
+        false => router.merge(changes::rehearsals()),
     };
     router.with_state(page)
 }
@@ -247,45 +242,6 @@ async fn compare<B: Backend + Send + Sync + 'static>(
         Ok((views::compare::view(&comparison), None))
     };
     page.answer(&format!("Changes of {}", named.title()), view.await)
-}
-
-async fn rollback<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
-    Path(named): Path<Named>,
-    Query(query): Query<ChangeQuery>,
-) -> Response {
-    let view = async {
-        let (release, namespace) = named.parse()?;
-        let request = RollbackRequest {
-            release,
-            namespace,
-            revision: Some(query.to.clone()).filter(|to| !to.is_empty()),
-            options: ApplyOptions {
-                dry_run: true,
-                ..ApplyOptions::default()
-            },
-        };
-        let caller = page.caller();
-        let rehearsed = page.engine.rollback(&request, &NoRenderer, &caller);
-        let report = rehearsed.await?;
-        Ok((views::rollback::view(&report, &named.address(), None), None))
-    };
-    page.answer(&format!("Going back: {}", named.title()), view.await)
-}
-
-/// A page has no module at hand: one goes back to what is kept.
-pub(crate) struct NoRenderer;
-
-impl Renderer for NoRenderer {
-    fn render<'a>(
-        &'a self,
-        request: &'a RenderRequest,
-        _cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Result<Rendered, RenderFailure>> {
-        let message = format!("{} cannot be rendered here", request.module.path);
-        let hints = Vec::new();
-        Box::pin(async move { Err(RenderFailure { message, hints }) })
-    }
 }
 
 async fn manifests<B: Backend + Send + Sync + 'static>(
