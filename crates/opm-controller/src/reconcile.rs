@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use kube::runtime::controller::Action as Next;
 use kube::runtime::reflector::ObjectRef;
+use opm_core::canonical::object_bytes;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::ids::ReleaseId;
 use opm_core::rendered::Rendered;
@@ -294,9 +295,7 @@ fn fingerprint_of(rendered: &Rendered) -> u64 {
     rendered.module.version.hash(&mut hasher);
     for manifest in rendered.components.iter().flat_map(|one| &one.manifests) {
         manifest.identity().hash(&mut hasher);
-        serde_json::Value::Object(manifest.object().clone())
-            .to_string()
-            .hash(&mut hasher);
+        object_bytes(manifest.object()).hash(&mut hasher);
     }
     hasher.finish()
 }
