@@ -231,9 +231,7 @@ impl Rendering {
 
     /// Renders the module.
     pub(crate) async fn load(&self) -> Result<Loaded, CliError> {
-        let inputs = self.inputs.clone();
-        let loaded = self.renderer.load(&self.module, inputs, &self.cancel).await;
-        loaded.map_err(|error| failure(&error))
+        self.render(self.inputs.clone()).await
     }
 
     /// Renders the module as its files are now, and with the values that the arguments name.
@@ -242,6 +240,10 @@ impl Rendering {
             values: args.given()?,
             ..self.inputs.clone()
         };
+        self.render(inputs).await
+    }
+
+    async fn render(&self, inputs: Inputs) -> Result<Loaded, CliError> {
         let loaded = self.renderer.load(&self.module, inputs, &self.cancel).await;
         loaded.map_err(|error| failure(&error))
     }
