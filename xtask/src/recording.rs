@@ -10,7 +10,7 @@ use std::process::Command;
 
 use opm_testkit::{Opm, Target};
 
-use self::svg::{Scene, StyledRun};
+use self::svg::{RecordedCommand, StyledRun};
 use crate::docs::full;
 use crate::{Outcome, block_on};
 
@@ -89,16 +89,16 @@ async fn record() -> Result<String, Box<dyn std::error::Error>> {
         .env("TERM", "xterm-256color")
         .env("NO_COLOR", "")
         .env("OPM_COLOR", "always");
-    let mut scenes = Vec::new();
+    let mut commands = Vec::new();
     for step in STEPS {
         let lines = play(step, &opm, home.path()).await?;
-        scenes.push(Scene {
+        commands.push(RecordedCommand {
             typed: step.typed.to_owned(),
             asks: step.answer.is_some(),
             lines,
         });
     }
-    Ok(svg::picture(&scenes, usize::from(COLUMNS)))
+    Ok(svg::picture(&commands, usize::from(COLUMNS)))
 }
 
 /// Runs what was typed, and returns what the terminal shows in the end.

@@ -13,7 +13,7 @@ pub(super) struct StyledRun {
 
 /// A command and what it shows.
 #[derive(Debug)]
-pub(super) struct Scene {
+pub(super) struct RecordedCommand {
     pub(super) typed: String,
     /// Whether it asks something in between.
     pub(super) asks: bool,
@@ -103,8 +103,8 @@ struct Drawn {
 }
 
 /// The whole picture.
-pub(super) fn picture(scenes: &[Scene], columns: usize) -> String {
-    let (lines, length) = timed(scenes);
+pub(super) fn picture(commands: &[RecordedCommand], columns: usize) -> String {
+    let (lines, length) = timed(commands);
     let width = size(columns).mul_add(WIDE, 2.0 * MARGIN).ceil();
     let height = size(SEEN).mul_add(HIGH, TOP).ceil();
     let mut out = format!(
@@ -138,30 +138,30 @@ pub(super) fn picture(scenes: &[Scene], columns: usize) -> String {
 }
 
 /// When each line appears, and how long it all takes.
-fn timed(scenes: &[Scene]) -> (Vec<Drawn>, f32) {
+fn timed(commands: &[RecordedCommand]) -> (Vec<Drawn>, f32) {
     let mut now = THINKING;
     let mut lines = Vec::new();
-    for scene in scenes {
+    for command in commands {
         lines.push(Drawn {
             at: now,
-            typed: Some(scene.typed.clone()),
+            typed: Some(command.typed.clone()),
             runs: Vec::new(),
         });
-        now += size(scene.typed.chars().count()).mul_add(TYPING, THINKING / 2.0);
-        for (at, runs) in scene.lines.iter().enumerate() {
+        now += size(command.typed.chars().count()).mul_add(TYPING, THINKING / 2.0);
+        for (at, runs) in command.lines.iter().enumerate() {
             let words: String = runs.iter().map(|run| run.text.as_str()).collect();
             lines.push(Drawn {
                 at: now,
                 typed: None,
                 runs: runs.clone(),
             });
-            let is_question = scene.asks && words.contains("[y/N");
+            let is_question = command.asks && words.contains("[y/N");
             now += match (is_question, at) {
                 (true, _) => 2.0 * THINKING,
                 _ => READING / 2.0,
             };
         }
-        now += size(scene.lines.len()).mul_add(READING / 2.0, THINKING);
+        now += size(command.lines.len()).mul_add(READING / 2.0, THINKING);
     }
     (lines, now + ENDING)
 }
