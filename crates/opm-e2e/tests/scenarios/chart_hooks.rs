@@ -1,7 +1,7 @@
 //! Hooks of charts: made at their moments, waited for, taken away or kept, and never forgotten.
 
 use opm_e2e::objects::{annotated, config_map, deployment, failing, job, volume_claim};
-use opm_e2e::{Module, World, scenarios, set};
+use opm_e2e::{Fault, Module, Moment, RequestFilter, World, scenarios, set};
 use serde_json::Value;
 
 scenarios! {
@@ -11,6 +11,7 @@ scenarios! {
     what_a_failed_hook_left_goes_with_the_next_apply,
     hooks_of_a_delete_run_around_it,
     a_delete_without_its_manifests_is_refused_unless_hooks_are_left_out,
+    a_delete_that_is_killed_at_its_record_is_done_again,
     hooks_of_a_rollback_run,
     tests_run_when_they_are_asked_for,
     an_object_of_somebody_else_in_the_place_of_a_hook_is_refused,
@@ -176,6 +177,22 @@ async fn hooks_of_a_delete_run_around_it(w: World) {
         .says("--no-hooks");
     assert!(w.exists("ConfigMap/web").await);
     w.delete("shop", &["--no-hooks"]).await.ok();
+    assert_eq!(w.settled_live("shop").await, Vec::<String>::new());
+    assert!(w.find_record("shop").await.is_none());
+}
+
+/// Its hooks have run, and their manifests are gone: the next delete does not ask for them.
+async fn a_delete_that_is_killed_at_its_record_is_done_again(w: World) {
+    let Some(w) = w.with_helm() else { return };
+    let module = shop("1", &[hook(job("goodbye"), "pre-delete")]);
+    w.apply(&module, &[]).await.ok();
+    let at = RequestFilter::verb("delete").and_path("/secrets/opm.shop.");
+    let command = ["mod", "delete", "shop", "--yes"];
+    let killed = Fault::Kill(Moment::After);
+    w.start_struck(&at, killed, &command).await.end().await;
+    assert!(w.find_record("shop").await.is_some(), "it was killed");
+    let again = w.delete("shop", &["--lock-timeout", "10m"]).await.ok();
+    assert_eq!(again.action("Job/goodbye"), None, "it has run");
     assert_eq!(w.settled_live("shop").await, Vec::<String>::new());
     assert!(w.find_record("shop").await.is_none());
 }

@@ -14,16 +14,20 @@ impl<B: Backend> Run<'_, B> {
         self.remove(guard).await
     }
 
-    /// A record whose parts are gone could not be read any more, so it stops naming them first:
-    /// there is nothing left that they could be needed for.
+    /// A record whose parts are gone could not be read any more, and hooks whose manifests are
+    /// gone could not be run by the next delete. Such a record stops naming them first: there is
+    /// nothing left that they could be needed for.
     pub(crate) async fn remove_record_secrets(&self, guard: &LockGuard) -> Result<(), WriteError> {
         let record = guard.record().await;
         let existing = self
             .record_secrets(&guard.release, &record, RecordSecretScope::All)
             .await?;
-        let incomplete = !missing(&record).is_empty();
+        let has_parts = !missing(&record).is_empty();
+        let has_hooks = record
+            .current()
+            .is_some_and(|change| !change.hooks.is_empty());
         let nothing = record.emptied();
-        if incomplete {
+        if has_parts || has_hooks {
             self.write(guard, nothing.clone()).await?;
         }
         let permit = self.permit_under(guard);
