@@ -101,22 +101,15 @@ fn host() -> Result<String, Box<dyn Error>> {
 }
 
 fn build(target: &str) -> Result<PathBuf, Box<dyn Error>> {
-    let commit = output(Command::new("git").args(["rev-parse", "--short=12", "HEAD"]))?;
-    let date = output(Command::new("git").args(["show", "-s", "--format=%cs", "HEAD"]))?;
-    run_program(
-        Command::new(env!("CARGO"))
-            .args([
-                "build",
-                "--release",
-                "--locked",
-                "-p",
-                "opm-cli",
-                "--target",
-                target,
-            ])
-            .env("OPM_BUILD_COMMIT", commit.trim())
-            .env("OPM_BUILD_DATE", date.trim()),
-    )?;
+    run_program(Command::new(env!("CARGO")).args([
+        "build",
+        "--release",
+        "--locked",
+        "-p",
+        "opm-cli",
+        "--target",
+        target,
+    ]))?;
     Ok(full("target").join(target).join("release/opm"))
 }
 

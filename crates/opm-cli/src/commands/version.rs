@@ -15,7 +15,7 @@ pub(crate) struct Args {}
 pub(crate) fn run(_args: &Args, features: &FeatureSet, ui: &Ui) -> Result<Exit, CliError> {
     let version = env!("CARGO_PKG_VERSION");
     let mut document = json!({ "version": version, "features": features.states() });
-    // Only who hands binaries out says of what they were built.
+    // A release build in its own repository knows of what it was built.
     let build = (
         option_env!("OPM_BUILD_COMMIT"),
         option_env!("OPM_BUILD_DATE"),
