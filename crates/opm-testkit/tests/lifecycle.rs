@@ -164,6 +164,25 @@ fn nothing_is_left_after_the_supervisor_is_killed() {
     assert_nothing_is_left(&user);
 }
 
+/// Who comes while the last user's control plane is about to go gets one that answers.
+#[test]
+fn who_comes_at_the_last_moment_gets_a_new_one() {
+    if skipped() {
+        return;
+    }
+    let _turn = turn();
+    let mut last = start("last-moment", "success");
+    assert_eq!(last.child.wait().unwrap().code(), Some(0));
+    for moment in [200, 260, 320] {
+        thread::sleep(Duration::from_millis(moment));
+        let mut user = start("last-moment", "success");
+        let status = user.child.wait().unwrap();
+        assert_eq!(status.code(), Some(0), "{moment} ms later: {status}");
+        last = user;
+    }
+    assert_nothing_is_left(&last);
+}
+
 fn parent_of(pid: i32) -> i32 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status

@@ -30,6 +30,8 @@ enum State {
     Starting,
     Ready(Plane),
     Failed(String),
+    /// Nobody can find it any more, and it is about to be gone.
+    Stopping,
     Stopped,
 }
 
@@ -81,13 +83,19 @@ async fn run(socket: &Path, purpose: Purpose) -> io::Result<()> {
         stop: Notify::new(),
     });
     let accepting = tokio::task::spawn_local(accept(listener, shared.clone()));
-    tokio::select! {
-        () = live(&dir, purpose, &mut sweeper, &shared) => {}
-        () = shared.stop.notified() => {}
-        () = terminated() => {}
-    }
-    keep_logs(&dir);
+    let processes = tokio::select! {
+        processes = live(&dir, purpose, &mut sweeper, &shared) => processes,
+        () = shared.stop.notified() => None,
+        () = terminated() => None,
+    };
+    // Whoever has come before that, and after the last user left, starts a new one: this one must
+    // not be called ready any more.
     withdraw(socket)?;
+    shared.state.send_replace(State::Stopping);
+    keep_logs(&dir);
+    if let Some(processes) = processes {
+        processes.kill().await;
+    }
     accepting.abort();
     sweeper.sweep()?;
     shared.state.send_replace(State::Stopped);
@@ -96,25 +104,33 @@ async fn run(socket: &Path, purpose: Purpose) -> io::Result<()> {
     Ok(())
 }
 
-/// Starts the control plane and returns when it has failed or nobody uses it any more.
-async fn live(dir: &Path, purpose: Purpose, sweeper: &mut Sweeper, shared: &SupervisorState) {
+/// Starts the control plane and returns when it has failed or nobody uses it any more, with what
+/// still runs.
+async fn live(
+    dir: &Path,
+    purpose: Purpose,
+    sweeper: &mut Sweeper,
+    shared: &SupervisorState,
+) -> Option<Processes> {
     let (plane, mut processes) = match start::start(dir, purpose, sweeper).await {
         Ok(started) => started,
         Err(why) => {
             shared.state.send_replace(State::Failed(why));
             shared.users.borrow_mut().keep = false;
-            return unused(shared, None).await;
+            unused(shared, None).await;
+            return None;
         }
     };
     if let Purpose::Applications = purpose
         && let Err(error) = services::serve(&plane).await
     {
         shared.state.send_replace(State::Failed(error.to_string()));
-        return unused(shared, None).await;
+        unused(shared, None).await;
+        return Some(processes);
     }
     shared.state.send_replace(State::Ready(plane));
     unused(shared, Some(&mut processes)).await;
-    processes.kill().await;
+    Some(processes)
 }
 
 /// Returns when nobody has used the control plane for a while, or a process of it has ended.
@@ -162,7 +178,7 @@ async fn converse(mut stream: UnixStream, shared: &SupervisorState) -> io::Resul
     let mut state = shared.state.subscribe();
     let settled = |state: &State| match state {
         State::Starting => false,
-        State::Ready(_) | State::Failed(_) => request != Request::Stop,
+        State::Ready(_) | State::Failed(_) | State::Stopping => request != Request::Stop,
         State::Stopped => true,
     };
     let reply = match state
@@ -173,7 +189,7 @@ async fn converse(mut stream: UnixStream, shared: &SupervisorState) -> io::Resul
     {
         State::Ready(plane) => Reply::Ready(plane),
         State::Failed(why) => Reply::Failed(why),
-        State::Starting | State::Stopped => Reply::Stopped,
+        State::Starting | State::Stopping | State::Stopped => Reply::Stopped,
     };
     let mut line = serde_json::to_vec(&reply).map_err(io::Error::other)?;
     line.push(b'\n');
