@@ -9,6 +9,7 @@ use opm_core::health;
 use opm_core::identity::GroupKind;
 use opm_core::ids::ReleaseId;
 use opm_core::labels::OwnerLabels;
+use opm_core::packed::PackedObject;
 use serde_json::Value;
 
 /// The release of the seeds.
@@ -23,9 +24,11 @@ pub(crate) fn run(data: &[u8]) {
     let read = LiveObject::read(&live, &release);
     let _ = (OwnerLabels::read(&live), health::of(&live));
     let kind = GroupKind::new("apps", "Deployment");
+    let packed = PackedObject::new(&live);
+    assert_eq!(packed.unpack(), live);
     for whole in [true, false] {
         let before = ObjectBefore {
-            object: &live,
+            object: &packed,
             whole,
         };
         let unchanged = is_unchanged(&kind, before, &live, &release);

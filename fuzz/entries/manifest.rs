@@ -60,7 +60,7 @@ fn bytes_read_back(value: &Value) {
 fn object(manifest: &Manifest) {
     let identity = manifest.identity();
     assert!(!identity.name.contains(['/', '%']) && identity.name != "..");
-    let object = manifest.object();
+    let object = &manifest.object();
     assert!(diff(&identity.group_kind, object, object).is_empty());
     assert!(changed_immutable_fields(&identity.group_kind, object, object).is_empty());
     let _ = OwnerLabels::read(object);
@@ -76,7 +76,11 @@ fn candidate(manifest: Manifest) {
     assert!(
         sent.object().get("stringData").is_none() || !sent.identity().group_kind.is("", "Secret")
     );
-    let _ = diff(&sent.identity().group_kind, before.object(), sent.object());
+    let _ = diff(
+        &sent.identity().group_kind,
+        &before.object(),
+        &sent.object(),
+    );
     let again = release_of(sent.clone()).expect("what is sent can be rendered again");
     assert_eq!((again.digest, again.change), (first.digest, first.change));
 }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::join_all;
 use opm_core::identity::{GroupKind, Identity};
+use opm_core::packed::PackedObject;
 use opm_core::scope::Scope;
 use opm_engine::ports::{
     ApiError, ApiErrorKind, Detail, Observation, ServedKind, ServedKinds, WantedObject,
@@ -28,7 +29,8 @@ const LIST_FROM: usize = 4;
 /// One page of a list costs about as much as this many GETs.
 const PAGE_COST: usize = 25;
 
-type Looks = BTreeMap<Identity, Observation>;
+type Look = Observation<PackedObject>;
+type Looks = BTreeMap<Identity, Look>;
 
 /// Objects of one kind in one namespace.
 struct Batch<'a> {
@@ -153,7 +155,8 @@ impl ClusterClient {
                 if let Some(id) = missing.remove(name) {
                     shared.allowance.take(&object)?;
                     batch.kind.name_kind(&mut object);
-                    looks.insert(id.clone(), Observation::Present(object));
+                    let packed = PackedObject::new(&object);
+                    looks.insert(id.clone(), Observation::Present(packed));
                 }
             }
             if !more {
@@ -172,7 +175,7 @@ impl ClusterClient {
         id: &Identity,
         detail: Detail,
         shared: &Shared,
-    ) -> (Identity, Observation) {
+    ) -> (Identity, Look) {
         let _permit = shared.permits.acquire().await;
         let answer = match kind.place().get(&id.name, detail) {
             Ok(call) => self.read(&call).await,
@@ -181,7 +184,7 @@ impl ClusterClient {
         let found = answer.and_then(|answer| present(&answer, kind, id));
         let found = found.and_then(|object| shared.allowance.take(&object).map(|()| object));
         let found = match found {
-            Ok(object) => Observation::Present(object),
+            Ok(object) => Observation::Present(PackedObject::new(&object)),
             Err(error) => match error.kind {
                 ApiErrorKind::NotFound | ApiErrorKind::NamespaceMissing => Observation::Absent,
                 _ => Observation::Failed(error),
@@ -194,7 +197,7 @@ impl ClusterClient {
     /// objects of a definition that was just removed are absent, and others are looked for where
     /// they are now.
     async fn settle_unserved(&self, wanted: &[WantedObject], detail: Detail, looks: &mut Looks) {
-        let unserved = |found: &Observation| matches!(found, Observation::Failed(error) if error.kind == ApiErrorKind::KindNotServed);
+        let unserved = |found: &Look| matches!(found, Observation::Failed(error) if error.kind == ApiErrorKind::KindNotServed);
         if !looks.values().any(unserved) {
             return;
         }
@@ -291,7 +294,7 @@ fn batches<'a>(
     (batches.into_values().collect(), looks)
 }
 
-fn unserved(kind: &GroupKind, resolved: &ResolvedKind) -> Observation {
+fn unserved(kind: &GroupKind, resolved: &ResolvedKind) -> Look {
     match resolved {
         ResolvedKind::NotServed => Observation::Absent,
         other => Observation::Failed(not_reachable(kind, other)),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opm_core::identity::{GroupKind, Identity};
+use opm_core::packed::PackedObject;
 use opm_core::rights::{AccessRule, ResourceRight};
 use opm_engine::ports::{
     ApiError, ApplyObject, ApplyResponse, Backend, Clock, Cluster, DeleteObject, DeleteOutcome,
@@ -38,7 +39,7 @@ impl Cluster for ClusterClient {
         &self,
         wanted: &[WantedObject],
         detail: Detail,
-    ) -> BTreeMap<Identity, Observation> {
+    ) -> BTreeMap<Identity, Observation<PackedObject>> {
         self.look_at(wanted, detail).await
     }
 

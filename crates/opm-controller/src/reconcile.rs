@@ -295,7 +295,7 @@ fn fingerprint_of(rendered: &Rendered) -> u64 {
     rendered.module.version.hash(&mut hasher);
     for manifest in rendered.components.iter().flat_map(|one| &one.manifests) {
         manifest.identity().hash(&mut hasher);
-        object_bytes(manifest.object()).hash(&mut hasher);
+        object_bytes(&manifest.object()).hash(&mut hasher);
     }
     hasher.finish()
 }

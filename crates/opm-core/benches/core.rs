@@ -127,7 +127,7 @@ fn together(times: [Time; 3]) -> Time {
 }
 
 fn unchanged(manifests: &[Manifest]) -> usize {
-    let changes = |m: &Manifest| diff(&m.identity().group_kind, m.object(), m.object()).len();
+    let changes = |m: &Manifest| diff(&m.identity().group_kind, &m.object(), &m.object()).len();
     manifests.iter().map(changes).sum()
 }
 

@@ -160,7 +160,7 @@ impl Candidate {
             if at > 0 {
                 all.push(b'\n');
             }
-            all.extend(canonical::object_bytes(one.manifest.object()));
+            all.extend(canonical::object_bytes(&one.manifest.object()));
         }
         all
     }
@@ -326,7 +326,7 @@ struct DigestedObject {
 
 impl DigestedObject {
     fn new(component: ComponentName, manifest: Manifest) -> Self {
-        let bytes = canonical::object_bytes(manifest.object());
+        let bytes = canonical::object_bytes(&manifest.object());
         let hash = ObjectHash::of_bytes(&bytes);
         let weight = weight(&manifest.identity().group_kind);
         Self {
@@ -335,7 +335,7 @@ impl DigestedObject {
             hook: Hook::of(&manifest),
             object: CandidateObject {
                 component,
-                manifest,
+                manifest: manifest.packed(),
                 hash,
             },
         }
@@ -388,11 +388,7 @@ fn prepare(
 
 /// The objects that say of themselves that they are hooks or tests of a Helm chart.
 fn helm_hooks(objects: &[CandidateObject]) -> impl Iterator<Item = &Identity> {
-    let is_hook = |one: &&CandidateObject| {
-        let metadata = one.manifest.object().get("metadata");
-        let annotations = metadata.and_then(|metadata| metadata.get("annotations"));
-        annotations.is_some_and(|annotations| annotations.get("helm.sh/hook").is_some())
-    };
+    let is_hook = |one: &&CandidateObject| one.manifest.annotation("helm.sh/hook").is_some();
     let hooks = objects.iter().filter(is_hook);
     hooks.map(|one| one.manifest.identity())
 }
@@ -408,8 +404,7 @@ fn unknown_moment(hook: &CandidateHook) -> Option<CandidateWarning> {
 
 /// What an object says who manages it, if that is not this tool.
 fn managed_by_other(manifest: &Manifest) -> Option<(Identity, String)> {
-    let labels = manifest.object().get("metadata")?.get("labels")?;
-    let manager = labels.get(MANAGED_BY)?.as_str()?;
+    let manager = manifest.label(MANAGED_BY)?;
     (manager != MANAGED_BY_OPM).then(|| (manifest.identity().clone(), manager.to_owned()))
 }
 

@@ -32,7 +32,7 @@ impl ManifestDigest {
     pub fn of(manifests: &[Manifest]) -> Self {
         let mut sorted: Vec<&Manifest> = manifests.iter().collect();
         sorted.sort_unstable_by(|a, b| digest_order(a.identity(), b.identity()));
-        let bytes = sorted.iter().map(|m| canonical::object_bytes(m.object()));
+        let bytes = sorted.iter().map(|m| canonical::object_bytes(&m.object()));
         let bytes: Vec<Vec<u8>> = bytes.collect();
         Self::of_each(bytes.iter().map(Vec::as_slice))
     }

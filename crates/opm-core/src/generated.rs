@@ -70,7 +70,7 @@ impl Rendered {
             let mut applied = applied.iter();
             if let Some(former) = applied.find(|one| is_same(manifest, one, namespace)) {
                 for leaf in manifest.generated().to_vec() {
-                    keep(manifest.object_mut(), former.object(), &leaf);
+                    keep(manifest.object_mut(), &former.object(), &leaf);
                 }
             }
         }

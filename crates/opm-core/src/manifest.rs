@@ -6,6 +6,7 @@
 mod error;
 mod parse;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -14,23 +15,36 @@ pub use error::{ManifestError, ManifestProblem};
 
 use crate::identity::Identity;
 use crate::name::NamespaceName;
+use crate::packed::PackedObject;
 
 /// How deep an object may be nested. Records hold objects as JSON inside JSON, and readers stop
 /// at 128 levels.
 pub const MAX_DEPTH: usize = 100;
 
 /// One rendered Kubernetes object.
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Manifest {
     identity: Identity,
     version: String,
-    object: Map<String, Value>,
+    /// The object, unless it is being changed.
+    packed: Option<PackedObject>,
+    /// The object while it is changed.
+    open: Map<String, Value>,
     /// The template it came from, as the chart names it.
     template: Option<String>,
     /// What a chart makes up anew at each rendering, as JSON pointers.
     generated: Vec<String>,
     /// Where it lives if it names no namespace and is not to live in the release's.
     home: Option<NamespaceName>,
+}
+
+impl PartialEq for Manifest {
+    fn eq(&self, other: &Self) -> bool {
+        self.identity == other.identity
+            && (&self.template, &self.generated, &self.home)
+                == (&other.template, &other.generated, &other.home)
+            && self.object() == other.object()
+    }
 }
 
 impl fmt::Debug for Manifest {
@@ -97,8 +111,18 @@ impl Manifest {
     }
 
     /// The whole object.
-    pub fn object(&self) -> &Map<String, Value> {
-        &self.object
+    pub fn object(&self) -> Cow<'_, Map<String, Value>> {
+        match &self.packed {
+            Some(packed) => Cow::Owned(packed.unpack()),
+            None => Cow::Borrowed(&self.open),
+        }
+    }
+
+    /// The same object, in as little memory as it takes.
+    pub fn packed(mut self) -> Self {
+        let open = std::mem::take(&mut self.open);
+        self.packed = self.packed.or_else(|| Some(PackedObject::new(&open)));
+        self
     }
 
     /// The value of a label.
@@ -113,12 +137,18 @@ impl Manifest {
 
     /// The whole object, taken.
     pub fn into_object(self) -> Map<String, Value> {
-        self.object
+        self.packed.map_or(self.open, |packed| packed.unpack())
+    }
+
+    /// The whole object, taken and packed.
+    pub fn into_packed(self) -> PackedObject {
+        let open = &self.open;
+        self.packed.unwrap_or_else(|| PackedObject::new(open))
     }
 
     /// The whole object as a JSON value, taken.
     pub fn into_value(self) -> Value {
-        Value::Object(self.object)
+        Value::Object(self.into_object())
     }
 
     /// Moves the object into a namespace, or out of any.
@@ -135,7 +165,10 @@ impl Manifest {
 
     /// The object, for changes that keep its identity.
     pub(crate) fn object_mut(&mut self) -> &mut Map<String, Value> {
-        &mut self.object
+        if let Some(packed) = self.packed.take() {
+            self.open = packed.unpack();
+        }
+        &mut self.open
     }
 
     /// Removes the labels that `unwanted` says.
@@ -167,11 +200,14 @@ impl Manifest {
     }
 
     fn metadata_text(&self, field: &str, key: &str) -> Option<&str> {
-        self.object.get("metadata")?.get(field)?.get(key)?.as_str()
+        match &self.packed {
+            Some(packed) => packed.text(&["metadata", field, key]),
+            None => metadata(&self.open, field)?.get(key)?.as_str(),
+        }
     }
 
     fn metadata_mut(&mut self) -> Option<&mut Map<String, Value>> {
-        self.object.get_mut("metadata")?.as_object_mut()
+        self.object_mut().get_mut("metadata")?.as_object_mut()
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::candidate::Candidate;
@@ -230,18 +231,21 @@ pub fn is_definition(identity: &Identity) -> bool {
 }
 
 /// What a CustomResourceDefinition says at this place of its specification.
-fn defined_text<'a>(manifest: &'a Manifest, pointer: &[&str]) -> Option<&'a str> {
-    let spec = manifest.object().get("spec")?;
+fn defined_text<'a>(object: &'a Map<String, Value>, pointer: &[&str]) -> Option<&'a str> {
+    let spec = object.get("spec")?;
     let value = pointer.iter().try_fold(spec, |value, key| value.get(key))?;
     value.as_str()
 }
 
 /// The kind that a CustomResourceDefinition defines, and its plural.
 pub fn plural_defined_by(manifest: &Manifest) -> Option<(GroupKind, String)> {
-    let text = |pointer: &[&str]| defined_text(manifest, pointer);
+    if !is_definition(manifest.identity()) {
+        return None;
+    }
+    let object = manifest.object();
+    let text = |pointer: &[&str]| defined_text(&object, pointer);
     let kind = GroupKind::new(text(&["group"])?, text(&["names", "kind"])?);
-    let plural = text(&["names", "plural"])?.to_owned();
-    is_definition(manifest.identity()).then_some((kind, plural))
+    Some((kind, text(&["names", "plural"])?.to_owned()))
 }
 
 /// The kinds and versions that a CustomResourceDefinition brings along.
@@ -249,14 +253,12 @@ pub fn defined_by(manifest: &Manifest) -> Vec<(GroupKind, String)> {
     if !is_definition(manifest.identity()) {
         return Vec::new();
     }
-    let text = |pointer: &[&str]| defined_text(manifest, pointer);
+    let object = manifest.object();
+    let text = |pointer: &[&str]| defined_text(&object, pointer);
     let (Some(group), Some(kind)) = (text(&["group"]), text(&["names", "kind"])) else {
         return Vec::new();
     };
-    let versions = manifest
-        .object()
-        .get("spec")
-        .and_then(|s| s.get("versions"));
+    let versions = object.get("spec").and_then(|s| s.get("versions"));
     let versions = versions.and_then(|v| v.as_array()).into_iter().flatten();
     versions
         .filter(|version| version.get("served").and_then(|s| s.as_bool()) == Some(true))

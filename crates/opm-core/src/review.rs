@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use crate::event::{AnnouncedObject, PlannedAction};
 use crate::identity::Identity;
+use crate::packed::PackedObject;
 
 /// The format of the file.
 const FORMAT: &str = "opmodel.dev/plan/v1alpha1";
@@ -93,12 +94,14 @@ impl ReviewedPlan {
     pub fn new(
         basis: PlanBasis,
         objects: &[AnnouncedObject],
-        live: &BTreeMap<Identity, Map<String, Value>>,
+        live: &BTreeMap<Identity, PackedObject>,
     ) -> Self {
         let objects = objects.iter().map(|object| {
             let reviewed = ReviewedObject {
                 action: object.planned.word().to_owned(),
-                live: live.get(&object.identity).and_then(state_of),
+                live: live
+                    .get(&object.identity)
+                    .and_then(|live| state_of(&live.unpack())),
             };
             (object.identity.to_string(), reviewed)
         });
@@ -216,7 +219,7 @@ mod tests {
             deployment: Some("1".to_owned()),
         };
         let live = json!({"metadata": {"uid": "u", "resourceVersion": version}});
-        let live = live.as_object().unwrap().clone();
+        let live = PackedObject::new(live.as_object().unwrap());
         let live = BTreeMap::from([(objects[0].identity.clone(), live)]);
         ReviewedPlan::new(basis, objects, &live)
     }

@@ -84,7 +84,8 @@ fn defined_by(manifest: &Manifest) -> Option<(GroupKind, Scope)> {
     {
         return None;
     }
-    let spec = manifest.object().get("spec")?;
+    let object = manifest.object();
+    let spec = object.get("spec")?;
     let kind = spec.get("names")?.get("kind")?.as_str()?;
     let group = spec.get("group")?.as_str()?;
     let scope = match spec.get("scope").and_then(Value::as_str)? {

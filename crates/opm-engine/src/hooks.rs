@@ -137,9 +137,10 @@ impl<B: Backend> Run<'_, B> {
             }
         };
         self.tell_sent(&step.entry);
+        let object = hook.object.manifest.object();
         let request = ApplyObject {
             precondition,
-            ..apply_hook(hook)
+            ..apply_hook(hook, &object)
         };
         let made = self.backend.apply(request, options.permit).await?;
         let uid = uid_of(&made.object).unwrap_or_default();
@@ -167,10 +168,11 @@ impl<B: Backend> Run<'_, B> {
                 Precondition::Exists { uid: uid.clone() }
             }
         };
+        let object = hook.object.manifest.object();
         let request = ApplyObject {
             precondition,
             dry_run: true,
-            ..apply_hook(hook)
+            ..apply_hook(hook, &object)
         };
         self.backend.apply(request, self.permit()).await.map(drop)
     }
@@ -317,12 +319,12 @@ impl<B: Backend> Run<'_, B> {
     }
 }
 
-fn apply_hook(hook: &CandidateHook) -> ApplyObject<'_> {
+fn apply_hook<'a>(hook: &'a CandidateHook, object: &'a Map<String, Value>) -> ApplyObject<'a> {
     let manifest = &hook.object.manifest;
     ApplyObject {
         identity: manifest.identity(),
         version: manifest.version(),
-        object: manifest.object(),
+        object,
         precondition: Precondition::Absent,
         field_manager: labels::FIELD_MANAGER,
         force: false,

@@ -372,7 +372,8 @@ impl<B: Backend> Run<'_, B> {
     /// What there is of one object.
     pub(crate) async fn look_at(&self, wanted: WantedObject, detail: Detail) -> Observation {
         let looks = self.backend.look_in_version(&[wanted], detail).await;
-        looks.into_values().next().unwrap_or(Observation::Absent)
+        let look = looks.into_values().next();
+        look.map_or(Observation::Absent, |look| look.map(|found| found.unpack()))
     }
 }
 

@@ -230,10 +230,9 @@ fn claims(rendered: &Rendered) -> BTreeSet<Identity> {
     let decides = |manifest: &&Manifest| {
         let kind = &manifest.identity().group_kind;
         let makes_claims = || {
-            let templates = manifest
-                .object()
-                .get("spec")
-                .and_then(|s| s.get("volumeClaimTemplates"));
+            let object = manifest.object();
+            let spec = object.get("spec");
+            let templates = spec.and_then(|spec| spec.get("volumeClaimTemplates"));
             templates
                 .and_then(|t| t.as_array())
                 .is_some_and(|t| !t.is_empty())

@@ -47,9 +47,10 @@ const OF_CONTAINER: KeyedLists = &[
 /// The items that a rendered object has more than once, each as its path.
 pub fn repeated_items(manifest: &Manifest) -> Vec<String> {
     let kind = &manifest.identity().group_kind;
+    let object = manifest.object();
     let mut found = Repeated::default();
     if let Some(at) = pod_spec(kind) {
-        found.below(manifest.object(), at, |found, spec| {
+        found.below(&object, at, |found, spec| {
             found.lists(spec, OF_POD);
             for containers in ["containers", "initContainers", "ephemeralContainers"] {
                 found.each(spec, containers, |found, container| {
@@ -60,9 +61,7 @@ pub fn repeated_items(manifest: &Manifest) -> Vec<String> {
     }
     for (group, of_kind, at, lists) in OTHERS {
         if kind.is(group, of_kind) {
-            found.below(manifest.object(), at, |found, here| {
-                found.lists(here, lists)
-            });
+            found.below(&object, at, |found, here| found.lists(here, lists));
         }
     }
     found.paths

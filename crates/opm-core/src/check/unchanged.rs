@@ -6,12 +6,13 @@ use serde_json::{Map, Value};
 use crate::drift::{changes_by_apply, wrote_nothing};
 use crate::identity::GroupKind;
 use crate::ids::ReleaseId;
+use crate::packed::PackedObject;
 
 /// An object as it was before an apply.
 #[derive(Debug, Clone, Copy)]
 pub struct ObjectBefore<'a> {
     /// The object, or its metadata.
-    pub object: &'a Map<String, Value>,
+    pub object: &'a PackedObject,
     /// Whether it is the whole object.
     pub whole: bool,
 }
@@ -24,9 +25,10 @@ pub fn is_unchanged(
     after: &Map<String, Value>,
     release: &ReleaseId,
 ) -> bool {
+    let object = before.object.unpack();
     match before.whole {
-        true => changes_by_apply(kind, before.object, after, release).is_empty(),
-        false => wrote_nothing(kind, before.object, after, release),
+        true => changes_by_apply(kind, &object, after, release).is_empty(),
+        false => wrote_nothing(kind, &object, after, release),
     }
 }
 
@@ -124,7 +126,7 @@ mod tests {
         ];
         let kind = GroupKind::new("apps", "Deployment");
         for (what, before, after, expected) in cases {
-            let before = map(&before);
+            let before = PackedObject::new(&map(&before));
             let seen = ObjectBefore {
                 object: &before,
                 whole: true,
@@ -136,7 +138,7 @@ mod tests {
 
     #[test]
     fn metadata_tells_where_the_object_was_as_applied() {
-        let live = map(&deployment("a:1", 1, Some("1")));
+        let live = PackedObject::new(&map(&deployment("a:1", 1, Some("1"))));
         let release = &release();
         let kind = GroupKind::new("apps", "Deployment");
         let seen = ObjectBefore {

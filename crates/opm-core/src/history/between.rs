@@ -71,7 +71,7 @@ pub fn between(old: &[Manifest], new: &[Manifest]) -> Vec<ObjectChange> {
                 (None, _) => ObjectChangeKind::Added,
                 (_, None) => ObjectChangeKind::Removed,
                 (Some(before), Some(after)) => {
-                    let fields = diff(&identity.group_kind, before.object(), after.object());
+                    let fields = diff(&identity.group_kind, &before.object(), &after.object());
                     match fields.is_empty() {
                         true => return None,
                         false => ObjectChangeKind::Changed(fields),

@@ -8,7 +8,7 @@ use crate::manifest::Manifest;
 /// The object, with what a Secret holds masked. Copies of whole objects, as `kubectl apply`
 /// leaves them in an annotation, are masked in every kind.
 pub fn masked(manifest: &Manifest) -> Map<String, Value> {
-    let mut object = manifest.object().clone();
+    let mut object = manifest.object().into_owned();
     if manifest.identity().group_kind.is("", "Secret") {
         for field in ["data", "stringData"] {
             match object.get_mut(field) {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::{MAX_DEPTH, Manifest, ManifestError, ManifestProblem, type_name};
 use crate::identity::{GroupKind, Identity};
 use crate::name::{MAX_NAME, NamespaceName, is_group, is_kind, is_label};
+use crate::packed::PackedObject;
 
 type Object = Map<String, Value>;
 
@@ -34,7 +35,8 @@ pub(super) fn manifest(value: Value) -> Result<Manifest, ManifestError> {
         home: None,
         identity,
         version,
-        object,
+        packed: Some(PackedObject::new(&object)),
+        open: Map::new(),
     })
 }
 

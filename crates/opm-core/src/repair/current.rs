@@ -8,12 +8,15 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
+use serde_json::{Map, Value};
+
 use super::ChangeSource;
 use crate::drift;
 use crate::identity::Identity;
 use crate::ids::ReleaseId;
 use crate::manifest::Manifest;
 use crate::observation::Observation;
+use crate::packed::PackedObject;
 use crate::record::{Change, LogEntry};
 use crate::time::Timestamp;
 
@@ -44,14 +47,16 @@ impl fmt::Display for ChangeMatch {
 /// Compares the manifests of a change with what is live. Needs whole objects.
 pub fn compare(
     manifests: &[Manifest],
-    live: &HashMap<Identity, Observation>,
+    live: &HashMap<Identity, Observation<PackedObject>>,
     release: &ReleaseId,
 ) -> ChangeMatch {
     for manifest in manifests {
         let identity = manifest.identity();
         match live.get(identity) {
             Some(Observation::Present(object)) => {
-                if let Some(field) = drift::first_unlike(manifest.object(), object, release) {
+                if let Some(field) =
+                    drift::first_unlike(&manifest.object(), &object.unpack(), release)
+                {
                     return ChangeMatch::Differs(identity.clone(), field);
                 }
             }
@@ -68,9 +73,11 @@ pub fn compare(
 
 /// A Job that is removed when it is done is not missing.
 fn goes_by_itself(manifest: &Manifest) -> bool {
-    let spec = manifest.object().get("spec");
-    manifest.identity().group_kind.is("batch", "Job")
-        && spec.is_some_and(|spec| !spec["ttlSecondsAfterFinished"].is_null())
+    let lifetime = |object: &Map<String, Value>| {
+        let spec = object.get("spec");
+        spec.is_some_and(|spec| !spec["ttlSecondsAfterFinished"].is_null())
+    };
+    manifest.identity().group_kind.is("batch", "Job") && lifetime(&manifest.object())
 }
 
 /// The place of the current change among these, which stand from the newest to the oldest. Of

@@ -187,7 +187,7 @@ pub fn least(
         if purpose.grants_rights()
             && let Some((resource, name)) = bound_role(&object.manifest)
         {
-            rules.add(namespace, RBAC, resource, name, &["bind"]);
+            rules.add(namespace, RBAC, resource, &name, &["bind"]);
         }
     }
     if !unknown.is_empty() {
@@ -217,19 +217,20 @@ fn is_role(identity: &Identity) -> bool {
 }
 
 /// The role that a binding binds: whoever writes it needs the rights in that, or to bind it.
-fn bound_role(manifest: &Manifest) -> Option<(&'static str, &str)> {
+fn bound_role(manifest: &Manifest) -> Option<(&'static str, String)> {
     let kind = &manifest.identity().group_kind;
     if !kind.is(RBAC, "RoleBinding") && !kind.is(RBAC, "ClusterRoleBinding") {
         return None;
     }
-    let reference = manifest.object().get("roleRef")?;
+    let object = manifest.object();
+    let reference = object.get("roleRef")?;
     let text = |key: &str| reference.get(key).and_then(Value::as_str);
     let resource = match text("kind")? {
         "Role" => "roles",
         "ClusterRole" => "clusterroles",
         _ => return None,
     };
-    Some((resource, text("name")?))
+    Some((resource, text("name")?.to_owned()))
 }
 
 /// The rules that rights on objects come to.

@@ -7,13 +7,15 @@ use crate::check::{LiveObject, Ownership};
 use crate::drift::{self, FieldDrift};
 use crate::entry::Entry;
 use crate::health::{self, Health};
+use crate::ids::ReleaseId;
 use crate::observation::Observation;
+use crate::packed::PackedObject;
 use crate::takeover::leftovers;
 
 /// How an object stands, given everything that is known about it.
 pub fn judge(entry: Entry, evidence: ObjectEvidence<'_>) -> ObjectStatus {
     let (object, whole) = match evidence.observation {
-        Some(Observation::Present(ReadObject { object, whole })) => (object, *whole),
+        Some(Observation::Present(ReadObject { object, whole })) => (&object.unpack(), *whole),
         Some(Observation::Absent) if evidence.applied.is_some_and(removes_itself) => {
             let health = Health::ready_with("it is complete, and has removed itself");
             return status(entry, Presence::Completed, health);
@@ -74,22 +76,29 @@ fn brought_elsewhere<'a>(
         change,
         object: sent,
     } = evidence.sent?;
-    let unlike = |desired| drift::first_unlike(desired, object, evidence.release).is_some();
+    let unlike = |desired: &PackedObject| {
+        drift::first_unlike(&desired.unpack(), object, evidence.release).is_some()
+    };
     let as_recorded = evidence.applied.is_none_or(|applied| !unlike(applied));
     let as_sent = match sent {
         Some(sent) => !unlike(sent),
         // Only what is this release's own doing tells: others may have changed it as well.
         None => evidence
             .applied
-            .is_some_and(|applied| drift::fields(applied, object, evidence.release).is_empty()),
+            .is_some_and(|applied| as_applied(applied, object, evidence.release)),
     };
     (!as_recorded && as_sent).then_some(change)
 }
 
+fn as_applied(applied: &PackedObject, object: &Map<String, Value>, release: &ReleaseId) -> bool {
+    drift::fields(&applied.unpack(), object, release).is_empty()
+}
+
 /// Whether metadata alone cannot tell if an object has drifted.
-pub fn is_suspect(object: &Map<String, Value>, evidence: ObjectEvidence<'_>) -> bool {
-    let applied = evidence.applied;
-    let touched = |applied| !drift::is_untouched(applied, object, evidence.release);
+pub fn is_suspect(object: &PackedObject, evidence: ObjectEvidence<'_>) -> bool {
+    let (applied, release) = (evidence.applied, evidence.release);
+    let touched =
+        |applied: &PackedObject| !drift::is_untouched(&applied.unpack(), &object.unpack(), release);
     applied.is_some_and(|applied| evidence.sent.is_some() || touched(applied))
 }
 
@@ -121,7 +130,7 @@ fn drifted(
         }];
     }
     match evidence.applied {
-        Some(applied) if whole => drift::fields(applied, object, evidence.release),
+        Some(applied) if whole => drift::fields(&applied.unpack(), object, evidence.release),
         // Nobody can tell without the whole object, and nothing is claimed.
         Some(_) => Vec::new(),
         None => drift::written_since(object, evidence.release),
@@ -134,7 +143,8 @@ fn created(object: &Map<String, Value>) -> Option<String> {
 }
 
 /// Whether an object removes itself when it is done: a Job with a time to live.
-fn removes_itself(applied: &Map<String, Value>) -> bool {
+fn removes_itself(applied: &PackedObject) -> bool {
+    let applied = applied.unpack();
     let job = applied.get("kind").and_then(Value::as_str) == Some("Job")
         && applied
             .get("apiVersion")

@@ -18,6 +18,7 @@ use crate::health::{Health, HealthState};
 use crate::identity::Identity;
 use crate::ids::ReleaseId;
 use crate::observation::Observation;
+use crate::packed::PackedObject;
 use crate::takeover::{LeftoverField, RetiredManagers};
 
 pub use judge::{is_suspect, judge};
@@ -26,7 +27,7 @@ pub use judge::{is_suspect, judge};
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadObject {
     /// The object, or its metadata.
-    pub object: Map<String, Value>,
+    pub object: PackedObject,
     /// Whether it is the whole object.
     pub whole: bool,
 }
@@ -39,7 +40,7 @@ pub struct ObjectEvidence<'a> {
     /// What was found; none if nobody looked.
     pub observation: Option<&'a Observation<ReadObject>>,
     /// What was applied, if that was kept.
-    pub applied: Option<&'a Map<String, Value>>,
+    pub applied: Option<&'a PackedObject>,
     /// What a run sent since, or meant to send, that did not end well.
     pub sent: Option<SentSince<'a>>,
     /// Its pods, if it is a workload that is not ready and they could be seen.
@@ -54,7 +55,7 @@ pub struct SentSince<'a> {
     /// The change that it was to record.
     pub change: &'a str,
     /// What it sent for this object, if that was kept.
-    pub object: Option<&'a Map<String, Value>>,
+    pub object: Option<&'a PackedObject>,
 }
 
 /// Whether an object is there, and whose it is.

@@ -40,7 +40,7 @@ fn map(uid: &str, labelled: &str, manager: &str) -> Observation<ReadObject> {
                 "time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:data": {"f:k": {}}}}]},
         "data": {"k": "1"}}));
     Observation::Present(ReadObject {
-        object,
+        object: PackedObject::new(&object),
         whole: true,
     })
 }
@@ -50,7 +50,7 @@ fn judged(
     observation: Option<&Observation<ReadObject>>,
     applied: Option<&Value>,
 ) -> ObjectStatus {
-    let applied = applied.map(|value| object(value.clone()));
+    let applied = applied.map(|value| PackedObject::new(&object(value.clone())));
     let release = ID.parse().unwrap();
     let evidence = ObjectEvidence {
         release: &release,
@@ -77,12 +77,13 @@ fn an_object_is_at_the_change_that_it_was_brought_to() {
         live["metadata"]["managedFields"] = json!([{"manager": owner, "operation": "Apply",
             "apiVersion": "v1", "fieldsV1": fields}]);
         Observation::Present(ReadObject {
-            object: live,
+            object: PackedObject::new(&live),
             whole: true,
         })
     };
     let release = ID.parse().unwrap();
-    let (old, new) = (rendered("1"), rendered("2"));
+    let packed = |value| PackedObject::new(&rendered(value));
+    let (old, new) = (packed("1"), packed("2"));
     let table = [
         // live, owner, whether what was sent is kept: unrecorded, drifted
         ("1", "opm", true, false, false),
@@ -176,14 +177,15 @@ fn a_job_that_removed_itself_is_complete() {
 
 #[test]
 fn metadata_alone_never_claims_drift() {
-    let Observation::Present(ReadObject { mut object, .. }) = map("1", ID, "opm") else {
+    let Observation::Present(ReadObject { object, .. }) = map("1", ID, "opm") else {
         panic!("it is there");
     };
+    let mut object = object.unpack();
     object.remove("data");
     object["metadata"]["managedFields"][0]["fieldsV1"] = json!({});
     let applied = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"k": "1"}});
     let sight = Observation::Present(ReadObject {
-        object,
+        object: PackedObject::new(&object),
         whole: false,
     });
     let status = judged(entry("ConfigMap", "a"), Some(&sight), Some(&applied));

@@ -333,9 +333,8 @@ fn labels_of_another_owner_do_not_survive() {
         "metadata": {"name": "a", "labels": {"shared.opmodel.dev/x": "y", "keep": "me"}},
     }));
     let made = candidate(vec![component("app", vec![foreign])]);
-    let labels = made.objects[0].manifest.object()["metadata"]["labels"]
-        .as_object()
-        .unwrap();
+    let object = made.objects[0].manifest.object();
+    let labels = object["metadata"]["labels"].as_object().unwrap();
     assert_eq!(
         (labels.len(), labels.contains_key("shared.opmodel.dev/x")),
         (7, false)

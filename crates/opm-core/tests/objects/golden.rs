@@ -81,7 +81,7 @@ fn changes() {
         manifests.sort_by(|a, b| digest_order(a.identity(), b.identity()));
         let serialized: Vec<String> = manifests
             .iter()
-            .map(|m| String::from_utf8(canonical::object_bytes(m.object())).unwrap())
+            .map(|m| String::from_utf8(canonical::object_bytes(&m.object())).unwrap())
             .collect();
         assert_eq!(serialized.join("\n"), text(vector, "serialized"), "{name}");
         assert_eq!(digest.as_str(), text(vector, "manifestDigest"), "{name}");

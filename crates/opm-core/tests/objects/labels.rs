@@ -39,7 +39,7 @@ fn six_labels_go_onto_metadata_and_nowhere_else() {
             "component.opmodel.dev/name": "app",
         })
     );
-    let read = OwnerLabels::read(deployment.object());
+    let read = OwnerLabels::read(&deployment.object());
     assert!(read.managed);
     assert_eq!(read.id.as_deref(), Some(ID));
     assert_eq!(read.release.as_deref(), Some("mc"));
@@ -72,7 +72,7 @@ fn a_shared_object_names_its_releases_and_no_single_owner() {
             "shared.opmodel.dev/ba7ef080-f6d7-5049-9ee5-a5e34cd652de": "mc",
         })
     );
-    let read = OwnerLabels::read(role.object());
+    let read = OwnerLabels::read(&role.object());
     assert_eq!(read.shared, [(ID.to_owned(), "mc".to_owned())]);
     assert_eq!(read.id, None);
     assert_eq!(

@@ -96,9 +96,8 @@ fn what_the_server_writes_is_left_out_and_said() {
         "data": {"x": "y"},
     }));
     let made = candidate(vec![component("app", vec![copied])]);
-    let metadata = made.objects[0].manifest.object()["metadata"]
-        .as_object()
-        .unwrap();
+    let object = made.objects[0].manifest.object();
+    let metadata = object["metadata"].as_object().unwrap();
     let kept: Vec<&String> = metadata.keys().collect();
     assert_eq!(kept, ["creationTimestamp", "labels", "name", "namespace"]);
     assert_eq!(warnings(&made).len(), 2);

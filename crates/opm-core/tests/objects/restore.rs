@@ -200,7 +200,7 @@ fn what_a_secret_holds_is_masked() {
     );
     let plain = manifest(json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "c"}, "data": {"a": "b"}}));
-    assert_eq!(&masked(&plain), plain.object());
+    assert_eq!(masked(&plain), *plain.object());
 }
 
 #[test]

@@ -15,6 +15,7 @@ use opm_core::event::RunPhase;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::immutable::changed_immutable_fields;
 use opm_core::reach::{self, OwnNamespace};
+use serde_json::{Map, Value};
 
 use super::Apply;
 use super::check::ApplyContext;
@@ -132,7 +133,8 @@ impl<B: Backend> Apply<'_, B> {
             let Some(object) = self.object(identity, context) else {
                 continue;
             };
-            let why = match TrialFinding::of(&error, object, created) {
+            let finding = TrialFinding::of(&error, &object, created);
+            let why = match finding {
                 TrialFinding::Conflict => {
                     refusals.push(conflict(&error, step));
                     continue;
@@ -177,9 +179,10 @@ impl<B: Backend> Apply<'_, B> {
         fields: Vec<String>,
         context: &ApplyContext,
     ) -> Result<Option<Refusal>, Failure> {
-        let Some(item) = self.item(step, context) else {
+        let Some(object) = self.object(&step.entry.identity, context) else {
             return Ok(None);
         };
+        let item = self.item(step, &object, context);
         let settled = match self.live(step).await {
             Ok(live) => self.check_recreate(item, &live, fields).await,
             Err(error) => Err(error),
@@ -202,7 +205,8 @@ impl<B: Backend> Apply<'_, B> {
         else {
             return false;
         };
-        let changed = || changed_immutable_fields(&identity.group_kind, before.object, object);
+        let changed =
+            || changed_immutable_fields(&identity.group_kind, &before.object.unpack(), &object);
         !self.forces(step) || (before.whole && !changed().is_empty())
     }
 
@@ -249,21 +253,22 @@ impl<B: Backend> Apply<'_, B> {
     pub(super) fn item<'s>(
         &'s self,
         step: &'s ApplyStep,
+        object: &'s Map<String, Value>,
         context: &'s ApplyContext,
-    ) -> Option<ObjectToSend<'s>> {
-        let identity = &step.entry.identity;
-        Some(ObjectToSend {
+    ) -> ObjectToSend<'s> {
+        ObjectToSend {
             step,
-            object: self.object(identity, context)?,
-            seen: context.before(identity),
+            object,
+            seen: context.before(&step.entry.identity),
             recreate: false,
             permit: self.request.options.concurrency.pace(self.run.permit()),
-        })
+        }
     }
 
     /// Why the server would not take an object, if it would not.
     async fn pretend(&self, step: &ApplyStep, context: &ApplyContext) -> Option<ApiError> {
-        let item = self.item(step, context)?;
+        let object = self.object(&step.entry.identity, context)?;
+        let item = self.item(step, &object, context);
         let sent = self.send_once(item, precondition(step), true).await;
         let error = sent.err()?;
         if error.kind == ApiErrorKind::FieldConflict

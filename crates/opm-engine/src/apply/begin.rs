@@ -77,7 +77,7 @@ impl<B: Backend> Apply<'_, B> {
                 };
                 let item = ObjectToSend {
                     step,
-                    object,
+                    object: &object,
                     seen: None,
                     recreate: false,
                     permit: self.run.permit(),

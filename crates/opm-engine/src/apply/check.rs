@@ -1,6 +1,7 @@
 //! `check`: everything that is decided before the first write. A refusal lists every reason at
 //! once; nothing is touched unless everything passes.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use opm_core::check::{
@@ -9,6 +10,7 @@ use opm_core::check::{
 };
 use opm_core::event::Wait;
 use opm_core::identity::Identity;
+use opm_core::packed::PackedObject;
 use opm_core::reach::NamespacePlan;
 use opm_core::record::Record;
 use serde_json::{Map, Value};
@@ -39,7 +41,7 @@ pub(super) struct ApplyContext {
     /// What is sent instead of the rendered object, where an autoscaler has a say.
     instead: BTreeMap<Identity, Map<String, Value>>,
     /// The live objects as they were seen.
-    pub(super) live: BTreeMap<Identity, Map<String, Value>>,
+    pub(super) live: BTreeMap<Identity, PackedObject>,
     /// Of which of them more than the metadata was seen.
     whole: HashSet<Identity>,
     /// What cannot be changed in place, and may be deleted and created again.
@@ -76,9 +78,10 @@ impl<B: Backend> Apply<'_, B> {
         &'s self,
         identity: &Identity,
         context: &'s ApplyContext,
-    ) -> Option<&'s Map<String, Value>> {
+    ) -> Option<Cow<'s, Map<String, Value>>> {
         let rendered = || Some(self.candidate.object(identity)?.manifest.object());
-        context.instead.get(identity).or_else(rendered)
+        let instead = context.instead.get(identity).map(Cow::Borrowed);
+        instead.or_else(rendered)
     }
 
     /// Checks, asks, and announces the plan. None if only objects that were being deleted stood

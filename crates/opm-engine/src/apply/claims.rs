@@ -37,6 +37,10 @@ impl<B: Backend> Apply<'_, B> {
         let new = rendered
             .iter()
             .filter_map(|identity| Some((identity, self.object(identity, context)?)));
+        let new: Vec<_> = new.collect();
+        let new = new
+            .iter()
+            .map(|(identity, object)| (*identity, object.as_ref()));
         let old: Vec<_> = old.iter().collect();
         let found = contested(&old, &new.collect::<Vec<_>>());
         let found = self.not_shared_already(found).await?;

@@ -17,6 +17,7 @@ use opm_core::entry::Entry;
 use opm_core::event::RunPhase;
 use opm_core::identity::Identity;
 use opm_core::immutable::changed_immutable_fields;
+use opm_core::packed::PackedObject;
 use opm_core::plan::Plan;
 use opm_core::record::Lock;
 use serde_json::{Map, Value};
@@ -206,7 +207,11 @@ impl<B: Backend> Apply<'_, B> {
             };
             let outcome = ObjectOutcome::of(&step.entry, action, reason);
             self.tell_object(&outcome);
-            let changes = match (context.live.get(&outcome.identity), &after) {
+            let before = context
+                .live
+                .get(&outcome.identity)
+                .map(PackedObject::unpack);
+            let changes = match (&before, &after) {
                 // What a take-over removes belonged to another tool.
                 (Some(before), Some(after)) if step.takes_fields && action != Action::Unchanged => {
                     diff(&outcome.identity.group_kind, before, after)
@@ -216,7 +221,7 @@ impl<B: Backend> Apply<'_, B> {
             // What is not even sent stays as it is.
             let unsent = context.unchanged.contains_key(&outcome.identity);
             let after = after.as_ref();
-            let left = after.or_else(|| context.live.get(&outcome.identity).filter(|_| unsent));
+            let left = after.or_else(|| before.as_ref().filter(|_| unsent));
             let leftovers = self.leftovers(step, left);
             all.objects.push(Difference {
                 outcome,
@@ -231,9 +236,9 @@ impl<B: Backend> Apply<'_, B> {
         match (action, &step.method) {
             (Action::Recreated, _) => {
                 let identity = &step.entry.identity;
-                let (live, desired) =
-                    (context.live.get(identity)?, self.object(identity, context)?);
-                let fields = changed_immutable_fields(&identity.group_kind, live, desired);
+                let live = context.live.get(identity)?.unpack();
+                let desired = self.object(identity, context)?;
+                let fields = changed_immutable_fields(&identity.group_kind, &live, &desired);
                 Some(match fields.is_empty() {
                     true => "it cannot be changed in place".to_owned(),
                     false => format!("{} cannot be changed in place", fields.join(", ")),
@@ -255,16 +260,19 @@ impl<B: Backend> Apply<'_, B> {
     ) -> Vec<FieldChange> {
         let identity = &outcome.identity;
         let kind = &identity.group_kind;
-        let (before, desired) = (context.live.get(identity), self.object(identity, context));
-        match (before, after, desired) {
-            _ if outcome.action == Action::Unchanged => Vec::new(),
+        if outcome.action == Action::Unchanged {
+            return Vec::new();
+        }
+        let before = context.live.get(identity).map(PackedObject::unpack);
+        let desired = self.object(identity, context);
+        match (&before, after, &desired) {
             (Some(before), Some(after), _) => {
                 changes_by_apply(kind, before, after, &self.candidate.owner.id)
             }
             (Some(before), None, Some(desired)) => diff(kind, &stated(before, desired), desired),
             (None, after, Some(desired)) => {
                 let answered = after.map(|after| stated(after, desired));
-                let new = answered.as_ref().unwrap_or(desired);
+                let new: &Map<String, Value> = answered.as_ref().unwrap_or(desired);
                 diff(kind, &identity_of(new), new)
             }
             (_, _, None) => Vec::new(),
@@ -299,7 +307,7 @@ impl<B: Backend> Apply<'_, B> {
         let reason = "as soon as it is deleted".to_owned();
         let outcome = ObjectOutcome::of(entry, Action::Created, Some(reason));
         let new = self.object(&entry.identity, context);
-        let changes = new.map(|new| diff(&entry.identity.group_kind, &identity_of(new), new));
+        let changes = new.map(|new| diff(&entry.identity.group_kind, &identity_of(&new), &new));
         self.tell_object(&outcome);
         Difference {
             outcome,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use opm_core::check::Observed;
 use opm_core::identity::Identity;
+use opm_core::packed::PackedObject;
 use opm_core::reach::NamespacePlan;
-use serde_json::{Map, Value};
 
 use super::{Apply, ApplySource, ApplyWriter};
 use crate::failure::Failure;
@@ -23,7 +23,7 @@ pub(super) struct EarlyLook {
     pub(super) reached: Result<NamespacePlan, Failure>,
     /// What there is of the rendered objects.
     pub(super) observed: Observed,
-    pub(super) live: BTreeMap<Identity, Map<String, Value>>,
+    pub(super) live: BTreeMap<Identity, PackedObject>,
 }
 
 impl<B: Backend> ApplyWriter<'_, B> {

@@ -69,7 +69,7 @@ impl<B: Backend> Apply<'_, B> {
             let pretended = self.run.pretend_hook(step, hook).await;
             let Err(error) = pretended else { continue };
             let object = hook.object.manifest.object();
-            match TrialFinding::of(&error, object, &created) {
+            match TrialFinding::of(&error, &object, &created) {
                 TrialFinding::Unanswered => {
                     let what = "cannot check the hooks beforehand";
                     return Err(Failure::before_writing(what, &error));

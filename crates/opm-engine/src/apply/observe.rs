@@ -8,10 +8,10 @@ use opm_core::entry::Entry;
 use opm_core::event::RunPhase;
 use opm_core::identity::Identity;
 use opm_core::nearest::{did_you_mean, nearest};
+use opm_core::packed::PackedObject;
 use opm_core::plan::Occupants;
 use opm_core::reach::{self, MissingRequirement, NamespacePlan};
 use opm_core::record::{AppliedNotes, Record};
-use serde_json::{Map, Value};
 
 use super::Apply;
 use super::early::EarlyLook;
@@ -24,7 +24,7 @@ use crate::record::StoredNotes;
 pub(super) struct ObservedApply {
     pub(super) planned: PlannedApply,
     pub(super) observed: Observed,
-    pub(super) live: BTreeMap<Identity, Map<String, Value>>,
+    pub(super) live: BTreeMap<Identity, PackedObject>,
     /// Of which live objects more than the metadata was seen.
     pub(super) whole: HashSet<Identity>,
     occupants: HashMap<Identity, Occupants>,
@@ -120,13 +120,12 @@ impl<B: Backend> Apply<'_, B> {
         &self,
         notes: &AppliedNotes,
         whole: &HashSet<Identity>,
-        live: &mut BTreeMap<Identity, Map<String, Value>>,
+        live: &mut BTreeMap<Identity, PackedObject>,
     ) -> HashSet<Identity> {
         let unsettled = self.candidate.objects.iter().filter(|object| {
             let identity = object.manifest.identity();
-            let (desired, note) = (object.manifest.object(), notes.get(identity));
             let seen = live.get(identity).filter(|_| !whole.contains(identity));
-            seen.is_some_and(|seen| !self.is_settled(desired, &object.hash, seen, note))
+            seen.is_some_and(|seen| !self.is_settled(object, seen, notes.get(identity)))
         });
         let wanted: Vec<WantedObject> = unsettled
             .map(|object| WantedObject::from(&object.manifest))

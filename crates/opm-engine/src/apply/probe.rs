@@ -40,7 +40,7 @@ impl<B: Backend> Apply<'_, B> {
         let request = ApplyObject {
             identity: object.manifest.identity(),
             version: object.manifest.version(),
-            object: object.manifest.object(),
+            object: &object.manifest.object(),
             precondition: Precondition::Absent,
             field_manager: labels::FIELD_MANAGER,
             force: false,

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use opm_core::candidate::{Candidate, Selection};
+use opm_core::candidate::{Candidate, CandidateObject, Selection};
 use opm_core::check::StaleDecisions;
 use opm_core::failure::Remedy;
 use opm_core::plan::Guard;
@@ -185,8 +185,10 @@ impl<'a, B: Backend> Apply<'a, B> {
             failure.because(error)
         })?;
         // Also those that are not sent, because nothing about them changes.
-        for object in &candidate.objects {
-            run.backend.hide(object.manifest.object());
+        let is_secret =
+            |one: &&CandidateObject| one.manifest.identity().group_kind.is("", "Secret");
+        for object in candidate.objects.iter().filter(is_secret) {
+            run.backend.hide(&object.manifest.object());
         }
         let apply = Self {
             run,

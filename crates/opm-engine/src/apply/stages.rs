@@ -262,7 +262,7 @@ impl<B: Backend> Apply<'_, B> {
         self.run.tell_sent(&step.entry);
         self.send(ObjectToSend {
             step,
-            object,
+            object: &object,
             seen: context.before(identity),
             recreate: context.recreate.contains(identity),
             permit,

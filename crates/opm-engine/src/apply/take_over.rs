@@ -146,7 +146,8 @@ impl<B: Backend> Apply<'_, B> {
         let objects = self.candidate.objects.iter();
         let rendered = objects.map(|object| &object.manifest);
         let rendered = rendered.filter(|m| autoscale::is_autoscaler(&m.identity().group_kind));
-        if autoscale::targets(rendered.map(|m| m.object())).contains(identity) {
+        let rendered: Vec<_> = rendered.map(|m| m.object()).collect();
+        if autoscale::targets(rendered.iter().map(AsRef::as_ref)).contains(identity) {
             return true;
         }
         let Some(namespace) = &identity.namespace else {
@@ -236,7 +237,8 @@ impl<B: Backend> Apply<'_, B> {
     }
 
     async fn unremovable(&self, step: &ApplyStep, context: &ApplyContext) -> Option<String> {
-        let item = self.item(step, context)?;
+        let object = self.object(&step.entry.identity, context)?;
+        let item = self.item(step, &object, context);
         let uid = step.method.uid()?.to_owned();
         let sent = self.send_as(item, Precondition::Exists { uid }, true, true);
         // Whatever is wrong with the object itself comes up when it is sent.

@@ -6,10 +6,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use opm_core::candidate::CandidateObject;
 use opm_core::check::{ApplyMethod, ApplyStep};
 use opm_core::digest::ObjectHash;
 use opm_core::drift::{AppliedNote, ApplyEffect, ObjectToApply};
 use opm_core::identity::{GroupKind, Identity};
+use opm_core::packed::PackedObject;
 use opm_core::reach;
 use serde_json::{Map, Value};
 
@@ -67,15 +69,16 @@ impl<B: Backend> Apply<'_, B> {
         let note = context.notes.notes.get(identity);
         let sent = match context.is_rendered(identity) {
             true => step.entry.hash.clone()?,
-            false => ObjectHash::of(object),
+            false => ObjectHash::of(&object),
         };
         let manager = self.field_manager(step);
-        let to_apply = self.to_apply(object, &sent, &manager, note);
-        if to_apply.effect(before.object, before.whole) != ApplyEffect::Unchanged {
+        let to_apply = self.to_apply(&object, &sent, &manager, note);
+        let live = before.object.unpack();
+        if to_apply.effect(&live, before.whole) != ApplyEffect::Unchanged {
             return None;
         }
         let noted = match before.whole {
-            true => to_apply.note(before.object),
+            true => to_apply.note(&live),
             false => note.cloned(),
         };
         Some(AppliedObject {
@@ -104,14 +107,14 @@ impl<B: Backend> Apply<'_, B> {
     /// Whether what is remembered of an object says that it need not even be read.
     pub(super) fn is_settled(
         &self,
-        desired: &Map<String, Value>,
-        hash: &ObjectHash,
-        metadata: &Map<String, Value>,
+        object: &CandidateObject,
+        metadata: &PackedObject,
         note: Option<&AppliedNote>,
     ) -> bool {
         // The note tells whether what it is about was sent by the manager of today.
-        let to_apply = self.to_apply(desired, hash, "", note);
-        to_apply.effect(metadata, false) == ApplyEffect::Unchanged
+        let desired = object.manifest.object();
+        let to_apply = self.to_apply(&desired, &object.hash, "", note);
+        to_apply.effect(&metadata.unpack(), false) == ApplyEffect::Unchanged
     }
 
     fn to_apply<'s>(

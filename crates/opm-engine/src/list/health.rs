@@ -7,6 +7,7 @@ use futures::StreamExt as _;
 use opm_core::entry::Entry;
 use opm_core::health::HealthState;
 use opm_core::identity::Identity;
+use opm_core::manifest::Manifest;
 use opm_core::record::Change;
 use opm_core::status::{ObjectEvidence, ReadObject, by_component, judge, overall};
 
@@ -85,10 +86,11 @@ impl<B: Backend> Run<'_, B> {
         };
         let judged = entries.into_iter().map(|entry| {
             let manifest = applied.iter().find(|m| *m.identity() == entry.identity);
+            let manifest = manifest.cloned().map(Manifest::into_packed);
             let evidence = ObjectEvidence {
                 release: &recorded.release.id,
                 observation: objects.get(&entry.identity),
-                applied: manifest.map(|manifest| manifest.object()),
+                applied: manifest.as_ref(),
                 sent: None,
                 pods: None,
                 retired: &self.settings.retired_managers,

@@ -1,11 +1,13 @@
 //! Which rendered workloads an autoscaler drives, and how many replicas they have now.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use opm_core::autoscale::{self, applied_replicas};
 use opm_core::candidate::Candidate;
 use opm_core::check::PruneStep;
 use opm_core::identity::{GroupKind, Identity};
+use opm_core::packed::PackedObject;
 use serde_json::{Map, Value};
 
 use super::identity_of;
@@ -19,13 +21,16 @@ impl<B: Backend> Run<'_, B> {
     pub(crate) async fn autoscaled(
         &self,
         candidate: &Candidate,
-        seen: &BTreeMap<Identity, Map<String, Value>>,
+        seen: &BTreeMap<Identity, PackedObject>,
         going: &[PruneStep],
         served: &ServedKinds,
         warnings: &mut Vec<String>,
     ) -> BTreeMap<Identity, Map<String, Value>> {
-        let asked = |identity: &Identity| seen.get(identity).is_some_and(applied_replicas);
-        let scalable: BTreeMap<&Identity, &Map<String, Value>> = candidate
+        let asked = |identity: &Identity| {
+            let seen = seen.get(identity);
+            seen.is_some_and(|seen| applied_replicas(&seen.unpack()))
+        };
+        let scalable: BTreeMap<&Identity, Cow<'_, Map<String, Value>>> = candidate
             .objects
             .iter()
             .map(|object| (object.manifest.identity(), object.manifest.object()))
@@ -34,13 +39,12 @@ impl<B: Backend> Run<'_, B> {
         if scalable.is_empty() {
             return BTreeMap::new();
         }
-        let mut targets = autoscale::targets(
-            candidate
-                .objects
-                .iter()
-                .filter(|o| autoscale::is_autoscaler(&o.manifest.identity().group_kind))
-                .map(|object| object.manifest.object()),
-        );
+        let rendered = candidate.objects.iter();
+        let rendered: Vec<_> = rendered
+            .filter(|o| autoscale::is_autoscaler(&o.manifest.identity().group_kind))
+            .map(|object| object.manifest.object())
+            .collect();
+        let mut targets = autoscale::targets(rendered.iter().map(AsRef::as_ref));
         let namespaces: BTreeSet<&str> = scalable
             .keys()
             .filter_map(|identity| identity.namespace.as_deref())

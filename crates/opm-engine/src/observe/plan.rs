@@ -7,22 +7,22 @@ use opm_core::check::{LiveObject, Observed};
 use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
+use opm_core::packed::PackedObject;
 use opm_core::plan::{Occupants, Plan};
-use serde_json::{Map, Value};
 
 use crate::ports::{Backend, Detail, Observation, ServedKinds, WantedObject};
 use crate::run::Run;
 
 /// What was looked at, as the check wants it and as it was found.
 pub(crate) fn judged(
-    looks: BTreeMap<Identity, Observation>,
+    looks: BTreeMap<Identity, Observation<PackedObject>>,
     release: &ReleaseId,
-) -> (Observed, BTreeMap<Identity, Map<String, Value>>) {
+) -> (Observed, BTreeMap<Identity, PackedObject>) {
     let (mut observed, mut live) = (Observed::default(), BTreeMap::new());
     for (identity, found) in looks {
         let seen = match found {
             Observation::Present(object) => {
-                let seen = Observation::Present(LiveObject::read(&object, release));
+                let seen = Observation::Present(LiveObject::read(&object.unpack(), release));
                 live.insert(identity.clone(), object);
                 seen
             }
@@ -41,7 +41,7 @@ impl<B: Backend> Run<'_, B> {
         plan: &Plan,
         release: &ReleaseId,
         detail: impl Fn(&Entry) -> Detail,
-    ) -> (Observed, BTreeMap<Identity, Map<String, Value>>) {
+    ) -> (Observed, BTreeMap<Identity, PackedObject>) {
         let (light, whole): (Vec<&Entry>, Vec<&Entry>) = plan
             .to_observe()
             .partition(|entry| detail(entry) == Detail::Metadata);

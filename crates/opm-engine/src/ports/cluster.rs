@@ -13,6 +13,7 @@ use opm_core::check::Disown;
 use opm_core::entry::Entry;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::manifest::Manifest;
+use opm_core::packed::PackedObject;
 use opm_core::rights::{AccessRule, ResourceRight};
 use opm_core::scope::Scope;
 use opm_core::takeover::MovedFields;
@@ -271,21 +272,26 @@ pub trait Cluster: Send + Sync {
     fn recall_served(&self) -> impl Future<Output = Result<Arc<ServedKinds>, ApiError>> + Send;
 
     /// Looks at many objects, with as few requests as possible. The answer has exactly the
-    /// identities that were asked for.
+    /// identities that were asked for. Of thousands of objects only a few are open at a time: they
+    /// are packed as they arrive.
     fn look_in_version(
         &self,
         wanted: &[WantedObject],
         detail: Detail,
-    ) -> impl Future<Output = BTreeMap<Identity, Observation>> + Send;
+    ) -> impl Future<Output = BTreeMap<Identity, Observation<PackedObject>>> + Send;
 
-    /// The same, in whatever version the server prefers.
+    /// Looks at a few objects, in whatever version the server prefers.
     fn look(
         &self,
         wanted: &[Identity],
         detail: Detail,
     ) -> impl Future<Output = BTreeMap<Identity, Observation>> + Send {
         let wanted: Vec<WantedObject> = wanted.iter().map(WantedObject::from).collect();
-        async move { self.look_in_version(&wanted, detail).await }
+        async move {
+            let looks = self.look_in_version(&wanted, detail).await.into_iter();
+            let looks = looks.map(|(identity, found)| (identity, found.map(|one| one.unpack())));
+            looks.collect()
+        }
     }
 
     /// All objects of one kind, in one namespace or in all, with this label or any.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures::executor::block_on;
 use opm_core::identity::{GroupKind, Identity};
+use opm_core::packed::PackedObject;
 use opm_core::protocol::LockAcquisition;
 use opm_core::record::size::Records;
 use opm_core::record::{Extra, Lock, Metadata, Record, ReleaseState};
@@ -204,7 +205,7 @@ impl Cluster for Store {
         &self,
         _: &[WantedObject],
         _: Detail,
-    ) -> BTreeMap<Identity, Observation> {
+    ) -> BTreeMap<Identity, Observation<PackedObject>> {
         BTreeMap::new()
     }
 

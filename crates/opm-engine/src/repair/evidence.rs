@@ -5,6 +5,7 @@ use opm_core::identity::Identity;
 use opm_core::labels::{self, Owner, OwnerLabels};
 use opm_core::manifest::Manifest;
 use opm_core::name::ModuleName;
+use opm_core::packed::PackedObject;
 use opm_core::record::{SalvagedRecord, salvage};
 use opm_core::repair::{
     ChangeMatch, RepairEvidence, Repaired, UnlabelledState, compare, draft, needs_records,
@@ -88,7 +89,7 @@ impl<B: Backend> Run<'_, B> {
         release: &Release,
         evidence: &RepairEvidence,
     ) -> BTreeMap<String, ChangeMatch> {
-        let mut live: HashMap<Identity, Observation> = HashMap::new();
+        let mut live: HashMap<Identity, Observation<PackedObject>> = HashMap::new();
         let mut matched = BTreeMap::new();
         // One change at a time: all of them together may be more than fits into memory.
         for change in undetermined(evidence) {
@@ -127,10 +128,10 @@ impl<B: Backend> Run<'_, B> {
 }
 
 /// Whether it is known how an object is in the version of this manifest.
-fn is_read(manifest: &Manifest, live: &HashMap<Identity, Observation>) -> bool {
+fn is_read(manifest: &Manifest, live: &HashMap<Identity, Observation<PackedObject>>) -> bool {
     let known = live.get(manifest.identity());
     known.is_some_and(|known| match known.present() {
-        Some(object) => object.get("apiVersion") == manifest.object().get("apiVersion"),
+        Some(object) => object.text(&["apiVersion"]) == Some(&manifest.api_version()),
         None => true,
     })
 }

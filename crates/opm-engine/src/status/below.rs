@@ -347,11 +347,11 @@ fn root(identity: &Identity, seen: Option<&Observation<opm_core::status::ReadObj
         Some(Observation::Present(read)) => {
             // What says nothing about itself is ready as soon as it exists.
             let health = match read.whole {
-                true => health::of(&read.object),
+                true => health::of(&read.object.unpack()),
                 false => Health::ready(),
             };
-            let uid = metadata(&read.object, "uid").map(str::to_owned);
-            (uid, Some(health))
+            let uid = read.object.text(&["metadata", "uid"]);
+            (uid.map(str::to_owned), Some(health))
         }
         Some(Observation::Failed(error)) => (None, Some(Health::unknown(error.to_string()))),
         Some(Observation::Absent) => (None, Some(Health::failed("it is not there"))),

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use futures::StreamExt as _;
 use opm_core::health;
 use opm_core::identity::Identity;
+use opm_core::packed::PackedObject;
 use opm_core::status::{ObjectEvidence, ReadObject, SentSince, is_suspect};
 use opm_core::takeover::RetiredManagers;
 use serde_json::{Map, Value};
@@ -24,7 +25,7 @@ const EXPLAINED: usize = 32;
 const CONCURRENT_PODS: usize = 8;
 
 /// Objects by identity.
-pub(super) type ObjectMap = BTreeMap<Identity, Map<String, Value>>;
+pub(super) type ObjectMap = BTreeMap<Identity, PackedObject>;
 
 /// What was seen of a release.
 #[derive(Default)]
@@ -113,7 +114,7 @@ impl<B: Backend> Run<'_, B> {
         match self.manifests_of(&known.release, change).await {
             Ok(manifests) => {
                 let objects = manifests.into_iter();
-                let objects = objects.map(|m| (m.identity().clone(), m.into_object()));
+                let objects = objects.map(|m| (m.identity().clone(), m.into_packed()));
                 (objects.collect(), Vec::new())
             }
             Err(ManifestsError::NotKept) => (ObjectMap::new(), Vec::new()),
@@ -143,7 +144,7 @@ impl<B: Backend> Run<'_, B> {
         let manifests = self.manifests_of(&known.release, &change).await;
         let objects = manifests.unwrap_or_default().into_iter();
         objects
-            .map(|m| (m.identity().clone(), m.into_object()))
+            .map(|m| (m.identity().clone(), m.into_packed()))
             .collect()
     }
 
@@ -200,7 +201,7 @@ impl<B: Backend> Run<'_, B> {
     }
 }
 
-fn read(found: Observation, whole: bool) -> Observation<ReadObject> {
+fn read(found: Observation<PackedObject>, whole: bool) -> Observation<ReadObject> {
     found.map(|object| ReadObject { object, whole })
 }
 
@@ -216,6 +217,9 @@ fn unready_workload(
     else {
         return None;
     };
-    let unready = health::has_pods(&identity.group_kind) && !health::of(object).is_ready();
-    unready.then(|| object.clone())
+    if !health::has_pods(&identity.group_kind) {
+        return None;
+    }
+    let object = object.unpack();
+    (!health::of(&object).is_ready()).then_some(object)
 }

@@ -10,12 +10,11 @@ use futures::channel::mpsc::{UnboundedReceiver, unbounded};
 use futures::future::{Either, select};
 use futures::{FutureExt as _, StreamExt as _, pin_mut};
 use opm_core::identity::{GroupKind, Identity};
+use opm_core::packed::PackedObject;
 use opm_core::status::ReadObject;
-use serde_json::{Map, Value};
 
 use super::{Status, StatusInputs};
 use crate::failure::{Failure, FailureKind};
-use crate::observe::metadata;
 use crate::ports::{ApiError, ApiErrorKind, Backend, Observation, WatchEvent};
 use crate::request::StatusRequest;
 use crate::run::Run;
@@ -140,6 +139,7 @@ impl<B: Backend> Run<'_, B> {
                     WatchEvent::Seen(identity, object) => {
                         // Nobody watches the content of a Secret.
                         let whole = !identity.group_kind.is("", "Secret");
+                        let object = PackedObject::new(&object);
                         (identity, Observation::Present(ReadObject { object, whole }))
                     }
                     WatchEvent::Gone(identity) => (identity, Observation::Absent),
@@ -191,11 +191,9 @@ impl StatusInputs {
     /// Whether an object was seen in the version in which it was applied.
     fn is_read_as_applied(&self, identity: &Identity, seen: &Observation<ReadObject>) -> bool {
         let (applied, seen) = (self.seen.applied.get(identity), seen.present());
-        let versions = applied.zip(seen).map(|(applied, seen)| {
-            let version = |object: &Map<String, Value>| object.get("apiVersion").cloned();
-            (version(applied), version(&seen.object))
-        });
-        versions.is_none_or(|(applied, seen)| applied == seen)
+        let version = ["apiVersion"];
+        let mut both = applied.zip(seen).into_iter();
+        both.all(|(applied, seen)| applied.text(&version) == seen.object.text(&version))
     }
 
     fn is_another_record(&self, seen: &Observation<ReadObject>) -> bool {
@@ -216,7 +214,8 @@ impl StatusInputs {
 }
 
 fn version(seen: &Observation<ReadObject>) -> Option<&str> {
-    metadata(&seen.present()?.object, "resourceVersion")
+    let object = &seen.present()?.object;
+    object.text(&["metadata", "resourceVersion"])
 }
 
 /// Tells a status unless it is what was told last.

@@ -126,7 +126,7 @@ impl RenderedChart {
             let Some(other) = others.get(manifest.identity()) else {
                 continue;
             };
-            let leaves = differing_leaves(manifest.object(), other.object());
+            let leaves = differing_leaves(&manifest.object(), &other.object());
             if !leaves.is_empty() {
                 *manifest = manifest.clone().with_generated(leaves);
             }

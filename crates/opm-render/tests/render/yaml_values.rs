@@ -30,7 +30,7 @@ const VALUES: &str = "values: {host: h, port: 80, prefix: example.com, db: {size
 
 fn object(loaded: &Loaded) -> serde_json::Value {
     let objects = &loaded.rendered.components[0].manifests;
-    serde_json::Value::Object(objects[0].object().clone())
+    serde_json::Value::Object(objects[0].object().into_owned())
 }
 
 #[test]

@@ -17,7 +17,7 @@ const ONE: &str = "components:\n- name: web\n  required: true\n  manifests:\n  \
 
 fn object(loaded: &Loaded, component: usize, place: usize) -> Value {
     let manifest = &loaded.rendered.components[component].manifests[place];
-    Value::Object(manifest.object().clone())
+    Value::Object(manifest.object().into_owned())
 }
 
 fn left_out(loaded: &Loaded, dir: &TestModule) -> Vec<String> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use opm_cluster::ClusterClient;
 use opm_core::identity::{GroupKind, Identity};
+use opm_core::packed::PackedObject;
 use opm_core::rights::{AccessRule, ResourceRight};
 use opm_engine::ports::{
     ApiError, ApiErrorKind, ApplyObject, ApplyResponse, Backend, Clock, Cluster, DeleteObject,
@@ -167,7 +168,7 @@ impl Cluster for Mistaken {
         &self,
         wanted: &[WantedObject],
         detail: Detail,
-    ) -> BTreeMap<Identity, Observation> {
+    ) -> BTreeMap<Identity, Observation<PackedObject>> {
         let mut seen = self.real.look_in_version(wanted, detail).await;
         for (identity, observation) in &mut seen {
             if self.makes(Mistake::StaleListIsAbsence) {
@@ -190,7 +191,8 @@ impl Cluster for Mistaken {
                 *observation = Observation::Absent;
             }
             if self.makes(Mistake::SharedIsOwn)
-                && let Observation::Present(object) = observation
+                && let Observation::Present(packed) = observation
+                && let mut object = packed.unpack()
                 && let Some(labels) = object
                     .get_mut("metadata")
                     .and_then(|metadata| metadata.get_mut("labels"))
@@ -204,6 +206,7 @@ impl Cluster for Mistaken {
                 for key in shared.into_iter().skip(1) {
                     labels.remove(&key);
                 }
+                *packed = PackedObject::new(&object);
             }
         }
         seen

@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             let candidate = Candidate::new(loaded.rendered, name, namespace, &selection, scopes);
             let candidate = candidate.map_err(|error| refused(&error))?;
             let objects = candidate.objects.iter();
-            let objects = objects.map(|one| Value::Object(one.manifest.object().clone()));
+            let objects = objects.map(|one| Value::Object(one.manifest.object().into_owned()));
             return print_objects(&objects.collect::<Vec<_>>(), ui);
         }
         let session = Session::open(settings, ui, &interrupt, false).await?;

@@ -1,5 +1,6 @@
 //! `opm mod build`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -70,7 +71,7 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
 /// Prints the objects as a stream of YAML documents, one after the other.
 fn stream(candidate: &Candidate, ui: &Ui) -> Result<(), CliError> {
     candidate.all_in_order().into_iter().try_for_each(|object| {
-        let text = yaml::write_object(object.manifest.object());
+        let text = yaml::write_object(&object.manifest.object());
         let mut text = text.map_err(|e| CliError::new(FailureKind::Failed, e.to_string()))?;
         if let (Some(template), true) = (object.manifest.template(), text.starts_with("---\n")) {
             text.insert_str(4, &format!("# Source: {template}\n"));
@@ -117,7 +118,7 @@ struct BuildDocument<'a> {
 #[derive(Serialize)]
 struct BuiltObject<'a> {
     component: &'a str,
-    object: &'a Map<String, Value>,
+    object: Cow<'a, Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     template: Option<&'a str>,
 }

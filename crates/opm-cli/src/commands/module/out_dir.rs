@@ -53,7 +53,7 @@ struct BuiltFile {
 pub(super) fn write(directory: &Path, candidate: &Candidate) -> Result<Written, CliError> {
     let files = candidate.all_in_order().into_iter().map(|object| {
         let identity = object.manifest.identity();
-        let text = yaml::write_object(object.manifest.object());
+        let text = yaml::write_object(&object.manifest.object());
         Ok(BuiltFile {
             name: file_name(identity),
             text: text.map_err(unwritable)?,

@@ -116,7 +116,7 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
     let candidate = rendering::candidate(loaded, &args.render);
     let candidate = candidate.map_err(|error| rendering::refused(&error))?;
     for object in &candidate.objects {
-        types.define(&Value::Object(object.manifest.object().clone()));
+        types.define(&Value::Object(object.manifest.object().into_owned()));
     }
     let rules = least(
         args.work.purpose(),

@@ -86,11 +86,11 @@ pub(super) async fn check(
             .flat_map(|c| c.manifests.iter().map(move |m| (c, m)))
     };
     for (_, manifest) in objects() {
-        types.define(&Value::Object(manifest.object().clone()));
+        types.define(&Value::Object(manifest.object().into_owned()));
     }
     let mut result = VetResult::default();
     for (component, manifest) in objects() {
-        let object = Value::Object(manifest.object().clone());
+        let object = Value::Object(manifest.object().into_owned());
         let check = types.check(&object);
         if check.is_unknown_kind {
             let kind = format!("{} {}", manifest.api_version(), manifest.identity().kind());
