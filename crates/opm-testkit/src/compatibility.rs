@@ -27,6 +27,9 @@ pub struct CycleStep {
     pub actions: Tally,
     /// How many requests it sent, where they are counted.
     pub requests: Option<usize>,
+    /// How many of its objects it sent, where requests are counted.
+    #[serde(default)]
+    pub sent: Option<usize>,
     /// How long it took, in milliseconds.
     pub millis: u64,
 }
@@ -78,6 +81,8 @@ const HEAD: &str = "\
 What real applications come to. `cargo xtask test --real` takes each through its whole life and writes this page; [testing.md](testing.md#real-applications) says how, and what answers for the applications' own programs, which do not run.
 
 Every row passed all of this: `vet` finds no error; what is built of a chart, a kustomization or a directory without a module file is what `helm template`, `kubectl kustomize` or the files say, object for object; the first apply creates everything and becomes ready; a second apply changes nothing; `status` is Ready without drift; `diff` shows nothing; `diff` of the next version predicts what its apply then does to every object; rollback brings the first version back; delete leaves only what is kept; a new apply takes up what was kept, and a delete with all guards lifted leaves nothing.
+
+Where nothing changed, *sent* is how many objects were sent because it could not be told that they need not be; the suite fails above one in a hundred.
 
 Times are those of a debug build on one busy machine: they compare rows, not machines.
 ";
@@ -143,6 +148,9 @@ fn cell(step: &CycleStep) -> String {
         false => &[],
     };
     let mut parts = vec![tallied(&step.actions, idle)];
+    if let Some(sent) = step.sent.filter(|_| idle.is_empty()) {
+        parts.push(format!("{sent} sent"));
+    }
     if let Some(requests) = step.requests {
         parts.push(format!("{requests} requests"));
     }
@@ -174,6 +182,7 @@ mod tests {
         let step = |actions: &[(&str, usize)], requests| CycleStep {
             actions: tally(actions),
             requests,
+            sent: requests.map(|_| 0),
             millis: 1234,
         };
         let steps = [
@@ -199,7 +208,7 @@ mod tests {
             row,
             Some(
                 "| shop | v1.0.0 → v2.0.0 | 3 | 3 created, 12 requests, 1.3 s \
-                 | 3 unchanged, 5 requests, 1.3 s | 1 configured, 1.3 s |  |  | 1 Namespace | 7 |"
+                 | 3 unchanged, 0 sent, 5 requests, 1.3 s | 1 configured, 1.3 s |  |  | 1 Namespace | 7 |"
             )
         );
     }

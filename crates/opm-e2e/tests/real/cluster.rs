@@ -8,7 +8,8 @@ use opm_sandbox::Sandbox;
 use opm_testkit::compatibility::{CycleStep, Tally, Tried};
 use opm_testkit::programs::BuildError;
 use opm_testkit::{
-    CommandOutput, ControlPlane, Opm, PlaneError, Snapshot, Target, cluster_required, skip_without,
+    CommandOutput, ControlPlane, Opm, PlaneError, Requests, Snapshot, Target, cluster_required,
+    skip_without,
 };
 use serde_json::Value;
 use tokio::sync::{Mutex, MutexGuard};
@@ -109,14 +110,15 @@ impl Cluster {
         let requests = match (audit, mark) {
             (Some(audit), Some(mark)) => {
                 let requests = audit.requests(mark, ADMIN).await;
-                Some(requests.of_agent("opm").count())
+                Some(requests.of_agent("opm"))
             }
             _ => None,
         };
         let report = Report(ran.json());
         let step = CycleStep {
             actions: report.actions(),
-            requests,
+            requests: requests.as_ref().map(Requests::count),
+            sent: requests.as_ref().map(sent),
             millis,
         };
         (report, step)
@@ -199,4 +201,16 @@ fn identity(one: &Value) -> String {
     };
     let (group, namespace) = (slashed(text("group")), slashed(text("namespace")));
     format!("{group}{} {namespace}{}", text("kind"), text("name"))
+}
+
+/// How many objects were sent, the record's own Secrets apart.
+fn sent(requests: &Requests) -> usize {
+    let own = |name: &str| name.starts_with("opm.");
+    let applies = requests.all().iter();
+    let applies = applies.filter(|one| one.verb == "patch" && !one.uri.contains("dryRun"));
+    let applies = applies.filter(|one| !(one.resource == "secrets" && own(&one.name)));
+    let objects: BTreeSet<_> = applies
+        .map(|one| (&one.group, &one.resource, &one.namespace, &one.name))
+        .collect();
+    objects.len()
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use opm_e2e::note;
 use opm_testkit::CommandOutput;
 use opm_testkit::compatibility::{CycleResult, CycleStep, Tally};
 
@@ -190,6 +191,14 @@ impl Cycle<'_> {
         let (done, step) = self.apply(module).await;
         let others = other_than(&done, &["unchanged"]);
         assert_eq!(others, [""; 0], "{name}: nothing is left to do");
+        let objects = done.resources().count();
+        let sent = step.sent.unwrap_or_default();
+        note(&format!(
+            "{} ({}): {name}: {sent} of {objects} objects sent in doubt",
+            self.application.name,
+            self.application.from.form.words()
+        ));
+        assert!(sent * 100 <= objects, "{name}: {sent} of {objects} sent");
         self.steps.insert(name.to_owned(), step);
     }
 
