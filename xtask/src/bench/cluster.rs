@@ -35,8 +35,9 @@ const PLOTS: &str = "docs/benchmarks";
 /// Measures opm beside helm, kapp and a floor, on a real control plane
 ///
 /// The short matrix takes about 15 minutes on two cores that do nothing else. helm and kapp are
-/// built once with Go; kubectl takes part if it is on PATH, and `floor-http2` if it is named. Without a filter the page
-/// docs/benchmarks.md and its plots are written, with one the figures are only printed.
+/// built once with Go; kubectl takes part if it is on PATH, `floor-http2` and `opm-fixed` if they
+/// are named. Without a filter the page docs/benchmarks.md and its plots are written, with one the
+/// figures are only printed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// All sizes at all distances, five times each: hours
@@ -60,7 +61,10 @@ pub(crate) struct Args {
     /// The opm to measure [default: built from this work tree with --release]
     #[arg(long, value_name = "FILE")]
     opm: Option<PathBuf>,
-    /// Measure nothing: write the page from the figures of the last whole run
+    /// Only this part of the matrix, such as 1/3; the page is written of the parts since the first
+    #[arg(long, value_name = "N/OF", value_parser = part)]
+    part: Option<(usize, usize)>,
+    /// Measure nothing: write the page from the figures of the last run
     #[arg(long)]
     page: bool,
 }
@@ -85,7 +89,10 @@ impl Args {
             }
         }
         cells.retain(|cell| !cell.actions.is_empty());
-        cells
+        match self.part {
+            Some((part, of)) => matrix::part(cells, part, of),
+            None => cells,
+        }
     }
 
     fn takes_part(&self, client: Client) -> bool {
@@ -110,7 +117,10 @@ pub(crate) async fn run(args: &Args) -> Outcome {
     let programs = find_programs(args)?;
     let plane = ControlPlane::shared().await?;
     let begin = Instant::now();
-    let mut results = Results::begin(&programs, args.full);
+    let mut results = match args.part {
+        Some((2.., _)) => serde_json::from_slice(&fs::read(&kept)?)?,
+        _ => Results::begin(&programs, args.full),
+    };
     for cell in &cells {
         let clients: Vec<_> = programs
             .clients()
@@ -153,6 +163,7 @@ fn find_programs(args: &Args) -> Result<Programs, Box<dyn std::error::Error>> {
     let bench = release_build("opm-testkit", "opm-bench")?;
     let mut programs = Programs::new(bench.clone());
     programs.add(Client::FloorHttp2, bench);
+    programs.add(Client::OpmFixed, opm.clone());
     programs.add(Client::Opm, opm);
     for (client, program) in [(Client::Helm, Program::Helm), (Client::Kapp, Program::Kapp)] {
         programs.add(
@@ -183,4 +194,13 @@ fn on_path(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     let found = env::split_paths(&path).map(|dir| dir.join(program));
     found.into_iter().find(|path| Path::is_file(path))
+}
+
+/// Reads `1/3`.
+fn part(text: &str) -> Result<(usize, usize), String> {
+    let numbers = text.split_once('/').and_then(|(part, of)| {
+        let (part, of) = (part.parse().ok()?, of.parse().ok()?);
+        (1 <= part && part <= of).then_some((part, of))
+    });
+    numbers.ok_or_else(|| "a part is written like 1/3".to_owned())
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::floor;
 use super::matrix::Action;
 use super::objects::{Files, Version};
 
@@ -21,16 +22,19 @@ pub(super) enum Client {
     /// The same over HTTP/2, if it is asked for.
     FloorHttp2,
     Opm,
+    /// The same with 24 requests at a time throughout, if it is asked for.
+    OpmFixed,
     Kapp,
     Helm,
     Kubectl,
 }
 
 impl Client {
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 7] = [
         Self::Floor,
         Self::FloorHttp2,
         Self::Opm,
+        Self::OpmFixed,
         Self::Kapp,
         Self::Helm,
         Self::Kubectl,
@@ -42,6 +46,7 @@ impl Client {
             Self::Floor => "floor",
             Self::FloorHttp2 => "floor, HTTP/2",
             Self::Opm => "opm",
+            Self::OpmFixed => "opm, 24 at a time",
             Self::Kapp => "kapp",
             Self::Helm => "Helm",
             Self::Kubectl => "kubectl",
@@ -54,6 +59,7 @@ impl Client {
             Self::Floor => "opm-bench",
             Self::FloorHttp2 => "opm-bench-http2",
             Self::Opm => "opm",
+            Self::OpmFixed => "opm-fixed",
             Self::Kapp => "kapp",
             Self::Helm => "helm",
             Self::Kubectl => "kubectl",
@@ -71,11 +77,11 @@ impl Client {
 
     /// Whether it is only measured where it is named.
     pub(super) fn is_on_request(self) -> bool {
-        self == Self::FloorHttp2
+        matches!(self, Self::FloorHttp2 | Self::OpmFixed)
     }
 
     pub(super) fn is_peer(self) -> bool {
-        !self.is_floor() && self != Self::Opm
+        !self.is_floor() && !matches!(self, Self::Opm | Self::OpmFixed)
     }
 
     /// Whether it limits itself to some requests a second, so that hundreds of objects take minutes.
@@ -165,7 +171,7 @@ pub(super) fn arguments(
     let mut push = |list: &[&str]| args.extend(list.iter().map(OsString::from));
     match client {
         Client::Floor | Client::FloorHttp2 => return None,
-        Client::Opm => {
+        Client::Opm | Client::OpmFixed => {
             let module = at.files.module(version);
             let module = module.to_str()?;
             match action {
@@ -177,6 +183,10 @@ pub(super) fn arguments(
                 Action::Rollback => push(&["mod", "rollback", at.release, "--yes"]),
                 Action::List => push(&["mod", "list"]),
                 Action::Delete => push(&["mod", "delete", at.release, "--yes"]),
+            }
+            let writes = !matches!(action, Action::Status | Action::Diff | Action::List);
+            if client == Client::OpmFixed && writes {
+                push(&["--concurrency", floor::AT_ONCE]);
             }
             push(&["-n", ns, "--kubeconfig"]);
         }

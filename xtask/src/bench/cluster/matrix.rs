@@ -174,6 +174,13 @@ pub(super) fn cells(full: bool, sizes: &[usize], delays: &[u64]) -> Vec<Cell> {
     cells
 }
 
+/// One of so many parts of a matrix, one cell after the other.
+pub(super) fn part(cells: Vec<Cell>, part: usize, of: usize) -> Vec<Cell> {
+    let each = cells.len().div_ceil(of.max(1));
+    let begin = part.saturating_sub(1).saturating_mul(each);
+    cells.into_iter().skip(begin).take(each).collect()
+}
+
 /// What fits into a quarter of an hour on two cores.
 fn short() -> Vec<Cell> {
     use Action::{Delete, Install, Status, Unchanged, Upgrade};
@@ -199,4 +206,17 @@ fn short() -> Vec<Cell> {
             .without_slow_ones(),
         Cell::new(Shape::Releases(100), 0).without_slow_ones(),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cells, part};
+
+    #[test]
+    fn the_parts_are_the_whole() {
+        for of in 1..12 {
+            let parts = (1..=of).flat_map(|n| part(cells(false, &[], &[]), n, of));
+            assert_eq!(parts.collect::<Vec<_>>(), cells(false, &[], &[]), "{of}");
+        }
+    }
 }

@@ -59,9 +59,13 @@ fn introduction(results: &Results) -> String {
         true => "cargo xtask bench cluster --full",
         false => "cargo xtask bench cluster",
     };
+    let runs = match results.runs {
+        0 | 1 => "one run".to_owned(),
+        runs => format!("{runs} runs, one after the other, each of a part"),
+    };
     format!(
         "<!-- Written by `cargo xtask bench cluster`. -->\n# Benchmarks\n\n\
-         `opm` {} beside other release managers, in one run of `{command}` (the {matrix} matrix, \
+         `opm` {} beside other release managers, in {runs} of `{command}` (the {matrix} matrix, \
          {:.0} minutes): {}, kube-apiserver {}, etcd and the clients on one machine with {} cores and {} GB \
          of memory, whose load was {:.1} when it began.\n\n\
          - Each client takes the same objects through the same life in a namespace of its own, \

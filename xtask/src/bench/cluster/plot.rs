@@ -146,6 +146,7 @@ fn draw(
         Client::Kapp => ("#bf8700", 1.5),
         Client::Helm => ("#cf222e", 1.5),
         Client::Kubectl => ("#8250df", 1.5),
+        Client::OpmFixed => ("#54aeff", 1.5),
         Client::FloorHttp2 => ("#1a7f37", 1.5),
     };
     let place = |point: &(f64, f64)| format!("{:.1},{:.1}", x.at(point.0), y.at(point.1));

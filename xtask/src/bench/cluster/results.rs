@@ -25,6 +25,8 @@ pub(super) struct Sample {
 pub(super) struct Results {
     pub(super) full: bool,
     pub(super) minutes: f64,
+    /// In how many runs, one after the other.
+    pub(super) runs: usize,
     pub(super) cores: usize,
     pub(super) gigabytes: u64,
     /// Load over the last minute when it began: figures of a busy machine say little.
@@ -55,6 +57,7 @@ impl Results {
         Self {
             full,
             minutes: 0.0,
+            runs: 0,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             gigabytes: (number(&memory, 1).unwrap_or_default() / 1048576.0).round() as u64,
             load: number(&load, 0).unwrap_or_default(),
@@ -64,7 +67,8 @@ impl Results {
     }
 
     pub(super) fn took(&mut self, time: Duration) {
-        self.minutes = time.as_secs_f64() / 60.0;
+        self.minutes += time.as_secs_f64() / 60.0;
+        self.runs += 1;
     }
 
     pub(super) fn begin_cell(&mut self, cell: &Cell) {
