@@ -32,6 +32,7 @@ pub mod manifest;
 pub mod name;
 pub mod nearest;
 pub mod observation;
+pub mod owned;
 pub mod packed;
 pub mod plan;
 pub mod printable;

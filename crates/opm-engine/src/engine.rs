@@ -25,11 +25,13 @@ use crate::repair::RepairReport;
 use crate::report::{Release, Report};
 use crate::request::{
     ApplyRequest, CompareRequest, DeleteRequest, ForgetRequest, HistoryRequest, ListRequest,
-    LogRequest, PruneRequest, RepairRequest, RollbackRequest, ShowRequest, StatusRequest,
-    TestRequest, UnlockRequest,
+    LogRequest, ObjectRequest, PruneRequest, RepairRequest, RollbackRequest, ShowRequest,
+    StatusRequest, TestRequest, UnlockRequest,
 };
 use crate::run::Run;
-use crate::status::{LogObserver, ReleaseEvents, ReleaseLogs, ReleaseTree, Status, StatusObserver};
+use crate::status::{
+    LogObserver, ObjectReport, ReleaseEvents, ReleaseLogs, ReleaseTree, Status, StatusObserver,
+};
 
 /// Who acts, and from where. Goes into the lock and the log.
 #[derive(Debug, Clone)]
@@ -315,6 +317,17 @@ impl<B: Backend> Engine<B> {
     ) -> Result<ReleaseTree, Failure> {
         run!(self, caller, "tree", |run| run
             .unless_cancelled(run.tree(request)))
+    }
+
+    /// One object of a release, or one that lies below it: live, as it was applied, and as it is
+    /// recorded.
+    pub async fn object(
+        &self,
+        request: &ObjectRequest,
+        caller: &Caller<'_>,
+    ) -> Result<ObjectReport, Failure> {
+        run!(self, caller, "object", |run| run
+            .unless_cancelled(run.object(request)))
     }
 
     /// What happened to a release's objects and to what lies below them: the newest so many.

@@ -392,6 +392,39 @@ impl LogRequest {
     }
 }
 
+/// Show one object of a release, or one that lies below it.
+#[derive(Debug, Clone)]
+pub struct ObjectRequest {
+    /// Which release.
+    pub release: ReleaseRef,
+    /// Its namespace.
+    pub namespace: NamespaceName,
+    /// Which object.
+    pub object: Identity,
+    /// How many of the newest events.
+    pub events: usize,
+    /// How many of the last lines of each container.
+    pub tail: u32,
+}
+
+impl ObjectRequest {
+    /// The release that it is about.
+    pub(crate) fn status(&self) -> StatusRequest {
+        self.logs().status()
+    }
+
+    /// The logs that it asks for.
+    pub(crate) fn logs(&self) -> LogRequest {
+        LogRequest {
+            release: self.release.clone(),
+            namespace: self.namespace.clone(),
+            component: None,
+            tail: self.tail,
+            previous: false,
+        }
+    }
+}
+
 /// Show how a release stands.
 #[derive(Debug, Clone)]
 pub struct StatusRequest {

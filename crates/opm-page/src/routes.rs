@@ -9,11 +9,12 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use maud::Markup;
+use opm_core::identity::{GroupKind, Identity};
 use opm_core::name::{NamespaceName, ReleaseName};
 use opm_engine::ports::Backend;
 use opm_engine::request::{
-    CompareRequest, ComparedChanges, HistoryRequest, ListRequest, LogRequest, ReleaseRef,
-    ShowRequest, StatusRequest,
+    CompareRequest, ComparedChanges, HistoryRequest, ListRequest, LogRequest, ObjectRequest,
+    ReleaseRef, ShowRequest, StatusRequest,
 };
 use opm_engine::{Failure, FailureKind};
 use serde::Deserialize;
@@ -39,6 +40,7 @@ pub(crate) fn router<B: Backend + Send + Sync + 'static>(page: Arc<Page<B>>) -> 
         .route("/", get(releases::<B>))
         .route(release, get(status::<B>))
         .route(&below("tree"), get(tree::<B>))
+        .route(&below("object"), get(object::<B>))
         .route(&below("history"), get(history::<B>))
         .route(&below("compare"), get(compare::<B>))
         .route(&below("manifests"), get(manifests::<B>))
@@ -199,6 +201,40 @@ async fn tree<B: Backend + Send + Sync + 'static>(
         Ok((views::tree::view(&tree), None))
     };
     page.answer(&format!("Tree of {}", named.title()), view.await)
+}
+
+/// Which object is meant.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ObjectQuery {
+    group: String,
+    kind: String,
+    name: String,
+    /// Its namespace.
+    r#in: Option<String>,
+}
+
+async fn object<B: Backend + Send + Sync + 'static>(
+    State(page): Shared<B>,
+    Path(named): Path<Named>,
+    Query(query): Query<ObjectQuery>,
+) -> Response {
+    let kind = GroupKind::new(query.group, query.kind);
+    let object = Identity::new(kind, query.r#in.as_deref(), query.name);
+    let title = format!("{}/{} of {}", object.kind(), object.name, named.title());
+    let view = async {
+        let (release, namespace) = named.parse()?;
+        let request = ObjectRequest {
+            release,
+            namespace,
+            object,
+            events: EVENTS,
+            tail: LINES,
+        };
+        let report = page.engine.object(&request, &page.caller()).await?;
+        Ok((views::object::view(&report), None))
+    };
+    page.answer(&title, view.await)
 }
 
 async fn history<B: Backend + Send + Sync + 'static>(

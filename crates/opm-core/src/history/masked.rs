@@ -3,13 +3,19 @@
 use serde_json::{Map, Value};
 
 use crate::diff::{MASK, scrub};
+use crate::identity::GroupKind;
 use crate::manifest::Manifest;
 
 /// The object, with what a Secret holds masked. Copies of whole objects, as `kubectl apply`
 /// leaves them in an annotation, are masked in every kind.
 pub fn masked(manifest: &Manifest) -> Map<String, Value> {
-    let mut object = manifest.object().into_owned();
-    if manifest.identity().group_kind.is("", "Secret") {
+    masked_object(&manifest.identity().group_kind, &manifest.object())
+}
+
+/// The same of any object.
+pub(crate) fn masked_object(kind: &GroupKind, object: &Map<String, Value>) -> Map<String, Value> {
+    let mut object = object.clone();
+    if kind.is("", "Secret") {
         for field in ["data", "stringData"] {
             match object.get_mut(field) {
                 Some(Value::Object(held)) => {

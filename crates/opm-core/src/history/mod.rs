@@ -13,6 +13,7 @@ mod target;
 pub use between::{ObjectChange, ObjectChangeKind, between};
 pub use dropped::dropped_values;
 pub use masked::masked;
+pub(crate) use masked::masked_object;
 pub use republished::republished_charts;
 pub use restore::{RestoreError, restore};
 pub use target::{ChangeNameError, TargetReason, default_target, failed_run, named};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use opm_core::below::{self, ClusterEvent, LogLine, TreeNode};
+use opm_core::entry::Entry;
 use opm_core::health::{self, Health};
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::scope::Scope;
@@ -107,11 +108,11 @@ pub trait LogObserver: Send {
 }
 
 /// A container, by component, namespace, pod and name.
-type ContainerKey = (String, String, String, String);
+pub(super) type ContainerKey = (String, String, String, String);
 
 /// A release's trees, and the live objects that they are made of.
-struct Grown {
-    tree: ReleaseTree,
+pub(super) struct Grown {
+    pub(super) tree: ReleaseTree,
     live: Vec<Map<String, Value>>,
     served: Arc<ServedKinds>,
 }
@@ -123,15 +124,26 @@ impl<B: Backend> Run<'_, B> {
     }
 
     async fn grow(&self, request: &StatusRequest) -> Result<Grown, Failure> {
-        let served = self.discover().await?;
         let known = self.known(request).await?;
-        let wanted: Vec<WantedObject> = known.entries.iter().map(WantedObject::from).collect();
+        self.grow_from(&known, &known.entries, request.scan).await
+    }
+
+    /// What lies below some of a release's objects.
+    pub(super) async fn grow_from(
+        &self,
+        known: &KnownRelease,
+        entries: &[Entry],
+        scan: bool,
+    ) -> Result<Grown, Failure> {
+        let served = self.discover().await?;
+        let wanted: Vec<WantedObject> = entries.iter().map(WantedObject::from).collect();
+        let places = namespaces(known, entries);
         let (seen, (live, mut warnings)) = futures::join!(
             self.observe_objects(&wanted),
-            self.may_be_owned(&known, request.scan, &served)
+            self.may_be_owned(&places, scan, &served)
         );
         warnings.splice(0..0, known.warnings.iter().cloned());
-        let roots = known.entries.iter().map(|entry| {
+        let roots = entries.iter().map(|entry| {
             let seen = seen.get(&entry.identity);
             root(&entry.identity, seen)
         });
@@ -143,7 +155,7 @@ impl<B: Backend> Run<'_, B> {
             ));
         }
         let mut components: Vec<ComponentTree> = Vec::new();
-        for (entry, node) in known.entries.iter().zip(nodes) {
+        for (entry, node) in entries.iter().zip(nodes) {
             match components
                 .iter_mut()
                 .find(|known| known.name == entry.component)
@@ -156,26 +168,20 @@ impl<B: Backend> Run<'_, B> {
             }
         }
         let tree = ReleaseTree {
-            release: known.release,
+            release: known.release.clone(),
             components,
             warnings,
         };
         Ok(Grown { tree, live, served })
     }
 
-    /// Objects that something may own, in the namespaces of the release, and what could not be
-    /// listed.
+    /// Objects that something may own in these namespaces, and what could not be listed.
     async fn may_be_owned(
         &self,
-        known: &KnownRelease,
+        namespaces: &BTreeSet<&str>,
         scan: bool,
         served: &ServedKinds,
     ) -> (Vec<Map<String, Value>>, Vec<String>) {
-        let namespaces: BTreeSet<&str> = known
-            .tracked
-            .keys()
-            .filter_map(|identity| identity.namespace.as_deref())
-            .collect();
         let kinds = served.kinds.iter().filter(|(kind, is)| {
             let usual = MADE_BY_CONTROLLERS
                 .iter()
@@ -217,8 +223,20 @@ impl<B: Backend> Run<'_, B> {
         most: usize,
     ) -> Result<ReleaseEvents, Failure> {
         let grown = self.grow(request).await?;
-        let mut warnings = grown.tree.warnings.clone();
-        let nodes: Vec<&TreeNode> = grown.tree.nodes();
+        let nodes = grown.tree.nodes();
+        let (events, more) = self.events_about(&nodes, &grown.served, most).await;
+        let warnings = [grown.tree.warnings.clone(), more].concat();
+        Ok(grown.tree.with_events(events, warnings))
+    }
+
+    /// What happened to these objects, and what cannot be known of it.
+    pub(super) async fn events_about(
+        &self,
+        nodes: &[&TreeNode],
+        served: &ServedKinds,
+        most: usize,
+    ) -> (Vec<ClusterEvent>, Vec<String>) {
+        let mut warnings = Vec::new();
         let uids: BTreeSet<&str> = nodes
             .iter()
             .filter_map(|node| node.uid.as_deref())
@@ -228,9 +246,9 @@ impl<B: Backend> Run<'_, B> {
         let namespaces: BTreeSet<&str> = namespaces.map(|name| name.unwrap_or("default")).collect();
         let namespaces: Vec<&str> = namespaces.into_iter().collect();
         let kind = GroupKind::new("", "Event");
-        if !grown.served.kinds.contains_key(&kind) {
-            warnings.push("the cluster serves no events".to_owned());
-            return Ok(grown.tree.with_events(Vec::new(), warnings));
+        if !served.kinds.contains_key(&kind) {
+            let warning = "the cluster serves no events".to_owned();
+            return (Vec::new(), vec![warning]);
         }
         let lists = concurrently_in_order(CONCURRENT_LISTS, namespaces.len(), |at| {
             self.backend
@@ -247,8 +265,7 @@ impl<B: Backend> Run<'_, B> {
                 }
             }
         }
-        let events = below::events_about(&uids, &events, most);
-        Ok(grown.tree.with_events(events, warnings))
+        (below::events_about(&uids, &events, most), warnings)
     }
 
     /// What the containers of a release wrote.
@@ -289,8 +306,29 @@ impl<B: Backend> Run<'_, B> {
         told: &BTreeMap<ContainerKey, String>,
     ) -> Result<ReleaseLogs, Failure> {
         let grown = self.grow(&request.status()).await?;
-        let mut warnings = grown.tree.warnings.clone();
-        let mut containers = grown.containers(request);
+        let wanted = |component: &&ComponentTree| {
+            let name = request.component.as_ref();
+            name.is_none_or(|name| name.as_str() == component.name)
+        };
+        let components = grown.tree.components.iter().filter(wanted);
+        let nodes = components.flat_map(ComponentTree::nodes);
+        let containers = grown.containers(nodes);
+        let (logs, more) = self.logs_of(containers, request, told).await;
+        Ok(ReleaseLogs {
+            release: grown.tree.release,
+            logs,
+            warnings: [grown.tree.warnings, more].concat(),
+        })
+    }
+
+    /// What these containers wrote, and what was left out.
+    pub(super) async fn logs_of(
+        &self,
+        mut containers: Vec<ContainerKey>,
+        request: &LogRequest,
+        told: &BTreeMap<ContainerKey, String>,
+    ) -> (Vec<ContainerLog>, Vec<String>) {
+        let mut warnings = Vec::new();
         if containers.len() > MOST_LOGS {
             let all = containers.len();
             warnings.push(format!(
@@ -323,13 +361,21 @@ impl<B: Backend> Run<'_, B> {
                 error,
             }
         });
-        let logs = logs.collect().await;
-        Ok(ReleaseLogs {
-            release: grown.tree.release,
-            logs,
-            warnings,
-        })
+        (logs.collect().await, warnings)
     }
+}
+
+/// Where to look for what these objects own: in their own namespaces, or, for one without a
+/// namespace, in all of the release's.
+fn namespaces<'a>(known: &'a KnownRelease, entries: &'a [Entry]) -> BTreeSet<&'a str> {
+    let own: Option<BTreeSet<&str>> = entries
+        .iter()
+        .map(|entry| entry.identity.namespace.as_deref())
+        .collect();
+    own.unwrap_or_else(|| {
+        let tracked = known.tracked.keys();
+        tracked.filter_map(|id| id.namespace.as_deref()).collect()
+    })
 }
 
 fn key(log: &ContainerLog) -> ContainerKey {
@@ -365,13 +411,25 @@ fn root(identity: &Identity, seen: Option<&Observation<opm_core::status::ReadObj
     }
 }
 
+impl ComponentTree {
+    /// Its objects, each with the component, and everything below them.
+    fn nodes(&self) -> impl Iterator<Item = (&str, &TreeNode)> {
+        let nodes = self.objects.iter().flat_map(TreeNode::all);
+        nodes.map(|node| (self.name.as_str(), node))
+    }
+}
+
 impl ReleaseTree {
-    fn nodes(&self) -> Vec<&TreeNode> {
-        let objects = self
-            .components
-            .iter()
-            .flat_map(|component| &component.objects);
-        objects.flat_map(TreeNode::all).collect()
+    pub(super) fn nodes(&self) -> Vec<&TreeNode> {
+        let components = self.components.iter();
+        let nodes = components.flat_map(ComponentTree::nodes);
+        nodes.map(|(_, node)| node).collect()
+    }
+
+    /// An object wherever it stands, and its component.
+    pub(super) fn find(&self, identity: &Identity) -> Option<(&str, &TreeNode)> {
+        let mut nodes = self.components.iter().flat_map(ComponentTree::nodes);
+        nodes.find(|(_, node)| node.identity == *identity)
     }
 
     fn with_events(self, events: Vec<ClusterEvent>, warnings: Vec<String>) -> ReleaseEvents {
@@ -384,8 +442,16 @@ impl ReleaseTree {
 }
 
 impl Grown {
-    /// The containers of all pods, or of those of a component.
-    fn containers(&self, request: &LogRequest) -> Vec<ContainerKey> {
+    /// What the cluster serves.
+    pub(super) fn served(&self) -> &ServedKinds {
+        &self.served
+    }
+
+    /// The containers of all pods among these objects, which stand with their components.
+    pub(super) fn containers<'a>(
+        &self,
+        nodes: impl Iterator<Item = (&'a str, &'a TreeNode)>,
+    ) -> Vec<ContainerKey> {
         let pods: BTreeMap<&str, &Map<String, Value>> = self
             .live
             .iter()
@@ -393,32 +459,23 @@ impl Grown {
             .filter_map(|object| Some((metadata(object, "uid")?, object)))
             .collect();
         let mut found = Vec::new();
-        for component in &self.tree.components {
-            let other = request
-                .component
-                .as_ref()
-                .is_some_and(|name| name.as_str() != component.name);
-            if other {
+        for (component, node) in nodes {
+            let Some(pod) = node.uid.as_deref().and_then(|uid| pods.get(uid)) else {
                 continue;
-            }
-            for node in component.objects.iter().flat_map(TreeNode::all) {
-                let Some(pod) = node.uid.as_deref().and_then(|uid| pods.get(uid)) else {
-                    continue;
-                };
-                let spec = pod.get("spec");
-                for list in ["initContainers", "containers"] {
-                    let containers = spec
-                        .and_then(|spec| spec.get(list))
-                        .and_then(Value::as_array);
-                    for container in containers.into_iter().flatten() {
-                        let name = container.get("name").and_then(Value::as_str);
-                        found.push((
-                            component.name.clone(),
-                            node.identity.namespace.clone().unwrap_or_default(),
-                            node.identity.name.clone(),
-                            name.unwrap_or_default().to_owned(),
-                        ));
-                    }
+            };
+            let spec = pod.get("spec");
+            for list in ["initContainers", "containers"] {
+                let containers = spec
+                    .and_then(|spec| spec.get(list))
+                    .and_then(Value::as_array);
+                for container in containers.into_iter().flatten() {
+                    let name = container.get("name").and_then(Value::as_str);
+                    found.push((
+                        component.to_owned(),
+                        node.identity.namespace.clone().unwrap_or_default(),
+                        node.identity.name.clone(),
+                        name.unwrap_or_default().to_owned(),
+                    ));
                 }
             }
         }

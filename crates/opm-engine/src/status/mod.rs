@@ -6,11 +6,13 @@
 //! orphans    objects with its labels that its record does not know
 //! assemble   all of it together, judged by the core
 //! below      what its objects own, what happened there, and what was written there
+//! object     one object: live, as it was applied, and as it is recorded
 //! ```
 
 mod assemble;
 mod below;
 mod known;
+mod object;
 mod orphans;
 mod see;
 mod watch;
@@ -32,6 +34,7 @@ use crate::run::Run;
 pub use below::{
     ComponentTree, ContainerLog, LogObserver, ReleaseEvents, ReleaseLogs, ReleaseTree,
 };
+pub use object::{AppliedObject, ObjectReport};
 pub use watch::StatusObserver;
 
 use known::KnownRelease;

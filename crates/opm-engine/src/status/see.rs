@@ -86,6 +86,35 @@ impl<B: Backend> Run<'_, B> {
         seen
     }
 
+    /// Looks at one object of a release, the whole of it.
+    pub(super) async fn see_whole(
+        &self,
+        known: &KnownRelease,
+        identity: &Identity,
+    ) -> ReleaseObservations {
+        let wanted = [known.wanted(identity)];
+        let (mut objects, (mut applied, warnings), mut sent) = futures::join!(
+            self.backend.look_in_version(&wanted, Detail::Whole),
+            self.applied(known),
+            self.sent(known)
+        );
+        let found = objects.remove(identity);
+        let found = found.map(|found| (identity.clone(), read(found, true)));
+        applied.retain(|id, _| id == identity);
+        sent.retain(|id, _| id == identity);
+        let mut seen = ReleaseObservations {
+            objects: found.into_iter().collect(),
+            applied,
+            sent,
+            warnings,
+            retired: self.settings.retired_managers.clone(),
+            ..ReleaseObservations::default()
+        };
+        let which = std::slice::from_ref(identity);
+        self.look_closer(known, which, &mut seen).await;
+        seen
+    }
+
     /// What there is of these objects.
     pub(crate) async fn observe_objects(
         &self,

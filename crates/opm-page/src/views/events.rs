@@ -1,6 +1,7 @@
 //! What happened to a release's objects.
 
 use maud::{Markup, html};
+use opm_core::below::ClusterEvent;
 use opm_engine::status::ReleaseEvents;
 
 use super::{Text, columns, heading, time, warnings};
@@ -10,11 +11,18 @@ pub(crate) fn view(events: &ReleaseEvents) -> Markup {
     html! {
         (heading(release.namespace.as_str(), release.name.as_str(), "/events"))
         (warnings(&events.warnings))
-        @if events.events.is_empty() { p.none { "There are no events." } }
+        (table(&events.events))
+    }
+}
+
+/// Events, newest first.
+pub(super) fn table(events: &[ClusterEvent]) -> Markup {
+    html! {
+        @if events.is_empty() { p.none { "There are no events." } }
         @else {
             div.wide { table {
                 (columns(&["When", "Object", "Reason", "Message", "Times"]))
-                tbody { @for event in events.events.iter().rev() {
+                tbody { @for event in events.iter().rev() {
                     @let class = if event.severity == "Warning" { "bad" } else { "plain" };
                     tr {
                         td { (time(&event.time)) }

@@ -8,6 +8,7 @@ pub(crate) mod failure;
 pub(crate) mod history;
 pub(crate) mod logs;
 pub(crate) mod manifests;
+pub(crate) mod object;
 pub(crate) mod plan;
 pub(crate) mod release;
 pub(crate) mod releases;
@@ -19,6 +20,7 @@ use std::fmt::Display;
 
 use maud::{DOCTYPE, Escaper, Markup, Render, html};
 use opm_core::diff::{ChangeKind, FieldChange};
+use opm_core::identity::Identity;
 use opm_core::printable::is_unprintable;
 
 /// What may come from anybody, shown as text.
@@ -95,6 +97,22 @@ pub(crate) fn release_address(namespace: &str, name: &str) -> String {
     format!("/releases/{}/{}", segment(namespace), segment(name))
 }
 
+/// The address of an object of a release, or of what lies below it.
+fn object_address(release: &str, of: &Identity) -> String {
+    let mut address = format!(
+        "{release}/object?kind={}&name={}",
+        segment(of.kind()),
+        segment(&of.name)
+    );
+    if !of.group().is_empty() {
+        address.push_str(&format!("&group={}", segment(of.group())));
+    }
+    if let Some(namespace) = &of.namespace {
+        address.push_str(&format!("&in={}", segment(namespace)));
+    }
+    address
+}
+
 /// One segment of a path, or one value of a query, whatever it holds.
 fn segment(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -169,7 +187,7 @@ fn time(time: &str) -> Markup {
     html! { time datetime=(Text(time)) { (Text(time)) } }
 }
 
-/// Fields, as they were and as they are.
+/// Fields, as they were and as they are. Of what a Secret holds, only that it is another.
 fn fields(changes: &[FieldChange]) -> Markup {
     html! {
         @if !changes.is_empty() {
@@ -182,10 +200,15 @@ fn fields(changes: &[FieldChange]) -> Markup {
                             ChangeKind::Removed => "removed",
                             ChangeKind::Changed => "changed",
                         };
+                        @let sides = [&change.old, &change.new];
                         tr.(class) {
                             th scope="row" { code { (Text(&change.path)) } }
-                            td { @if let Some(old) = &change.old { del { (Text(old)) } } }
-                            td { @if let Some(new) = &change.new { ins { (Text(new)) } } }
+                            @if sides.into_iter().flatten().any(|side| side.is_masked()) {
+                                td colspan="2" { (class) ", and not shown" }
+                            } @else {
+                                td { @if let Some(old) = &change.old { del { (Text(old)) } } }
+                                td { @if let Some(new) = &change.new { ins { (Text(new)) } } }
+                            }
                         }
                     }
                 }

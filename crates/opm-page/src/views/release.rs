@@ -3,10 +3,13 @@
 use maud::{Markup, html};
 use opm_engine::status::{ComponentStatus, ObjectStatus, Status, TrackedStatus};
 
-use super::{Text, change, columns, heading, release_address, state, time, warnings};
+use super::{
+    Text, change, columns, heading, object_address, release_address, state, time, warnings,
+};
 
 pub(crate) fn view(status: &Status, hints: &[String], changing: bool) -> Markup {
     let release = &status.release;
+    let address = release_address(release.namespace.as_str(), release.name.as_str());
     html! {
         (heading(release.namespace.as_str(), release.name.as_str(), ""))
         (warnings(&status.warnings))
@@ -29,9 +32,9 @@ pub(crate) fn view(status: &Status, hints: &[String], changing: bool) -> Markup 
             }
         }
         @if changing { (doing(status)) }
-        @for component in &status.components { (objects(component)) }
-        (tracked("Pending", "They are still to be cleaned up; the next apply or delete does so.", &status.pending))
-        (tracked("Kept", "They were left standing on purpose.", &status.kept))
+        @for component in &status.components { (objects(component, &address)) }
+        (tracked("Pending", "They are still to be cleaned up; the next apply or delete does so.", &status.pending, &address))
+        (tracked("Kept", "They were left standing on purpose.", &status.kept, &address))
         @if !status.orphans.is_empty() {
             section aria-labelledby="orphans" {
                 h2 #orphans { "Orphans" }
@@ -56,24 +59,26 @@ fn doing(status: &Status) -> Markup {
     }
 }
 
-fn objects(component: &ComponentStatus) -> Markup {
+fn objects(component: &ComponentStatus, address: &str) -> Markup {
     html! {
         section {
             h2 { (Text(&component.name)) " " (state(component.health.word())) }
             div.wide { table {
                 (columns(&["Object", "Namespace", "Health", "Why, and what drifted"]))
-                tbody { @for object in &component.objects { (line(object)) } }
+                tbody { @for object in &component.objects { (line(object, address)) } }
             } }
         }
     }
 }
 
-fn line(object: &ObjectStatus) -> Markup {
+fn line(object: &ObjectStatus, address: &str) -> Markup {
     let identity = &object.entry.identity;
     html! {
         tr {
             th scope="row" title=[object.entry.template.as_deref().map(Text)] {
-                (Text(identity.kind())) "/" (Text(&identity.name))
+                a href=(object_address(address, identity)) {
+                    (Text(identity.kind())) "/" (Text(&identity.name))
+                }
             }
             td { (Text(identity.namespace.as_deref().unwrap_or("–"))) }
             td { (state(object.word())) }
@@ -82,22 +87,29 @@ fn line(object: &ObjectStatus) -> Markup {
                 @if let Some(id) = &object.unrecorded {
                     p { "It is at " (change(id)) ", which was not recorded." }
                 }
-                @if !object.drift.is_empty() {
-                    ul.drift aria-label="Drift" { @for drift in &object.drift { li {
-                        code { (Text(&drift.field)) }
-                        @if let Some(by) = &drift.by { " by " (Text(by)) }
-                        @if let Some(at) = &drift.at { " at " (time(at)) }
-                    } } }
-                }
-                @for left in &object.leftovers {
-                    p { (Text(&left.field)) " is left of " (Text(&left.by)) }
-                }
+                (strayed(object))
             }
         }
     }
 }
 
-fn tracked(title: &str, what: &str, objects: &[TrackedStatus]) -> Markup {
+/// What is not as it was applied, and who did it.
+pub(super) fn strayed(object: &ObjectStatus) -> Markup {
+    html! {
+        @if !object.drift.is_empty() {
+            ul.drift aria-label="Drift" { @for drift in &object.drift { li {
+                code { (Text(&drift.field)) }
+                @if let Some(by) = &drift.by { " by " (Text(by)) }
+                @if let Some(at) = &drift.at { " at " (time(at)) }
+            } } }
+        }
+        @for left in &object.leftovers {
+            p { (Text(&left.field)) " is left of " (Text(&left.by)) }
+        }
+    }
+}
+
+fn tracked(title: &str, what: &str, objects: &[TrackedStatus], address: &str) -> Markup {
     html! {
         @if !objects.is_empty() {
             section {
@@ -106,7 +118,11 @@ fn tracked(title: &str, what: &str, objects: &[TrackedStatus]) -> Markup {
                 div.wide { table {
                     (columns(&["Object", "There", "Why", "Change", "Since"]))
                     tbody { @for one in objects { tr {
-                        th scope="row" { (Text(&one.tracked.identity)) }
+                        th scope="row" {
+                            a href=(object_address(address, &one.tracked.identity)) {
+                                (Text(&one.tracked.identity))
+                            }
+                        }
                         td { @match one.exists { Some(true) => "yes", Some(false) => "no", None => "?" } }
                         td {
                             (Text(one.tracked.why))
