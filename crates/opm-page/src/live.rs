@@ -1,9 +1,9 @@
 //! Who looks at the same thing is told by one watch when it changes.
 //!
 //! A page bears the digest of what it shows, and is told the digest of what there is now: if they
-//! differ, the browser asks for the page again. A watch begins with the first who looks and ends
-//! soon after the last has gone, and a browser has to ask again after a while, so that nobody who
-//! has fallen asleep holds one open for ever.
+//! differ, the browser asks for the page again, which is made of what the watch has seen. A watch
+//! begins with the first who looks and ends soon after the last has gone, and a browser has to ask
+//! again after a while, so that nobody who has fallen asleep holds one open for ever.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -14,7 +14,8 @@ use std::time::Duration;
 use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive};
 use futures::Stream;
-use opm_engine::list::Listing;
+use opm_core::health::HealthState;
+use opm_engine::list::{ListedRelease, Listing};
 use opm_engine::ports::{Backend, Caller};
 use opm_engine::request::{ListRequest, StatusRequest};
 use opm_engine::status::{Status, StatusObserver};
@@ -28,6 +29,9 @@ const LONGEST: Duration = Duration::from_secs(600);
 
 /// How often releases are listed while somebody looks at the list.
 const LIST_EVERY: Duration = Duration::from_secs(2);
+
+/// How often all objects of all releases are looked at while somebody looks at the list.
+const HEALTH_EVERY: Duration = Duration::from_secs(10);
 
 /// How often the files of a module are looked at while somebody looks at its plan.
 const FILES_EVERY: Duration = Duration::from_millis(500);
@@ -54,25 +58,75 @@ pub(crate) fn digest(shown: &impl Serialize) -> u64 {
     hasher.finish()
 }
 
-/// The digest of a list of releases, with or without their health.
-pub(crate) fn digest_of_list(listing: &Listing) -> u64 {
-    let lines = listing.releases.iter().map(|release| &release.summary);
+/// How releases are doing, by their ids; none where that cannot be told.
+#[derive(Default)]
+pub(crate) struct Healths(HashMap<String, Option<HealthState>>);
+
+impl Healths {
+    pub(crate) fn of(listing: &Listing) -> Self {
+        let releases = listing.releases.iter();
+        let healths = releases.map(|one| (one.summary.release_id.clone(), one.health));
+        Self(healths.collect())
+    }
+
+    /// None where nobody has looked yet.
+    pub(crate) fn get(&self, release: &ListedRelease) -> Option<Option<HealthState>> {
+        self.0.get(&release.summary.release_id).copied()
+    }
+}
+
+/// The digest of a list of releases, with what is known of their health.
+pub(crate) fn digest_of_list(listing: &Listing, healths: &Healths) -> u64 {
+    let word = |one| healths.get(one).map(|health| health.map(HealthState::word));
+    let lines = listing.releases.iter().map(|one| (&one.summary, word(one)));
     digest(&(lines.collect::<Vec<_>>(), &listing.unseen))
 }
 
-/// What is being watched, each with the digest of what it looks like, once that is known.
+/// What is known of what somebody looks at.
+#[derive(Clone)]
+pub(crate) struct LiveState {
+    pub(crate) digest: u64,
+    /// How a release stands, if it is one, and could be looked at.
+    status: Option<Arc<Status>>,
+}
+
+impl LiveState {
+    /// Something of which only that is told.
+    pub(crate) fn of(digest: u64) -> Self {
+        Self {
+            digest,
+            status: None,
+        }
+    }
+}
+
+/// Once it is known.
+type LiveSender = Sender<Option<LiveState>>;
+type LiveReceiver = Receiver<Option<LiveState>>;
+
+/// What is being watched.
 #[derive(Default)]
 pub(crate) struct Live {
-    watched: Mutex<HashMap<Subject, Sender<Option<u64>>>>,
+    watched: Mutex<HashMap<Subject, LiveSender>>,
+    healths: Mutex<Arc<Healths>>,
 }
 
 impl Live {
-    fn watched(&self) -> MutexGuard<'_, HashMap<Subject, Sender<Option<u64>>>> {
+    fn watched(&self) -> MutexGuard<'_, HashMap<Subject, LiveSender>> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn healths_now(&self) -> MutexGuard<'_, Arc<Healths>> {
+        self.healths.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How releases are doing, as far as that was seen.
+    pub(crate) fn healths(&self) -> Arc<Healths> {
+        self.healths_now().clone()
+    }
+
     /// Somebody more who looks; and the sender, if nobody did so far.
-    fn look(&self, subject: &Subject) -> (Receiver<Option<u64>>, Option<Sender<Option<u64>>>) {
+    fn look(&self, subject: &Subject) -> (LiveReceiver, Option<LiveSender>) {
         let mut watched = self.watched();
         if let Some(sender) = watched.get(subject) {
             return (sender.subscribe(), None);
@@ -102,34 +156,60 @@ pub(crate) fn tell<B>(
 where
     B: Backend + Send + Sync + 'static,
 {
+    follow(receiver(page, subject, release))
+}
+
+/// How a release stands, as the watch that all who look at it share has seen it. None where it
+/// could not be seen.
+pub(crate) async fn status_of<B>(
+    page: &Arc<Page<B>>,
+    subject: Subject,
+    release: StatusRequest,
+) -> Option<Arc<Status>>
+where
+    B: Backend + Send + Sync + 'static,
+{
+    let mut receiver = receiver(page, subject, Some(release));
+    receiver.mark_changed();
+    next_known(&mut receiver).await?.status
+}
+
+fn receiver<B>(
+    page: &Arc<Page<B>>,
+    subject: Subject,
+    release: Option<StatusRequest>,
+) -> LiveReceiver
+where
+    B: Backend + Send + Sync + 'static,
+{
     let (receiver, sender) = page.live.look(&subject);
     if let Some(sender) = sender {
         tokio::spawn(watch_subject(Arc::clone(page), subject, release, sender));
     }
-    follow(receiver)
+    receiver
 }
 
 /// Tells what comes, and at first what there is.
 pub(crate) fn follow(
-    mut receiver: Receiver<Option<u64>>,
+    mut receiver: LiveReceiver,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     receiver.mark_changed();
     let until = tokio::time::Instant::now() + LONGEST;
     let events = futures::stream::unfold(receiver, move |mut receiver| async move {
         let known = tokio::time::timeout_at(until, next_known(&mut receiver)).await;
-        let digest = known.ok().flatten()?;
+        let digest = known.ok().flatten()?.digest;
         let event = Event::default().data(format!("{digest:016x}"));
         Some((Ok(event), receiver))
     });
     Sse::new(events).keep_alive(KeepAlive::default())
 }
 
-/// The next digest; none if nobody watches any more.
-async fn next_known(receiver: &mut Receiver<Option<u64>>) -> Option<u64> {
+/// What is known next; none if nobody watches any more.
+async fn next_known(receiver: &mut LiveReceiver) -> Option<LiveState> {
     loop {
         receiver.changed().await.ok()?;
-        if let Some(digest) = *receiver.borrow_and_update() {
-            return Some(digest);
+        if let Some(known) = &*receiver.borrow_and_update() {
+            return Some(known.clone());
         }
     }
 }
@@ -138,7 +218,7 @@ async fn watch_subject<B>(
     page: Arc<Page<B>>,
     subject: Subject,
     release: Option<StatusRequest>,
-    sender: Sender<Option<u64>>,
+    sender: LiveSender,
 ) where
     B: Backend + Send + Sync + 'static,
 {
@@ -176,18 +256,28 @@ async fn watch_subject<B>(
                     return;
                 }
             },
-            (None, _) => loop {
-                let request = ListRequest {
-                    namespace: None,
-                    home: page.settings.home.clone(),
-                    health: false,
-                    deleted: false,
+            (None, _) => {
+                let lists = async {
+                    loop {
+                        if let Ok(listing) = page.engine.list(&page.list(false), &caller).await {
+                            teller.tell(digest_of_list(&listing, &page.live.healths()));
+                        }
+                        tokio::time::sleep(LIST_EVERY).await;
+                    }
                 };
-                if let Ok(listing) = page.engine.list(&request, &caller).await {
-                    teller.tell(digest_of_list(&listing));
-                }
-                tokio::time::sleep(LIST_EVERY).await;
-            },
+                // It may take long, and nobody waits for it.
+                let healths = async {
+                    loop {
+                        if let Ok(listing) = page.engine.list(&page.list(true), &caller).await {
+                            let healths = Arc::new(Healths::of(&listing));
+                            *page.live.healths_now() = Arc::clone(&healths);
+                            teller.tell(digest_of_list(&listing, &healths));
+                        }
+                        tokio::time::sleep(HEALTH_EVERY).await;
+                    }
+                };
+                futures::join!(lists, healths);
+            }
         }
     };
     tokio::select! {
@@ -196,22 +286,47 @@ async fn watch_subject<B>(
         () = page.cancel.cancelled() => {}
     }
     stop.cancel();
+    if subject == Subject::Releases {
+        // What nobody follows any more is no longer known.
+        *page.live.healths_now() = Arc::default();
+    }
     page.live.watched().remove(&subject);
 }
 
-/// Tells the digest of what there is now.
-struct Teller<'a>(&'a Sender<Option<u64>>);
+impl<B> Page<B> {
+    /// All releases, with or without a look at their objects.
+    fn list(&self, health: bool) -> ListRequest {
+        ListRequest {
+            namespace: None,
+            home: self.settings.home.clone(),
+            health,
+            deleted: false,
+        }
+    }
+}
+
+/// Tells what there is now.
+struct Teller<'a>(&'a LiveSender);
 
 impl Teller<'_> {
     fn tell(&self, digest: u64) {
-        self.0
-            .send_if_modified(|known| known.replace(digest) != Some(digest));
+        self.replace(LiveState::of(digest));
+    }
+
+    fn replace(&self, state: LiveState) {
+        self.0.send_if_modified(|known| {
+            let digest = state.digest;
+            known.replace(state).map(|known| known.digest) != Some(digest)
+        });
     }
 }
 
 impl StatusObserver for Teller<'_> {
     fn status(&mut self, status: &Status) {
-        self.tell(digest(status));
+        self.replace(LiveState {
+            digest: digest(status),
+            status: Some(Arc::new(status.clone())),
+        });
     }
 
     fn trouble(&mut self, what: &str) {

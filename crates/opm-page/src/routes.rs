@@ -21,7 +21,7 @@ use serde::Deserialize;
 
 use crate::Page;
 use crate::changes;
-use crate::live::{self, Subject};
+use crate::live::{self, Healths, Subject};
 use crate::views::confirm::Form;
 use crate::views::{self, Frame, LiveView};
 
@@ -99,6 +99,11 @@ impl Named {
         })
     }
 
+    /// The release as something to look at.
+    fn subject(&self) -> Subject {
+        Subject::Release(self.namespace.clone(), self.name.clone())
+    }
+
     pub(crate) fn title(&self) -> String {
         format!("{} in {}", self.name, self.namespace)
     }
@@ -147,10 +152,19 @@ fn code_of(kind: FailureKind) -> StatusCode {
 pub(crate) struct ListQuery {
     /// What a line has to hold.
     pub(crate) q: String,
-    /// Look at the objects too.
+    /// Look at the objects before anything is shown.
     pub(crate) health: bool,
     /// Those that are deleted, instead.
     pub(crate) deleted: bool,
+    /// Which part of a long list, from 1.
+    pub(crate) page: usize,
+}
+
+/// Which part of a long list is shown.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PartQuery {
+    page: usize,
 }
 
 async fn releases<B: Backend + Send + Sync + 'static>(
@@ -165,12 +179,16 @@ async fn releases<B: Backend + Send + Sync + 'static>(
     };
     let listing = page.engine.list(&request, &page.caller()).await;
     let view = listing.map(|listing| {
+        let healths = match query.health {
+            true => Arc::new(Healths::of(&listing)),
+            false => page.live.healths(),
+        };
         let live = LiveView {
             address: "/live/releases".to_owned(),
-            digest: live::digest_of_list(&listing),
+            digest: live::digest_of_list(&listing, &healths),
         };
         let live = Some(live).filter(|_| !query.deleted);
-        (views::releases::view(&listing, &query), live)
+        (views::releases::view(&listing, &healths, &query), live)
     });
     page.answer("Releases", view)
 }
@@ -178,16 +196,23 @@ async fn releases<B: Backend + Send + Sync + 'static>(
 async fn status<B: Backend + Send + Sync + 'static>(
     State(page): Shared<B>,
     Path(named): Path<Named>,
+    Query(query): Query<PartQuery>,
 ) -> Response {
     let view = async {
-        let status = page.engine.status(&named.status()?, &page.caller()).await?;
+        let request = named.status()?;
+        let seen = live::status_of(&page, named.subject(), request.clone()).await;
+        let status = match seen {
+            Some(status) => status,
+            None => Arc::new(page.engine.status(&request, &page.caller()).await?),
+        };
         let live = LiveView {
             address: format!("/live{}", named.address()),
-            digest: live::digest(&status),
+            digest: live::digest(&*status),
         };
         let hints = (page.settings.hints)(&status.remedies);
         let changing = page.settings.allow_changes;
-        Ok((views::release::view(&status, &hints, changing), Some(live)))
+        let view = views::release::view(&status, &hints, changing, query.page);
+        Ok((view, Some(live)))
     };
     page.answer(&named.title(), view.await)
 }
@@ -383,10 +408,7 @@ async fn live_release<B: Backend + Send + Sync + 'static>(
     Path(named): Path<Named>,
 ) -> Response {
     match named.status() {
-        Ok(request) => {
-            let subject = Subject::Release(named.namespace, named.name);
-            live::tell(&page, subject, Some(request)).into_response()
-        }
+        Ok(request) => live::tell(&page, named.subject(), Some(request)).into_response(),
         Err(_) => nothing_here().await,
     }
 }

@@ -8,6 +8,8 @@ use opm_engine::ports::{Answer, Events, Prompt, Question};
 use opm_engine::{Failure, Report};
 use tokio::sync::watch::Sender;
 
+use crate::live::LiveState;
+
 /// How many runs are remembered.
 const REMEMBERED: usize = 50;
 
@@ -27,7 +29,7 @@ pub(crate) struct PageRun {
     pub(crate) address: String,
     told: Mutex<RunTold>,
     /// The number of things that were told, for whoever looks on.
-    changed: Sender<Option<u64>>,
+    changed: Sender<Option<LiveState>>,
 }
 
 /// What was told of a run so far.
@@ -51,7 +53,7 @@ impl Runs {
             title,
             address,
             told: Mutex::default(),
-            changed: Sender::new(Some(0)),
+            changed: Sender::new(Some(LiveState::of(0))),
         });
         if all.len() == REMEMBERED {
             all.remove(0);
@@ -76,7 +78,7 @@ impl PageRun {
         self.told().count
     }
 
-    pub(crate) fn watched(&self) -> tokio::sync::watch::Receiver<Option<u64>> {
+    pub(crate) fn watched(&self) -> tokio::sync::watch::Receiver<Option<LiveState>> {
         self.changed.subscribe()
     }
 
@@ -92,7 +94,7 @@ impl PageRun {
             told.count += 1;
             told.count
         };
-        self.changed.send_replace(Some(count));
+        self.changed.send_replace(Some(LiveState::of(count)));
     }
 }
 

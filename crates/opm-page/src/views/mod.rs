@@ -177,6 +177,46 @@ fn warnings(warnings: &[String]) -> Markup {
     }
 }
 
+/// How many lines of a long table are on one page.
+const LINES: usize = 200;
+
+/// The part of a long table that is shown, and the way to the others.
+struct Part {
+    at: usize,
+    all: usize,
+}
+
+impl Part {
+    /// The part that was asked for, or the nearest that there is.
+    fn of(lines: usize, asked: usize) -> Self {
+        let all = lines.div_ceil(LINES).max(1);
+        let at = asked.clamp(1, all);
+        Self { at, all }
+    }
+
+    /// The lines that are on it.
+    fn lines<T>(&self, all: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+        all.skip((self.at - 1) * LINES).take(LINES)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.all == 1
+    }
+
+    /// The way to the others; `address` gives theirs.
+    fn ways(&self, address: impl Fn(usize) -> String) -> Markup {
+        html! {
+            @if !self.is_whole() {
+                nav.parts aria-label="Parts of this table" {
+                    @if self.at > 1 { a rel="prev" href=(address(self.at - 1)) { "Previous" } }
+                    span { "Part " (self.at) " of " (self.all) }
+                    @if self.at < self.all { a rel="next" href=(address(self.at + 1)) { "Next" } }
+                }
+            }
+        }
+    }
+}
+
 /// The head of a table.
 fn columns(names: &[&str]) -> Markup {
     html! { thead { tr { @for name in names { th scope="col" { (name) } } } } }

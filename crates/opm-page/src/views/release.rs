@@ -4,10 +4,10 @@ use maud::{Markup, html};
 use opm_engine::status::{ComponentStatus, ObjectStatus, Status, TrackedStatus};
 
 use super::{
-    Text, change, columns, heading, object_address, release_address, state, time, warnings,
+    Part, Text, change, columns, heading, object_address, release_address, state, time, warnings,
 };
 
-pub(crate) fn view(status: &Status, hints: &[String], changing: bool) -> Markup {
+pub(crate) fn view(status: &Status, hints: &[String], changing: bool, page: usize) -> Markup {
     let release = &status.release;
     let address = release_address(release.namespace.as_str(), release.name.as_str());
     html! {
@@ -32,7 +32,7 @@ pub(crate) fn view(status: &Status, hints: &[String], changing: bool) -> Markup 
             }
         }
         @if changing { (doing(status)) }
-        @for component in &status.components { (objects(component, &address)) }
+        (objects(status, page, &address))
         (tracked("Pending", "They are still to be cleaned up; the next apply or delete does so.", &status.pending, &address))
         (tracked("Kept", "They were left standing on purpose.", &status.kept, &address))
         @if !status.orphans.is_empty() {
@@ -59,15 +59,35 @@ fn doing(status: &Status) -> Markup {
     }
 }
 
-fn objects(component: &ComponentStatus, address: &str) -> Markup {
+/// The objects by component. Of those that do not fit on one page, what is not as it should be
+/// comes first.
+fn objects(status: &Status, page: usize, address: &str) -> Markup {
+    let part = Part::of(status.objects().count(), page);
+    let components = status.components.iter();
+    let objects =
+        components.flat_map(|component| component.objects.iter().map(move |o| (component, o)));
+    let mut objects: Vec<(&ComponentStatus, &ObjectStatus)> = objects.collect();
+    if !part.is_whole() {
+        objects.sort_by_key(|(_, object)| !object.is_unready() && !object.has_strayed());
+    }
+    let shown: Vec<_> = part.lines(objects.iter()).collect();
+    let groups = shown.chunk_by(|a, b| a.0.name == b.0.name);
     html! {
-        section {
-            h2 { (Text(&component.name)) " " (state(component.health.word())) }
-            div.wide { table {
-                (columns(&["Object", "Namespace", "Health", "Why, and what drifted"]))
-                tbody { @for object in &component.objects { (line(object, address)) } }
-            } }
+        @for group in groups {
+            @if let Some((component, _)) = group.first() {
+                section {
+                    h2 { (Text(&component.name)) " " (state(component.health.word())) }
+                    div.wide { table {
+                        @if !part.is_whole() {
+                            caption { (group.len()) " of " (component.objects.len()) " objects" }
+                        }
+                        (columns(&["Object", "Namespace", "Health", "Why, and what drifted"]))
+                        tbody { @for (_, object) in group { (line(object, address)) } }
+                    } }
+                }
+            }
         }
+        (part.ways(|page| format!("{address}?page={page}")))
     }
 }
 

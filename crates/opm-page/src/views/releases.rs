@@ -1,21 +1,24 @@
 //! All releases.
 
 use maud::{Markup, html};
+use opm_core::health::HealthState;
 use opm_engine::list::{ListedRelease, Listing};
 
-use super::{Text, change, release_address, state, time};
+use super::{Part, Text, change, release_address, segment, state, time};
+use crate::live::Healths;
 use crate::routes::ListQuery;
 
-pub(crate) fn view(listing: &Listing, query: &ListQuery) -> Markup {
+pub(crate) fn view(listing: &Listing, healths: &Healths, query: &ListQuery) -> Markup {
     let wanted = query.q.to_lowercase();
     let shown = listing.releases.iter().filter(|one| holds(one, &wanted));
     let shown: Vec<&ListedRelease> = shown.collect();
+    let part = Part::of(shown.len(), query.page);
+    let unseen = shown.iter().any(|one| healths.get(one).is_none());
     html! {
         h1 { "Releases" }
         form.filter role="search" action="/" method="get" {
             label for="q" { "Filter" }
             input #q type="search" name="q" value=(Text(&query.q));
-            label { input type="checkbox" name="health" value="true" checked[query.health]; " health" }
             label { input type="checkbox" name="deleted" value="true" checked[query.deleted]; " deleted" }
             button type="submit" { "Show" }
         }
@@ -45,18 +48,35 @@ pub(crate) fn view(listing: &Listing, query: &ListQuery) -> Markup {
                     th scope="col" { "Version" }
                     th scope="col" { "Change" }
                     th scope="col" { "Objects" }
-                    @if query.health { th scope="col" { "Health" } }
+                    th scope="col" { "Health" }
                     th scope="col" { "Last" }
                     th scope="col" { "When" }
                     th scope="col" { "Note" }
                 } }
-                tbody { @for one in shown { (line(one, query.health)) } }
+                tbody { @for one in part.lines(shown.iter()) { (line(one, healths.get(one))) } }
             } }
+            (part.ways(|page| address(query, query.health, page)))
+            // With the script it comes by itself.
+            @if unseen {
+                noscript { p { a href=(address(query, true, part.at)) { "Look at the health of all" } } }
+            }
         }
     }
 }
 
-fn line(one: &ListedRelease, health: bool) -> Markup {
+/// The same list with these changes.
+fn address(query: &ListQuery, health: bool, page: usize) -> String {
+    let mut address = format!("/?q={}&page={page}", segment(&query.q));
+    for (name, on) in [("health", health), ("deleted", query.deleted)] {
+        if on {
+            address.push_str(&format!("&{name}=true"));
+        }
+    }
+    address
+}
+
+/// A line; its health is none as long as nobody has looked.
+fn line(one: &ListedRelease, health: Option<Option<HealthState>>) -> Markup {
     let summary = &one.summary;
     let mut notes: Vec<String> = summary.told_state().into_iter().collect();
     notes.extend(one.mark.map(str::to_owned));
@@ -76,12 +96,11 @@ fn line(one: &ListedRelease, health: bool) -> Markup {
             td { (Text(summary.version.as_deref().unwrap_or("local"))) }
             td { @if let Some(id) = &summary.change_id { (change(id)) } }
             td.number { (summary.objects) }
-            @if health {
-                td { @match one.health {
-                    Some(health) => { (state(health.word())) }
-                    None => { "?" }
-                } }
-            }
+            td { @match health {
+                Some(Some(health)) => { (state(health.word())) }
+                Some(None) => { "not known" }
+                None => { span.looking { "…" } }
+            } }
             td { @if let Some(last) = &summary.last_result { (state(last)) } }
             td { @if let Some(when) = &summary.last_transition_time { (time(when)) } }
             td { (Text(notes.join(", "))) }

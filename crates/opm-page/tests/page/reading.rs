@@ -167,3 +167,20 @@ async fn an_object_shows_who_owns_which_field_and_what_changed() {
         "{body}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_health_of_all_releases_comes_by_itself() {
+    let world = World::new().await;
+    world.apply("first").await;
+    let list = world.get("/").await;
+    assert!(list.contains("<span class=\"looking\">…</span>"), "{list}");
+    let mut told = world.follow("/live/releases").await;
+    loop {
+        let digest = told.next().await;
+        let list = world.get("/").await;
+        if list.contains(">Ready</span>") {
+            assert_eq!(digest, digest_of(&list));
+            break;
+        }
+    }
+}
