@@ -1,6 +1,7 @@
 //! What all reconciles share.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,9 @@ use crate::watches::Watches;
 
 /// How long no event tells of the same drift again.
 const QUIET: Duration = Duration::from_secs(600);
+
+/// How long a request of its own has when the controller ends.
+const LAST_REQUEST: Duration = Duration::from_secs(5);
 
 /// What all reconciles share.
 pub(crate) struct Context {
@@ -52,8 +56,8 @@ pub(crate) struct Context {
 #[derive(Default)]
 pub(crate) struct Memory {
     releases: HashMap<ReleaseKey, ReleaseMemory>,
-    /// How many reconciles go on in each namespace.
-    busy: HashMap<String, usize>,
+    /// Which reconciles go on, by namespace.
+    busy: HashMap<String, BTreeSet<String>>,
 }
 
 /// What is remembered of one release.
@@ -149,17 +153,44 @@ impl Context {
     }
 
     /// A place among those that are reconciled in a namespace at a time; none if all are taken.
-    pub(crate) fn enter(&self, namespace: &str) -> Option<NamespaceTurn<'_>> {
+    pub(crate) fn enter(&self, key: &ReleaseKey) -> Option<NamespaceTurn<'_>> {
         let mut memory = self.memory();
-        let busy = memory.busy.entry(namespace.to_owned()).or_default();
-        if *busy >= self.per_namespace {
+        let busy = memory.busy.entry(key.namespace.clone()).or_default();
+        if busy.len() >= self.per_namespace {
             return None;
         }
-        *busy += 1;
+        busy.insert(key.name.clone());
         Some(NamespaceTurn {
             context: self,
-            namespace: namespace.to_owned(),
+            key: key.clone(),
         })
+    }
+
+    /// The releases that are being reconciled.
+    pub(crate) fn running(&self) -> Vec<String> {
+        let memory = self.memory();
+        let all = memory.busy.iter();
+        let named = |(namespace, names): (&String, &BTreeSet<String>)| {
+            let names = names.iter();
+            let named = names.map(|name| format!("{namespace}/{name}"));
+            named.collect::<Vec<_>>()
+        };
+        all.flat_map(named).collect()
+    }
+
+    /// One of the controller's own requests. When the controller ends, not every server answers.
+    pub(crate) async fn own<T>(
+        &self,
+        request: impl Future<Output = Result<T, kube::Error>>,
+    ) -> Result<T, kube::Error> {
+        let overdue = async {
+            self.cancel.cancelled().await;
+            tokio::time::sleep(LAST_REQUEST).await;
+        };
+        tokio::select! {
+            done = request => done,
+            () = overdue => Err(kube::Error::Service("the controller ends".into())),
+        }
     }
 
     /// Reconciles the resources that depend on this one.
@@ -179,16 +210,16 @@ impl Context {
 /// One of those that are reconciled in a namespace. Dropping it makes room for another.
 pub(crate) struct NamespaceTurn<'a> {
     context: &'a Context,
-    namespace: String,
+    key: ReleaseKey,
 }
 
 impl Drop for NamespaceTurn<'_> {
     fn drop(&mut self) {
         let mut memory = self.context.memory();
-        if let Some(busy) = memory.busy.get_mut(&self.namespace) {
-            *busy = busy.saturating_sub(1);
-            if *busy == 0 {
-                memory.busy.remove(&self.namespace);
+        if let Some(busy) = memory.busy.get_mut(&self.key.namespace) {
+            busy.remove(&self.key.name);
+            if busy.is_empty() {
+                memory.busy.remove(&self.key.namespace);
             }
         }
     }

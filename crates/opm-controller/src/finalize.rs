@@ -64,9 +64,8 @@ async fn write(
         force: false,
         ..parameters
     };
-    api(&key, context)
-        .patch(&key.name, &parameters, &Patch::Merge(patch))
-        .await
+    let (api, patch) = (api(&key, context), Patch::Merge(patch));
+    context.own(api.patch(&key.name, &parameters, &patch)).await
 }
 
 /// Deletes the release of a resource that goes, or leaves it to itself, and lets the resource go.

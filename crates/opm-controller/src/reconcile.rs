@@ -69,7 +69,7 @@ pub(crate) async fn reconcile(
         context.forget(&key);
         return Ok(Next::await_change());
     }
-    let Some(_turn) = context.enter(&key.namespace) else {
+    let Some(_turn) = context.enter(&key) else {
         return Ok(Next::requeue(NO_ROOM));
     };
     let began = Instant::now();
@@ -177,7 +177,11 @@ async fn attempt(
         &key.namespace,
         context.default_account.as_deref(),
     );
+    // Reads end with the shard, as those of the engine do.
+    let shard = resource.metadata.uid.as_deref();
+    let shard = shard.and_then(|uid| context.shards.of(uid));
     let client = context.cluster.for_run(act_as.as_deref());
+    let client = client.with_reads_until(shard);
     let loaded = match source::load(resource, &client, context).await {
         Ok(loaded) => loaded,
         Err(verdict) => return Ok(verdict.into()),

@@ -102,10 +102,9 @@ async fn write_status(
         field_manager: Some(REPORTER.to_owned()),
         ..PatchParams::default()
     };
-    let written = api
-        .patch_status(&key.name, &parameters, &Patch::Merge(patch))
-        .await;
-    match written {
+    let patch = Patch::Merge(patch);
+    let written = api.patch_status(&key.name, &parameters, &patch);
+    match context.own(written).await {
         Ok(_) => {
             context.tell(&key, resource.metadata.uid.as_deref(), status);
             Ok(true)
@@ -158,7 +157,8 @@ pub(crate) async fn event(
         ..Event::default()
     };
     let api: Api<Event> = Api::namespaced(context.kube.clone(), &key.namespace);
-    if let Err(error) = api.create(&PostParams::default(), &event).await {
+    let parameters = PostParams::default();
+    if let Err(error) = context.own(api.create(&parameters, &event)).await {
         tracing::debug!(%error, "an event could not be written");
     }
 }

@@ -37,6 +37,9 @@ const BELIEVE_SERVED: Duration = Duration::from_secs(60);
 /// gives a pod.
 const LONGEST_END: Duration = Duration::from_secs(20);
 
+/// How long a replica takes at most to give back its leases.
+const LONGEST_LEAVE: Duration = Duration::from_secs(5);
+
 /// How the controller goes about it.
 #[derive(Debug, Clone)]
 pub struct ControllerSettings {
@@ -152,8 +155,12 @@ pub async fn run(
         None => Api::all(kube.clone()),
     };
     let one = kube::api::ListParams::default().limit(1);
-    let listed = resources.list_metadata(&one).await;
-    listed.map_err(|error| ControllerError::Resources(error.to_string()))?;
+    tokio::select! {
+        listed = resources.list_metadata(&one) => {
+            listed.map_err(|error| ControllerError::Resources(error.to_string()))?;
+        }
+        () = cancel.cancelled() => return Ok(()),
+    }
 
     let (triggers, mut triggered) = mpsc::unbounded_channel();
     let queued = Arc::new(AtomicUsize::new(0));
@@ -201,6 +208,7 @@ pub async fn run(
         cancel: cancel.clone(),
         memory: Mutex::new(Memory::default()),
     });
+    let ending = Arc::clone(&context);
     let probes = Arc::new(Probes {
         metrics,
         watches,
@@ -216,7 +224,7 @@ pub async fn run(
                 &*log,
                 &format!("serving /metrics, /healthz and /readyz on http://{address}"),
             );
-            Some(tokio::spawn(serve(listener, probes)))
+            Some(tokio::spawn(serve(listener, Arc::clone(&probes))))
         }
         None => None,
     };
@@ -231,7 +239,7 @@ pub async fn run(
         .reflect(writer)
         .applied_objects()
         .predicate_filter(what_counts, Default::default());
-    let stopped = cancel.clone();
+    let (stopped, first_list) = (cancel.clone(), Arc::clone(&probes));
     let config = controller::Config::default().concurrency(settings.concurrency);
     tell(&*log, "the controller runs");
     let running = Controller::for_stream(changes, store)
@@ -246,16 +254,23 @@ pub async fn run(
         .for_each(|_| futures::future::ready(()));
     let overdue = async {
         cancel.cancelled().await;
-        tokio::time::sleep(LONGEST_END).await;
+        // kube's controller waits for the first list to be whole before it ends, and nobody reads
+        // on any more: there is nothing that could go on yet.
+        if first_list.is_ready() {
+            tokio::time::sleep(LONGEST_END).await;
+            let late = ending.running().join(", ");
+            let late = format!("not all reconciles ended in time, and their locks expire: {late}");
+            tell(&*log, &late);
+        }
     };
     tokio::select! {
         () = running => {}
-        () = overdue => tell(&*log, "not all reconciles ended in time: their locks expire"),
+        () = overdue => {}
     }
     leave.cancel();
     if let Some(replica) = replica {
-        // What it had is free for others.
-        let _ = replica.await;
+        // What it had is free for others, at once or when its leases expire.
+        let _ = tokio::time::timeout(LONGEST_LEAVE, replica).await;
     }
     if let Some(serving) = serving {
         serving.abort();

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::World;
 use super::commands::Route;
+use super::{CuttableConnection, RelayedRun};
 use crate::module::Module;
 use crate::output::{OpmOutput, RunningOpm};
 
@@ -23,6 +24,17 @@ impl RelayedController {
     /// The requests that it has sent so far.
     pub fn requests(&self) -> Vec<RequestInfo> {
         self.route.relay.requests()
+    }
+
+    /// From now on such requests meet this fault.
+    pub fn on(&self, when: RequestFilter, fault: Fault) {
+        self.route.relay.on(when, fault);
+    }
+
+    /// How many requests of this kind it has sent so far.
+    pub fn sent(&self, wanted: &RequestFilter) -> usize {
+        let requests = self.requests();
+        requests.iter().filter(|one| wanted.fits(one)).count()
     }
 
     /// Waits for its end: somebody kills it.
@@ -85,6 +97,22 @@ impl World {
         let route = self.route().await;
         let running = self.start_at(&route.kubeconfig, &self.controller_arguments(flags));
         RelayedController { running, route }
+    }
+
+    /// The same, with a fault at requests of this kind from the beginning.
+    pub async fn start_struck_controller(
+        &self,
+        at: &RequestFilter,
+        fault: Fault,
+        flags: &[&str],
+    ) -> RelayedRun {
+        let arguments = self.controller_arguments(flags);
+        self.start_struck(at, fault, &arguments).await
+    }
+
+    /// The same over a connection that can be cut.
+    pub fn start_controller_over(&self, line: &CuttableConnection, flags: &[&str]) -> RunningOpm {
+        self.start_over(line, &self.controller_arguments(flags))
     }
 
     /// The same, killed right before or after its nth request of this kind.

@@ -64,6 +64,10 @@ impl<B: Backend> Run<'_, B> {
             Err(failure) => failure,
         };
         use FailureKind::{Failed, Interrupted, LockLost};
+        // A controller that ends does not take back what the next one goes on with.
+        if failure.kind == Interrupted && self.caller.manager.is_some() {
+            return Err(failure);
+        }
         match (failure.kind, mode.fallback) {
             (Failed | Interrupted | LockLost, Some(fallback)) => {
                 Err(Box::pin(self.go_back(request, failure, fallback, lock_id)).await)
