@@ -23,11 +23,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
                       connect-src 'self'; form-action 'self'; base-uri 'none'; \
                       frame-ancestors 'none'";
 
-/// Said with every answer: what a cluster holds is not for a cache, a frame or another site.
+/// Said with every answer: what a cluster holds is not for a cache, a frame or another site. A
+/// browser that must not say where a form is from at all would keep it from this page, too.
 const HEADERS: [(HeaderName, &str); 5] = [
     (CONTENT_SECURITY_POLICY, POLICY),
     (CACHE_CONTROL, "no-store"),
-    (REFERRER_POLICY, "no-referrer"),
+    (REFERRER_POLICY, "same-origin"),
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (X_FRAME_OPTIONS, "DENY"),
 ];
