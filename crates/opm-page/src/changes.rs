@@ -341,7 +341,7 @@ async fn live_run<B: Backend + Send + Sync + 'static>(
     Path(id): Path<u64>,
 ) -> Response {
     match page.runs.find(id) {
-        Some(run) => crate::live::follow(run.watched()).into_response(),
+        Some(run) => crate::live::follow(run.watched(), page.cancel.clone()).into_response(),
         None => (StatusCode::NOT_FOUND, "there is no such run\n").into_response(),
     }
 }

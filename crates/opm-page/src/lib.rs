@@ -22,6 +22,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use opm_core::name::NamespaceName;
@@ -74,6 +75,9 @@ struct Page<B> {
     plans: Mutex<VecDeque<(String, ReviewedPlan)>>,
     cancel: CancellationToken,
 }
+
+/// How long answers that are on their way are waited for at the end.
+const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
 /// How many plans that were shown can still be carried out.
 const PLANS: usize = 20;
@@ -163,9 +167,18 @@ impl<B: Backend + Send + Sync + 'static> PageServer<B> {
         let changes = self.page.settings.allow_changes;
         let router = routes::router(self.page);
         let router = admission::guard(router, self.token, port, changes);
-        let served = axum::serve(self.listener, router)
-            .with_graceful_shutdown(cancel.cancelled_owned())
-            .await;
+        let ended = cancel.clone();
+        let serving =
+            axum::serve(self.listener, router).with_graceful_shutdown(cancel.cancelled_owned());
+        // A browser that holds a connection open does not hold the end up.
+        let too_long = async {
+            ended.cancelled().await;
+            tokio::time::sleep(LAST_ANSWERS).await;
+        };
+        let served = tokio::select! {
+            served = async { serving.await } => served,
+            () = too_long => Ok(()),
+        };
         // A run that was begun stops cleanly, and lets go of its lock.
         tasks.close();
         tasks.wait().await;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive};
-use futures::Stream;
+use futures::{Stream, StreamExt as _};
 use opm_core::health::HealthState;
 use opm_engine::list::{ListedRelease, Listing};
 use opm_engine::ports::{Backend, Caller};
@@ -21,6 +21,7 @@ use opm_engine::request::{ListRequest, StatusRequest};
 use opm_engine::status::{Status, StatusObserver};
 use serde::Serialize;
 use tokio::sync::watch::{self, Receiver, Sender};
+use tokio_util::sync::CancellationToken;
 
 use crate::Page;
 
@@ -156,7 +157,7 @@ pub(crate) fn tell<B>(
 where
     B: Backend + Send + Sync + 'static,
 {
-    follow(receiver(page, subject, release))
+    follow(receiver(page, subject, release), page.cancel.clone())
 }
 
 /// How a release stands, as the watch that all who look at it share has seen it. None where it
@@ -189,9 +190,10 @@ where
     receiver
 }
 
-/// Tells what comes, and at first what there is.
+/// Tells what comes, and at first what there is, until the page is no longer served.
 pub(crate) fn follow(
     mut receiver: LiveReceiver,
+    served: CancellationToken,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     receiver.mark_changed();
     let until = tokio::time::Instant::now() + LONGEST;
@@ -201,6 +203,7 @@ pub(crate) fn follow(
         let event = Event::default().data(format!("{digest:016x}"));
         Some((Ok(event), receiver))
     });
+    let events = events.take_until(served.cancelled_owned());
     Sse::new(events).keep_alive(KeepAlive::default())
 }
 
