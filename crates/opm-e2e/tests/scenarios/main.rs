@@ -24,6 +24,7 @@ mod chart_lookups;
 mod charts;
 mod controller_drift;
 mod controller_end;
+mod controller_faults;
 mod controller_install;
 mod controller_kills;
 mod controller_life;

@@ -4,7 +4,10 @@
 use std::io;
 use std::process::Stdio;
 
+use serde_json::Value;
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
 use super::start::{Ports, api_ready, apiserver, controller_manager, etcd, ports, write_files};
@@ -60,6 +63,33 @@ impl ApiServer {
     /// Kills the API server (SIGKILL). Its store stays.
     pub async fn kill(&mut self) {
         let _ = self.api.kill().await;
+    }
+
+    /// Compacts the store: whoever watches from an earlier version has to list again.
+    pub async fn compact(&self) -> Result<(), PlaneError> {
+        let put = r#"{"key": "Y29tcGFjdA==", "value": "MQ=="}"#;
+        let put = self.ask_store("/v3/kv/put", put).await?;
+        let answer: Value = serde_json::from_str(&put).map_err(io::Error::from)?;
+        let revision = answer["header"]["revision"].as_str().unwrap_or_default();
+        let compaction = format!(r#"{{"revision": "{revision}", "physical": true}}"#);
+        self.ask_store("/v3/kv/compaction", &compaction).await?;
+        Ok(())
+    }
+
+    async fn ask_store(&self, path: &str, body: &str) -> Result<String, PlaneError> {
+        let mut store = TcpStream::connect(("127.0.0.1", self.ports.etcd)).await?;
+        let request = format!(
+            "POST {path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        store.write_all(request.as_bytes()).await?;
+        let mut answer = String::new();
+        store.read_to_string(&mut answer).await?;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+        match head.contains(" 200 ") {
+            true => Ok(body.to_owned()),
+            false => Err(PlaneError::Start(format!("the store answers {answer}"))),
+        }
     }
 
     /// Starts the API server again, at the same address, and waits until it is ready.

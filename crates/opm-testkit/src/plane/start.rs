@@ -26,7 +26,7 @@ const MASTERS: &str = "system:masters";
 
 #[derive(Debug)]
 pub(super) struct Ports {
-    etcd: u16,
+    pub(super) etcd: u16,
     peer: u16,
     pub(super) api: u16,
     kwok: u16,
