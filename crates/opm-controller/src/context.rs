@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use kube::runtime::reflector::{ObjectRef, Store};
 use opm_cluster::{ClusterClient, KubeClient};
+use opm_core::digest::ObjectHash;
 use opm_engine::Engine;
 use opm_render::{ModuleRenderer, RenderSettings};
 use tokio::sync::Semaphore;
@@ -15,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::leases::OwnShards;
 use crate::metrics::Metrics;
+use crate::notices::Notices;
 use crate::request::ReleaseKey;
 use crate::resource::{ModuleRelease, ModuleReleaseStatus};
 use crate::run::ControllerLog;
@@ -41,6 +43,7 @@ pub(crate) struct Context {
     pub(crate) triggers: UnboundedSender<ObjectRef<ModuleRelease>>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) log: Arc<dyn ControllerLog>,
+    pub(crate) notices: Arc<Notices>,
     pub(crate) default_account: Option<String>,
     pub(crate) cross_namespace: bool,
     pub(crate) per_namespace: usize,
@@ -67,6 +70,8 @@ struct ReleaseMemory {
     told: Option<(String, ModuleReleaseStatus)>,
     failures: u32,
     looks: u32,
+    /// The attempt that goes on, or was the last one.
+    run: Option<String>,
     /// The drift that an event told of last, and when.
     corrected: Option<(String, Instant)>,
     /// What was rolled back, and when.
@@ -76,6 +81,20 @@ struct ReleaseMemory {
 impl Context {
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An attempt begins, and gets a name that no other has.
+    pub(crate) fn begin_run(&self, key: &ReleaseKey) {
+        let moment = jiff::Timestamp::now().as_nanosecond();
+        let text = format!("{}/{} {moment}", key.namespace, key.name);
+        let name = ObjectHash::of_bytes(text.as_bytes());
+        let name = name.as_str().get(..12).map(str::to_owned);
+        self.memory().releases.entry(key.clone()).or_default().run = name;
+    }
+
+    /// The attempt that goes on for a release, or was the last one.
+    pub(crate) fn run_of(&self, key: &ReleaseKey) -> Option<String> {
+        self.memory().releases.get(key)?.run.clone()
     }
 
     /// One failure more in a row; says how many that makes.
@@ -195,13 +214,17 @@ impl Context {
 
     /// Reconciles the resources that depend on this one.
     pub(crate) fn tell_dependents(&self, key: &ReleaseKey) {
-        for other in self.store.state() {
-            let own = ReleaseKey::of(&other).namespace;
+        let state = self.store.state();
+        let others = state
+            .iter()
+            .filter(|other| !other.spec.depends_on.is_empty());
+        for other in others {
+            let own = ReleaseKey::of(other).namespace;
             let depends = other.spec.depends_on.iter().any(|one| {
                 one.name == key.name && *one.namespace.as_ref().unwrap_or(&own) == key.namespace
             });
             if depends {
-                let _ = self.triggers.send(ObjectRef::from_obj(&*other));
+                let _ = self.triggers.send(ObjectRef::from_obj(&**other));
             }
         }
     }

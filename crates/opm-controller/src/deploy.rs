@@ -53,4 +53,43 @@ mod tests {
         let committed: Value = yaml::document(&files()["resource.yaml"]).unwrap();
         assert_eq!(committed, made, "OPM_WRITE_RESOURCE=1 writes it anew");
     }
+    /// What can be told of the image without building it.
+    #[test]
+    fn the_image_has_a_binary_and_nobody_to_run_anything_else() {
+        let text = include_str!("../../../packaging/Dockerfile.controller");
+        let steps: Vec<(&str, &str)> = text
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+            .map(|line| line.split_once(' ').unwrap())
+            .collect();
+        let of = |step: &str| -> Vec<&str> {
+            let own = steps.iter().filter(|(name, _)| *name == step);
+            own.map(|(_, rest)| *rest).collect()
+        };
+        assert_eq!(of("FROM"), ["${BASE}"]);
+        assert!(
+            of("ARG").contains(&"BASE=scratch"),
+            "nothing that could change"
+        );
+        assert_eq!(
+            of("USER"),
+            ["65532:65532"],
+            "a number, which Kubernetes can tell from root"
+        );
+        let deployment = &files()["deployment.yaml"];
+        assert!(deployment.contains("runAsUser: 65532"));
+        assert_eq!(of("COPY"), ["${BINARY} /usr/local/bin/opm"]);
+        // Without a shell: as lists of words, and nothing is run while it is built.
+        for step in ["ENTRYPOINT", "CMD"] {
+            for words in of(step) {
+                let words: Vec<String> = serde_json::from_str(words).unwrap();
+                assert!(!words.is_empty());
+            }
+        }
+        let known = ["ARG", "FROM", "COPY", "USER", "ENTRYPOINT", "CMD"];
+        assert!(
+            steps.iter().all(|(name, _)| known.contains(name)),
+            "{steps:?}"
+        );
+    }
 }

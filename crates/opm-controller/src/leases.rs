@@ -13,6 +13,7 @@ use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use opm_cluster::KubeClient;
 use tokio_util::sync::CancellationToken;
 
+use crate::notices::Notices;
 use crate::shards::{ShardHolder, moves, shard_of};
 
 /// The label that tells leases of controllers from others.
@@ -74,14 +75,37 @@ struct SeenLease {
     since: Instant,
 }
 
+/// All leases, as they were seen last.
+#[derive(Default)]
+struct SeenLeases(HashMap<String, SeenLease>);
+
+impl SeenLeases {
+    /// Whether a lease is still good, by having changed lately.
+    fn is_live(&mut self, lease: &Lease, now: Instant, lease_time: Duration) -> bool {
+        let version = lease.metadata.resource_version.clone().unwrap_or_default();
+        let seen = self.0.entry(name(lease)).or_insert_with(|| SeenLease {
+            version: version.clone(),
+            since: now,
+        });
+        if seen.version != version {
+            *seen = SeenLease {
+                version,
+                since: now,
+            };
+        }
+        holder(lease).is_some() && now.saturating_duration_since(seen.since) < lease_time
+    }
+}
+
 /// This replica among others.
 pub(crate) struct Replica {
     sharding: Sharding,
     api: Api<Lease>,
+    notices: Arc<Notices>,
     shards: Arc<OwnShards>,
     cancel: CancellationToken,
     leave: CancellationToken,
-    seen: HashMap<String, SeenLease>,
+    seen: SeenLeases,
     renewed: HashMap<u32, Instant>,
 }
 
@@ -89,6 +113,7 @@ impl Replica {
     pub(crate) fn new(
         sharding: Sharding,
         kube: KubeClient,
+        notices: Arc<Notices>,
         shards: Arc<OwnShards>,
         cancel: CancellationToken,
         leave: CancellationToken,
@@ -96,10 +121,11 @@ impl Replica {
         Self {
             api: Api::namespaced(kube, &sharding.namespace),
             sharding,
+            notices,
             shards,
             cancel,
             leave,
-            seen: HashMap::new(),
+            seen: SeenLeases::default(),
             renewed: HashMap::new(),
         }
     }
@@ -126,13 +152,18 @@ impl Replica {
         let member = self.member();
         let _ = self.write(&member, None).await;
         let labelled = ListParams::default().labels(LABEL);
-        let Ok(leases) = self.api.list(&labelled).await else {
-            return BTreeSet::new();
+        let leases = match self.api.list(&labelled).await {
+            Ok(leases) => leases,
+            Err(error) => {
+                self.notices.failed("Leases cannot be listed", &error);
+                return BTreeSet::new();
+            }
         };
+        let (now, lease_time) = (Instant::now(), self.sharding.lease_time);
         let live: HashMap<String, Option<String>> = leases
             .items
             .iter()
-            .filter(|lease| self.is_live(lease))
+            .filter(|lease| self.seen.is_live(lease, now, lease_time))
             .map(|lease| (name(lease), holder(lease)))
             .collect();
         let replicas = live
@@ -185,23 +216,6 @@ impl Replica {
         format!("opm-controller-member-{}", self.sharding.identity)
     }
 
-    /// Whether a lease is still good, by having changed lately.
-    fn is_live(&mut self, lease: &Lease) -> bool {
-        let version = lease.metadata.resource_version.clone().unwrap_or_default();
-        let now = Instant::now();
-        let seen = self.seen.entry(name(lease)).or_insert_with(|| SeenLease {
-            version: version.clone(),
-            since: now,
-        });
-        if seen.version != version {
-            *seen = SeenLease {
-                version,
-                since: now,
-            };
-        }
-        holder(lease).is_some() && seen.since.elapsed() < self.sharding.lease_time
-    }
-
     /// Writes that this replica holds a lease, over what was seen of it. False if another was
     /// faster.
     async fn write(&self, lease: &str, known: Option<&Lease>) -> bool {
@@ -229,7 +243,10 @@ impl Replica {
             None if own => match self.api.get_opt(lease).await {
                 Ok(Some(known)) => known.metadata.resource_version,
                 Ok(None) => None,
-                Err(_) => return false,
+                Err(error) => {
+                    self.notices.failed("a Lease cannot be read", &error);
+                    return false;
+                }
             },
             None => None,
         };
@@ -241,7 +258,15 @@ impl Replica {
             }
             None => self.api.create(&parameters, &content(None)).await,
         };
-        written.is_ok()
+        match written {
+            Ok(_) => true,
+            // Another was faster.
+            Err(kube::Error::Api(error)) if error.code == 409 => false,
+            Err(error) => {
+                self.notices.failed("a Lease cannot be written", &error);
+                false
+            }
+        }
     }
 
     /// Lets others have a shard at once.
@@ -303,10 +328,11 @@ impl Replica {
             self.lose(shard);
             self.free(shard, &leases).await;
         }
-        let _ = self
-            .api
-            .delete(&self.member(), &DeleteParams::default())
-            .await;
+        let member = self.member();
+        let deleted = self.api.delete(&member, &DeleteParams::default()).await;
+        if let Err(error) = deleted {
+            self.notices.failed("a Lease cannot be deleted", &error);
+        }
     }
 }
 
@@ -320,4 +346,56 @@ fn name(lease: &Lease) -> String {
 
 fn holder(lease: &Lease) -> Option<String> {
     lease.spec.as_ref()?.holder_identity.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lease(version: &str, renewed: &str, holder: Option<&str>) -> Lease {
+        Lease {
+            metadata: ObjectMeta {
+                name: Some(shard_name(0)),
+                resource_version: Some(version.to_owned()),
+                ..ObjectMeta::default()
+            },
+            spec: Some(LeaseSpec {
+                holder_identity: holder.map(str::to_owned),
+                renew_time: Some(MicroTime(renewed.parse().unwrap())),
+                ..LeaseSpec::default()
+            }),
+        }
+    }
+
+    #[test]
+    fn no_clock_but_its_own_says_whether_a_lease_is_good() {
+        let (start, time) = (Instant::now(), Duration::from_secs(15));
+        let at = |seconds| start + Duration::from_secs(seconds);
+        // The holder's clock jumps back and forth by decades.
+        let times = [
+            "1970-01-01T00:00:01Z",
+            "2026-01-01T00:00:00Z",
+            "2099-01-01T00:00:00Z",
+        ];
+        for renewed in times {
+            let mut seen = SeenLeases::default();
+            let mut live = |version, seconds| {
+                seen.is_live(&lease(version, renewed, Some("other")), at(seconds), time)
+            };
+            assert!(live("1", 0), "{renewed}: seen for the first time");
+            assert!(live("1", 14), "{renewed}");
+            assert!(
+                !live("1", 15),
+                "{renewed}: unchanged for as long as it is good"
+            );
+            assert!(live("2", 16), "{renewed}: it was renewed");
+            assert!(live("2", 30), "{renewed}");
+            assert!(!live("2", 31), "{renewed}");
+        }
+        let mut seen = SeenLeases::default();
+        assert!(
+            !seen.is_live(&lease("1", times[1], None), start, time),
+            "nobody holds it"
+        );
+    }
 }

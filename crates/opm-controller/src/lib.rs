@@ -10,8 +10,7 @@
 //! These decide and do nothing else. `run` starts what goes on; `reconcile` is one attempt, with
 //! `source` and `apply` in it, `finalize` at the end of a resource's life, and `report` after each;
 //! `watches` tells when somebody else has touched an object; `leases` which resources are this
-//! replica's; `metrics` and `serve` tell how it
-//! goes.
+//! replica's; `metrics`, `notices` and `serve` tell how it goes.
 
 #![deny(missing_docs)]
 
@@ -25,6 +24,7 @@ mod finalize;
 mod fingerprint;
 mod leases;
 mod metrics;
+mod notices;
 mod reason;
 mod reconcile;
 mod report;

@@ -74,6 +74,7 @@ pub(crate) async fn reconcile(
     };
     let began = Instant::now();
     context.metrics.begun();
+    context.begin_run(&key);
     let done = Box::pin(one(&resource, &key, &context)).await;
     let result = match &done {
         Ok((reason, _)) => reason.word(),

@@ -159,7 +159,7 @@ pub(crate) async fn event(
     let api: Api<Event> = Api::namespaced(context.kube.clone(), &key.namespace);
     let parameters = PostParams::default();
     if let Err(error) = context.own(api.create(&parameters, &event)).await {
-        tracing::debug!(%error, "an event could not be written");
+        context.notices.failed("an event cannot be written", &error);
     }
 }
 
@@ -171,6 +171,7 @@ fn log(resource: &ModuleRelease, failed: bool, reason: Reason, message: &str, co
         level: if failed { "error" } else { "info" },
         message: shortened(message),
         reason: Some(reason.word()),
+        run: context.run_of(&key),
         namespace: Some(key.namespace),
         release: Some(key.name),
         generation: resource.metadata.generation,

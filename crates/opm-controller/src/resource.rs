@@ -46,7 +46,8 @@ use serde_json::{Map, Value};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ModuleReleaseSpec {
-    /// The module that the release is made of.
+    /// The module that the release is made of, from one source. Others, such as packages in OCI
+    /// registries, may be added beside these.
     pub module: ModuleSource,
 
     /// Values, over the module's own and over those of `valuesFrom`.

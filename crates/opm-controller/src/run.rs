@@ -24,11 +24,12 @@ use crate::backoff;
 use crate::context::{Context, Memory};
 use crate::leases::{OwnShards, Replica, Sharding};
 use crate::metrics::{Gauges, Metrics};
+use crate::notices::Notices;
 use crate::reconcile::reconcile;
 use crate::request::ReleaseKey;
 use crate::resource::ModuleRelease;
 use crate::serve::{ProbeSource, listen, serve};
-use crate::watches::Watches;
+use crate::watches::{Watches, is_expired};
 
 /// How long it is believed what the cluster serves.
 const BELIEVE_SERVED: Duration = Duration::from_secs(60);
@@ -88,6 +89,9 @@ pub struct LogLine {
     /// Its generation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
+    /// The attempt: all lines of one have the same, and no others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
 }
 
 /// Takes the log. Must not block.
@@ -165,7 +169,10 @@ pub async fn run(
     let (triggers, mut triggered) = mpsc::unbounded_channel();
     let queued = Arc::new(AtomicUsize::new(0));
     let namespace = settings.namespace.clone();
-    let watches = Arc::new(Watches::new(cluster.clone(), namespace, triggers.clone()));
+    let notices = Arc::new(Notices::new(Arc::clone(&log)));
+    let told = Arc::clone(&notices);
+    let watches = Watches::new(cluster.clone(), namespace, triggers.clone(), told);
+    let watches = Arc::new(watches);
     let noted = Arc::clone(&watches);
     let written = cluster.with_write_log(move |identity, version| noted.wrote(identity, version));
     let (store, writer) = reflector::store::<ModuleRelease>();
@@ -176,7 +183,8 @@ pub async fn run(
     let leave = CancellationToken::new();
     let replica = settings.sharding.map(|sharding| {
         let own = Arc::clone(&shards);
-        let replica = Replica::new(sharding, kube.clone(), own, cancel.clone(), leave.clone());
+        let (kube, told) = (kube.clone(), Arc::clone(&notices));
+        let replica = Replica::new(sharding, kube, told, own, cancel.clone(), leave.clone());
         let (own, store, triggers) = (Arc::clone(&shards), store.clone(), triggers.clone());
         tokio::spawn(replica.take_part(move |gained| {
             for resource in store.state() {
@@ -200,6 +208,7 @@ pub async fn run(
         triggers,
         metrics: Arc::clone(&metrics),
         log: Arc::clone(&log),
+        notices: Arc::clone(&notices),
         default_account: settings.default_service_account,
         cross_namespace: settings.cross_namespace,
         per_namespace: settings.concurrency_per_namespace.max(1),
@@ -251,7 +260,15 @@ pub async fn run(
             |resource, error, context| after_error(&resource, error, &context),
             context,
         )
-        .for_each(|_| futures::future::ready(()));
+        .for_each(|done| {
+            // What a reconcile comes to is told where that happens.
+            if let Err(controller::Error::QueueError(error)) = done
+                && !is_expired(&error)
+            {
+                notices.failed("watching ModuleReleases failed", &error);
+            }
+            futures::future::ready(())
+        });
     let overdue = async {
         cancel.cancelled().await;
         // kube's controller waits for the first list to be whole before it ends, and nobody reads
@@ -300,6 +317,7 @@ fn after_error(resource: &ModuleRelease, error: &kube::Error, context: &Context)
         level: "error",
         message: error.to_string(),
         reason: None,
+        run: context.run_of(&key),
         namespace: Some(key.namespace),
         release: Some(key.name),
         generation: resource.metadata.generation,
@@ -321,5 +339,6 @@ fn tell(log: &dyn ControllerLog, message: &str) {
         namespace: None,
         release: None,
         generation: None,
+        run: None,
     });
 }

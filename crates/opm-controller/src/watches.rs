@@ -8,6 +8,8 @@
 
 mod follow;
 
+pub(crate) use follow::is_expired;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,6 +23,7 @@ use tokio::sync::watch;
 use tokio_util::sync::DropGuard;
 
 use crate::fingerprint::fingerprint;
+use crate::notices::Notices;
 use crate::request::ReleaseKey;
 use crate::resource::ModuleRelease;
 
@@ -81,6 +84,7 @@ pub(crate) struct Watches {
     /// The only namespace, if there is but one.
     namespace: Option<String>,
     triggers: UnboundedSender<ObjectRef<ModuleRelease>>,
+    notices: Arc<Notices>,
 }
 
 impl Watches {
@@ -88,6 +92,7 @@ impl Watches {
         cluster: ClusterClient,
         namespace: Option<String>,
         triggers: UnboundedSender<ObjectRef<ModuleRelease>>,
+        notices: Arc<Notices>,
     ) -> Self {
         Self {
             state: Mutex::default(),
@@ -95,6 +100,7 @@ impl Watches {
             cluster,
             namespace,
             triggers,
+            notices,
         }
     }
 
@@ -233,7 +239,9 @@ impl Watches {
                 used.users.remove(key);
             }
         }
+        let watched = state.watches.len();
         state.watches.retain(|_, used| !used.users.is_empty());
+        let stopped = state.watches.len() < watched;
         let mut begun = Vec::new();
         for watched in wanted {
             let used = state
@@ -243,10 +251,13 @@ impl Watches {
             used.users.insert(key.clone());
             begun.push(used.begun.clone());
         }
-        let kinds: HashSet<&GroupKind> = state.watches.keys().map(WatchScope::kind).collect();
-        state
-            .seen
-            .retain(|identity, _| kinds.contains(&identity.group_kind));
+        // Of all objects: only when there is something to forget.
+        if stopped {
+            let kinds: HashSet<&GroupKind> = state.watches.keys().map(WatchScope::kind).collect();
+            state
+                .seen
+                .retain(|identity, _| kinds.contains(&identity.group_kind));
+        }
         begun
     }
 

@@ -65,7 +65,14 @@ impl Watches {
                     }
                     Ok(None) => break,
                     Err(error) => {
-                        tracing::debug!(kind = %watched.kind(), %error, "a watch failed");
+                        if !is_expired(&error) {
+                            let kind = watched.kind();
+                            let what = format!(
+                                "watching {kind} failed, and until it works, what others do is \
+                                 seen at the interval only"
+                            );
+                            self.notices.failed(&what, &error);
+                        }
                         begin.send_replace(true);
                         errors += 1;
                         // Perhaps the kind is served elsewhere by now, or not at all.
@@ -133,4 +140,9 @@ impl Watches {
             Event::Delete(object) => self.gone(watched, &named(&object)),
         }
     }
+}
+
+/// A watch that was too far behind begins anew by itself.
+pub(crate) fn is_expired(error: &watcher::Error) -> bool {
+    matches!(error, watcher::Error::WatchError(status) if status.code == 410)
 }
