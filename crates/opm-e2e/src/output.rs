@@ -45,7 +45,8 @@ impl RunningOpm {
         self.process.has_written(text)
     }
 
-    /// The first whole line on standard output that holds this, if there is one by now.
+    /// The first whole line that holds this, on standard output or else on standard error, if
+    /// there is one by now.
     pub fn line_with(&self, text: &str) -> Option<String> {
         self.process.line_with(text)
     }

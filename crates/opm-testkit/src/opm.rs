@@ -218,12 +218,15 @@ impl RunningCommand {
         self.stdout.text().contains(text) || self.stderr.text().contains(text)
     }
 
-    /// The first whole line on standard output that holds this, if there is one by now.
+    /// The first whole line that holds this, on standard output or else on standard error, if there
+    /// is one by now.
     pub fn line_with(&self, text: &str) -> Option<String> {
-        let written = self.stdout.text();
-        let mut lines = written.split_inclusive('\n');
-        let line = lines.find(|line| line.contains(text) && line.ends_with('\n'));
-        line.map(str::to_owned)
+        [&self.stdout, &self.stderr].into_iter().find_map(|stream| {
+            let written = stream.text();
+            let mut lines = written.split_inclusive('\n');
+            let line = lines.find(|line| line.contains(text) && line.ends_with('\n'));
+            line.map(str::to_owned)
+        })
     }
 
     /// Waits for its end.

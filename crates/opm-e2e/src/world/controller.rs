@@ -26,6 +26,11 @@ impl RelayedController {
         self.route.relay.requests()
     }
 
+    /// The controller itself.
+    pub fn running(&self) -> &RunningOpm {
+        &self.running
+    }
+
     /// From now on such requests meet this fault.
     pub fn on(&self, when: RequestFilter, fault: Fault) {
         self.route.relay.on(when, fault);
@@ -90,6 +95,17 @@ impl World {
     /// The same as somebody with other rights.
     pub fn start_controller_as(&self, kubeconfig: &std::path::Path, flags: &[&str]) -> RunningOpm {
         self.start_at(kubeconfig, &self.controller_arguments(flags))
+    }
+
+    /// Who may do everything in this world's namespace.
+    ///
+    /// # Panics
+    /// On the sandbox, where everybody may.
+    pub fn admin_kubeconfig(&self) -> &std::path::Path {
+        match &self.cluster {
+            super::TestCluster::Real(_, user) => user.kubeconfig(),
+            super::TestCluster::Sandbox(_) => panic!("the sandbox has no users"),
+        }
     }
 
     /// The same through a relay.

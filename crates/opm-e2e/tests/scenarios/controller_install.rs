@@ -1,42 +1,82 @@
 //! What is installed, with which rights, and how a release of the command line becomes a resource.
 
 use opm_e2e::objects::{config_map, secret, service};
-use opm_e2e::{Module, Rights, World, scenarios};
+use opm_e2e::{Module, Rights, RunningOpm, Seed, World, scenarios};
 use serde_json::{Value, json};
 
 scenarios! {
     #[real_only("does not apply to the sandbox, which has no access control")]
     the_printed_rights_are_enough,
+    #[real_only("does not apply to the sandbox, which has no access control")]
+    a_right_that_is_missing_is_named,
     a_printed_resource_is_the_same_release,
 }
 
-fn texts(value: &Value) -> Vec<&str> {
-    let all = value.as_array().unwrap().iter();
-    all.map(|one| one.as_str().unwrap()).collect()
+/// One right that is printed.
+#[derive(Debug, Clone, PartialEq)]
+struct PrintedRight {
+    everywhere: bool,
+    group: String,
+    resource: String,
+    verb: String,
 }
 
-async fn the_printed_rights_are_enough(w: World) {
-    w.define_resource().await;
-    let printed = w
-        .opm(&["controller", "install", "--print", "-o", "json"])
-        .await
-        .ok()
-        .json();
-    let mut rights = Rights::none();
+impl PrintedRight {
+    fn added_to(&self, rights: Rights) -> Rights {
+        let (resource, verb) = ([self.resource.as_str()], [self.verb.as_str()]);
+        match self.everywhere {
+            true => rights.allow_everywhere(&self.group, &resource, &verb),
+            false => rights.allow(&self.group, &resource, &verb),
+        }
+    }
+
+    /// How the server says that it is missing.
+    fn missing(&self) -> String {
+        format!("cannot {} resource \"{}\"", self.verb, self.resource)
+    }
+}
+
+/// The kinds of the release, to which the right to watch is narrowed.
+const WATCHED: [&str; 3] = ["configmaps", "secrets", "services"];
+
+/// All rights of what `opm controller install` prints.
+async fn printed_rights(w: &World) -> Vec<PrintedRight> {
+    let install = ["controller", "install", "--print", "-o", "json"];
+    let printed = w.opm(&install).await.ok().json();
+    let texts = |value: &Value| -> Vec<String> {
+        let all = value.as_array().unwrap().iter();
+        all.map(|one| one.as_str().unwrap().to_owned()).collect()
+    };
+    let mut rights = Vec::new();
     for object in printed["items"].as_array().unwrap() {
         let rules = object["rules"].as_array().cloned().unwrap_or_default();
         let everywhere = object["kind"] == "ClusterRole";
         for rule in &rules {
-            for group in texts(&rule["apiGroups"]) {
-                let (resources, verbs) = (texts(&rule["resources"]), texts(&rule["verbs"]));
-                rights = match everywhere {
-                    true => rights.allow_everywhere(group, &resources, &verbs),
-                    false => rights.allow(group, &resources, &verbs),
-                };
+            let (groups, verbs) = (texts(&rule["apiGroups"]), texts(&rule["verbs"]));
+            let any = |one: &String| one == "*";
+            let (groups, resources) = match groups.iter().any(any) {
+                true => (vec![String::new()], WATCHED.map(str::to_owned).to_vec()),
+                false => (groups, texts(&rule["resources"])),
+            };
+            for group in &groups {
+                for resource in &resources {
+                    for verb in &verbs {
+                        rights.push(PrintedRight {
+                            everywhere,
+                            group: group.clone(),
+                            resource: resource.clone(),
+                            verb: verb.clone(),
+                        });
+                    }
+                }
             }
         }
     }
-    let controller = w.user(&rights).await;
+    rights
+}
+
+/// Somebody that releases act as, and what they are made of.
+async fn put_account_and_module(w: &World) {
     let rbac = "rbac.authorization.k8s.io";
     w.api.create(&w.ns, &json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "deployer"}})).await;
     w.api.create(&w.ns, &json!({"apiVersion": format!("{rbac}/v1"), "kind": "Role", "metadata": {"name": "deployer"},
@@ -44,22 +84,28 @@ async fn the_printed_rights_are_enough(w: World) {
     w.api.create(&w.ns, &json!({"apiVersion": format!("{rbac}/v1"), "kind": "RoleBinding",
         "metadata": {"name": "deployer"}, "roleRef": {"apiGroup": rbac, "kind": "Role", "name": "deployer"},
         "subjects": [{"kind": "ServiceAccount", "name": "deployer", "namespace": w.ns}]})).await;
-    let files =
-        json!({"a.yaml": config_map("a", "1").to_string(), "b.yaml": service("web").to_string()});
+    let files = json!({"a.yaml": config_map("a", "1").to_string(),
+        "b.yaml": service("web").to_string(), "c.yaml": secret("key", "hidden").to_string()});
     w.put_files("source", files).await;
+}
+
+fn start_as(w: &World, user: &std::path::Path) -> RunningOpm {
+    let flags = ["--default-service-account", "deployer", "--shards", "2"];
+    let leases = ["--lease-namespace", &w.ns, "--lease-time", "3s"];
+    w.start_controller_as(user, &[&flags[..], &leases[..]].concat())
+}
+
+async fn the_printed_rights_are_enough(w: World) {
+    w.define_resource().await;
+    put_account_and_module(&w).await;
+    let printed = printed_rights(&w).await;
+    let rights = printed
+        .iter()
+        .fold(Rights::none(), |rights, one| one.added_to(rights));
+    let controller = w.user(&rights).await;
     w.put_release("web", json!({"module": {"configMap": {"name": "source"}}}))
         .await;
-    let _running = w.start_controller_as(
-        controller.kubeconfig(),
-        &[
-            "--default-service-account",
-            "deployer",
-            "--shards",
-            "2",
-            "--lease-namespace",
-            &w.ns,
-        ],
-    );
+    let running = start_as(&w, controller.kubeconfig());
     w.until_ready("web").await;
     w.until("an event tells of it", || async {
         !w.events_of("web").await.is_empty()
@@ -71,6 +117,54 @@ async fn the_printed_rights_are_enough(w: World) {
     w.remove_release("web").await;
     w.until_release_is_gone("web").await;
     assert_eq!(w.settled_live("web").await, Vec::<String>::new());
+    running.interrupt();
+    let ended = running.end().await.ends(130);
+    ended.never_says("forbidden").never_says("hidden");
+}
+
+/// How many rights are taken away, one at a time, when not all of them are.
+const SAMPLE: usize = 2;
+
+async fn a_right_that_is_missing_is_named(w: World) {
+    w.define_resource().await;
+    put_account_and_module(&w).await;
+    let printed = printed_rights(&w).await;
+    let chosen = match opm_e2e::full() {
+        true => printed.clone(),
+        false => Seed::of_this_run("rights").some_of(printed.clone(), SAMPLE),
+    };
+    for (n, missing) in chosen.iter().enumerate() {
+        opm_e2e::trying(&format!("without {missing:?}"));
+        let left = printed.iter().filter(|one| *one != missing);
+        let rights = left.fold(Rights::none(), |rights, one| one.added_to(rights));
+        let controller = w.user(&rights).await;
+        let name = format!("web-{n}");
+        w.put_release(&name, json!({"module": {"configMap": {"name": "source"}}}))
+            .await;
+        let running = start_as(&w, controller.kubeconfig());
+        let said = missing.missing();
+        let written = said.replace('"', "\\\"");
+        let is_told = || async {
+            let resource = w.get_release(&name).await.unwrap();
+            let status = resource["status"]["conditions"].to_string();
+            status.contains(&written) || running.has_written(&written) || running.has_written(&said)
+        };
+        if missing.resource == "leases" && missing.verb == "delete" {
+            // That it goes is said when it goes.
+            w.until_ready(&name).await;
+            running.interrupt();
+        }
+        w.until("the missing right is named", is_told).await;
+        running.interrupt();
+        running.end().await;
+        // For the next one.
+        let controller = start_as(&w, w.admin_kubeconfig());
+        w.remove_release(&name).await;
+        w.until_release_is_gone(&name).await;
+        controller.interrupt();
+        controller.end().await;
+    }
+    opm_e2e::note(&format!("{} of {} rights", chosen.len(), printed.len()));
 }
 
 async fn a_printed_resource_is_the_same_release(w: World) {

@@ -29,6 +29,7 @@ mod controller_install;
 mod controller_kills;
 mod controller_life;
 mod controller_managed;
+mod controller_operation;
 mod controller_tenancy;
 mod damages;
 mod delete_order;
