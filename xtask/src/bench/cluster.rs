@@ -18,12 +18,12 @@ mod targets;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 
 use opm_testkit::ControlPlane;
 use opm_testkit::programs::{self, PEERS, Program};
 
+use super::release_build;
 use crate::{Outcome, docs};
 use clients::{Client, Programs};
 use matrix::{Action, Cell};
@@ -175,19 +175,6 @@ fn find_programs(args: &Args) -> Result<Programs, Box<dyn std::error::Error>> {
         programs.add(Client::Kubectl, path);
     }
     Ok(programs)
-}
-
-fn release_build(package: &str, binary: &str) -> Result<PathBuf, Box<dyn std::error::Error>> {
-    let root = docs::full(".");
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--package", package, "--bin", binary])
-        .current_dir(&root)
-        .status()?;
-    if !built.success() {
-        return Err(format!("cargo build --release --bin {binary} failed").into());
-    }
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Ok(target.join("release").join(binary).canonicalize()?)
 }
 
 fn on_path(program: &str) -> Option<PathBuf> {
