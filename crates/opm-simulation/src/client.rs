@@ -26,7 +26,7 @@ const FOR_EVER: Duration = Duration::from_secs(6 * 3600);
 /// One client.
 pub(crate) struct Client {
     index: usize,
-    server: Server,
+    pub(crate) server: Server,
     machine: Arc<Machine>,
     network: Network,
     pub(crate) engine: Engine<Mistaken>,

@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use opm_core::check::AdoptSelector;
+use opm_core::event::{Event, Wait};
 use opm_core::identity::ObjectSelector;
+use opm_core::managed::Manager;
 use opm_engine::Failure;
 use opm_engine::ports::{
-    Answer, Caller, Frontend, Prompt, Question, RenderFailure, RenderRequest, Renderer, Unattended,
+    Answer, Caller, Events, Frontend, Prompt, Question, RenderFailure, RenderRequest, Renderer,
+    Unattended,
 };
 use opm_engine::request::{
     Adopt, ApplyOptions, ApplyRequest, Concurrency, DeleteRequest, ForgetRequest, GuardFlags,
@@ -17,8 +20,10 @@ use opm_engine::request::{
 use tokio_util::sync::CancellationToken;
 
 use crate::client::{Client, Outcome};
+use crate::coverage::Visit;
 use crate::modules::{home, module_path, release_name, second_component};
 use crate::plan::{Action, ApplyFlags, DeleteFlags, ModulePlan, ObjectPlan, ReleaseIndex};
+use crate::server::Server;
 
 /// How long a patient client waits for a lock.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -32,14 +37,24 @@ impl Client {
         action: &Action,
         cancel: CancellationToken,
     ) -> Result<Outcome, Failure> {
+        let manager = match action {
+            Action::Apply(release, _, flags) if flags.managed => Some(Manager {
+                name: release.name().to_owned(),
+                uid: "the-resource".to_owned(),
+            }),
+            _ => None,
+        };
         let caller = Caller {
             frontend: Frontend {
-                events: &Unattended,
-                prompt: &Agree,
+                events: &Listener(&self.server),
+                prompt: match manager {
+                    Some(_) => &Unattended,
+                    None => &Agree,
+                },
             },
             cancel,
             act_as: None,
-            manager: None,
+            manager,
         };
         let engine = &self.engine;
         let namespace = home();
@@ -204,6 +219,16 @@ fn guards(lifted: bool) -> GuardFlags {
 }
 
 fn options(flags: ApplyFlags) -> ApplyOptions {
+    if flags.managed {
+        // As the controller asks for it.
+        return ApplyOptions {
+            quiet: true,
+            preflight: flags.atomic,
+            wait: flags.atomic,
+            timeout: TIMEOUT,
+            ..ApplyOptions::default()
+        };
+    }
     ApplyOptions {
         no_prune: flags.no_prune,
         max_history: if flags.short_history { 2 } else { 10 },
@@ -220,6 +245,17 @@ fn options(flags: ApplyFlags) -> ApplyOptions {
         lock_timeout: patience(flags.patient),
         concurrency: Concurrency::Fixed(4),
         ..ApplyOptions::default()
+    }
+}
+
+/// Notes what only the engine knows of its waits.
+struct Listener<'a>(&'a Server);
+
+impl Events for Listener<'_> {
+    fn emit(&self, event: Event) {
+        if let Event::Waiting(Wait::Rest(_)) = event {
+            self.0.ledger().coverage.visit(Visit::Rested);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::client::Outcome;
 use crate::ledger::{Actor, Ledger, RecordMoment};
 use crate::modules::{home, module_path, release_name};
-use crate::plan::{Action, Fault, Meddle, RecordEdit, ReleaseIndex};
+use crate::plan::{Action, Fault, Meddle, ObjectPlan, RECORD_OF_BETA, RecordEdit, ReleaseIndex};
 
 macro_rules! visits {
     ($($name:ident: $area:literal, $words:literal;)*) => {
@@ -93,7 +93,7 @@ impl Visit {
             Fault::Hangs | Fault::HangsAfter => Some(Self::NoAnswer),
             Fault::LandsLate(_) => Some(Self::LandedLate),
             Fault::Twice(_) => Some(Self::SentAgain),
-            Fault::DieBefore | Fault::DieAfter => Some(Self::Died),
+            Fault::DieBefore | Fault::DieAfter | Fault::DieLate(_) => Some(Self::Died),
             Fault::Pause(seconds) if seconds > 20 => Some(Self::Slept),
             _ => None,
         }
@@ -241,6 +241,12 @@ impl Ledger {
             let live = LiveObject::read(object, &id);
             let known = recorded.contains(uid).then_some(uid.as_str());
             rows.insert(row(&live, known, &id));
+        }
+        if let Action::Apply(_, module, _) = action {
+            let record = |object: &ObjectPlan| object.name == RECORD_OF_BETA;
+            if module.objects.iter().any(record) {
+                rows.insert(Visit::IsRecord);
+            }
         }
         for visit in rows {
             self.coverage.visit(visit);

@@ -13,7 +13,8 @@ use crate::machine::MachineClock;
 use crate::meddler;
 use crate::mistakes::Mistake;
 use crate::plan::{
-    Action, ApplyFlags, DeleteFlags, Kind, ModulePlan, ObjectPlan, Plan, ReleaseIndex, Step,
+    Action, ApplyFlags, DeleteFlags, Kind, ModulePlan, ObjectPlan, Optional, Plan, ReleaseIndex,
+    Step,
 };
 use crate::rules;
 use crate::server::Server;
@@ -236,6 +237,7 @@ fn wanted(release: ReleaseIndex, seed: u64) -> ModulePlan {
         value: u8::try_from(seed % 3).unwrap_or_default(),
         stays: false,
         shared: false,
+        hook: None,
     };
     ModulePlan {
         objects: vec![
@@ -244,7 +246,7 @@ fn wanted(release: ReleaseIndex, seed: u64) -> ModulePlan {
             object(Kind::Secret, name + 20),
         ],
         in_order: false,
-        optional: None,
+        optional: Optional::No,
         bulk: 0,
     }
 }

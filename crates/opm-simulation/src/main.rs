@@ -11,27 +11,31 @@ use std::time::Instant;
 use opm_simulation::{Coverage, Figures, Mistake, Plan, Visit, run, shrink};
 
 const HELP: &str = "opm-simulation run FIRST COUNT         many in a row, and what they came to
-opm-simulation replay SEED [logs]      the whole story of one, with the engine's logs
-opm-simulation shrink SEED             the shortest that still goes wrong
-opm-simulation mistakes FIRST COUNT    after how many histories each planted mistake is found";
+opm-simulation replay PLAN [logs]      the whole story of one, with the engine's logs
+opm-simulation shrink PLAN             the shortest that still goes wrong, and its plan
+opm-simulation mistakes FIRST COUNT [WORDS]
+                                       after how many histories each planted mistake is found
+A PLAN is a seed, or a file with a plan";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |at: usize| arguments.get(at).and_then(|text| text.parse::<u64>().ok());
-    match (arguments.first().map(String::as_str), number(1)) {
-        (Some("run"), Some(first)) => many(first, number(2).unwrap_or(1000)),
-        (Some("mistakes"), Some(first)) => mistakes(first, number(2).unwrap_or(600)),
-        (Some("replay"), Some(seed)) => {
-            if arguments.get(2).is_some_and(|word| word == "logs") {
+    let text = |at: usize| arguments.get(at).map_or("", String::as_str);
+    let number = |at: usize| text(at).parse::<u64>().ok();
+    match (text(0), number(1), plan(text(1))) {
+        ("run", Some(first), _) => many(first, number(2).unwrap_or(1000)),
+        ("mistakes", Some(first), _) => mistakes(first, number(2).unwrap_or(600), text(3)),
+        ("replay", _, Some(plan)) => {
+            if text(2) == "logs" {
                 logs::show();
             }
-            let history = run(&Plan::draw(seed), None);
+            let history = run(&plan, None);
             println!("{}", history.story);
             code(history.violations.is_empty())
         }
-        (Some("shrink"), Some(seed)) => {
-            let plan = shrink(&Plan::draw(seed), None, 2_000);
-            println!("{plan:#?}\n{}", run(&plan, None).story);
+        ("shrink", _, Some(plan)) => {
+            let plan = shrink(&plan, None, 2_000);
+            let text = serde_json::to_string(&plan).unwrap_or_default();
+            println!("{}\n{text}", run(&plan, None).story);
             ExitCode::FAILURE
         }
         _ => {
@@ -39,6 +43,15 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// The plan that a seed or a file stands for.
+fn plan(text: &str) -> Option<Plan> {
+    if let Ok(seed) = text.parse() {
+        return Some(Plan::draw(seed));
+    }
+    let text = std::fs::read_to_string(text).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 fn many(first: u64, count: u64) -> ExitCode {
@@ -68,17 +81,23 @@ fn many(first: u64, count: u64) -> ExitCode {
     code(broken.is_empty())
 }
 
-fn mistakes(first: u64, count: u64) -> ExitCode {
+fn mistakes(first: u64, count: u64, words: &str) -> ExitCode {
     let mut all = true;
-    for mistake in Mistake::ALL {
+    let sought = Mistake::ALL.into_iter();
+    for mistake in sought.filter(|mistake| mistake.words().contains(words)) {
         let mut seeds = first..first + count;
         let found = seeds.find_map(|seed| {
-            let history = run(&Plan::draw(seed), Some(mistake));
-            let violation = history.violations.into_iter().next()?;
-            Some((seed - first + 1, violation.rule))
+            let plan = Plan::draw(seed);
+            let violation = run(&plan, Some(mistake)).violations.into_iter().next()?;
+            // What goes wrong without the mistake shows nothing of it.
+            let right = run(&plan, None).violations.is_empty();
+            right.then_some((seed - first + 1, violation))
         });
-        match found {
-            Some((after, rule)) => println!("| {} | {after} | {rule} |", mistake.words()),
+        match &found {
+            Some((after, found)) => {
+                println!("| {} | {after} | {} |", mistake.words(), found.rule);
+                println!("{}", found.text);
+            }
             None => println!("| {} | not within {count} | |", mistake.words()),
         }
         all &= found.is_some();

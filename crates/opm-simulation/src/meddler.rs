@@ -75,6 +75,7 @@ async fn deed(server: &Server, what: Meddle) {
                     .await;
             });
         }
+        Meddle::Rebuild(object) => rebuild(server, object).await,
         Meddle::DeleteRecord(release) => {
             server
                 .meddle(Method::DELETE, &record_path(release), JSON, &json!({}))
@@ -130,20 +131,27 @@ pub(crate) fn names_an_object(path: &str) -> bool {
     }
 }
 
-/// Deletes an object that is no record, and creates another of its name, which is nobody's.
+/// Deletes an object that is no record, if there is one, and creates another of its name, which is
+/// nobody's.
 pub(crate) async fn replace(server: &Server, path: &str) {
     let Some((collection, _)) = path.rsplit_once('/').filter(|_| names_an_object(path)) else {
         return;
     };
-    let Some(mut object) = server.get(path).await else {
-        return;
-    };
-    if let Some(metadata) = object["metadata"].as_object_mut() {
-        metadata.retain(|key, _| ["name", "namespace"].contains(&&**key));
-    }
+    let found = server.get(path).await;
     let at = server.time.millis();
-    server.ledger().say(at, format!("meddler: replaces {path}"));
-    server.meddle(Method::DELETE, path, JSON, &json!({})).await;
+    let does = if found.is_some() { "replaces" } else { "makes" };
+    server.ledger().say(at, format!("meddler: {does} {path}"));
+    let object = match (found, ObjectPlan::at(path)) {
+        (Some(mut object), _) => {
+            server.meddle(Method::DELETE, path, JSON, &json!({})).await;
+            if let Some(metadata) = object["metadata"].as_object_mut() {
+                metadata.retain(|key, _| ["name", "namespace"].contains(&&**key));
+            }
+            object
+        }
+        (None, Some(object)) => object.bare(),
+        (None, None) => return,
+    };
     server.meddle(Method::POST, collection, JSON, &object).await;
 }
 
@@ -162,6 +170,25 @@ async fn recreate(server: &Server, object: ObjectPlan) {
     server
         .meddle(Method::POST, &object.collection(), JSON, &old)
         .await;
+    if let Some(new) = server.get(&object.path()).await {
+        server.ledger().inherit(&old_uid, uid(&new));
+    }
+}
+
+/// Deletes a ClusterRole, and writes its rules as the controller does that still had it in mind.
+async fn rebuild(server: &Server, object: ObjectPlan) {
+    let Some(old) = server.get(&object.path()).await else {
+        return;
+    };
+    let old_uid = uid(&old).to_owned();
+    server
+        .meddle(Method::DELETE, &object.path(), JSON, &json!({}))
+        .await;
+    let rules = json!({
+        "apiVersion": object.kind.api_version(), "kind": object.kind.word(),
+        "metadata": {"name": object.object_name()}, "rules": [],
+    });
+    server.rebuild(&object.path(), &rules).await;
     if let Some(new) = server.get(&object.path()).await {
         server.ledger().inherit(&old_uid, uid(&new));
     }
@@ -210,13 +237,10 @@ async fn truncate(server: &Server, release: ReleaseIndex) {
     let Some(secret) = server.get(&path).await else {
         return;
     };
-    let keys = secret["data"].as_object().into_iter().flatten();
-    let change = keys
-        .map(|(key, _)| key)
-        .find(|key| key.starts_with("change"));
-    if let Some(change) = change {
+    let index = part(&secret, "index").unwrap_or_default();
+    if let Some(change) = index[0].as_str() {
         let mut gone = serde_json::Map::new();
-        gone.insert(change.clone(), Value::Null);
+        gone.insert(change.to_owned(), Value::Null);
         server
             .meddle(Method::PATCH, &path, MERGE, &json!({"data": gone}))
             .await;

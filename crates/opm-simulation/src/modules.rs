@@ -1,11 +1,13 @@
 //! Objects and modules as the plan means them.
 
+use opm_core::hook::{HELM_HOOK, MARKER};
 use opm_core::manifest::Manifest;
 use opm_core::name::{ComponentName, ModuleName, ModulePath, NamespaceName, ReleaseName};
 use opm_core::rendered::{Component, Module, Rendered};
 use serde_json::{Value, json};
 
-use crate::plan::{Kind, ModulePlan, ObjectPlan, ReleaseIndex};
+use crate::ledger::record_name;
+use crate::plan::{HookPlan, Kind, ModulePlan, ObjectPlan, Optional, RECORD_OF_BETA, ReleaseIndex};
 
 /// The namespace of all releases.
 pub(crate) const HOME: &str = "default";
@@ -18,6 +20,7 @@ impl Kind {
             Self::ConfigMap | Self::Secret | Self::Claim => "v1",
             Self::Deployment => "apps/v1",
             Self::ClusterRole => "rbac.authorization.k8s.io/v1",
+            Self::Job => "batch/v1",
         }
     }
 
@@ -28,6 +31,7 @@ impl Kind {
             Self::Deployment => "Deployment",
             Self::Claim => "PersistentVolumeClaim",
             Self::ClusterRole => "ClusterRole",
+            Self::Job => "Job",
         }
     }
 
@@ -39,13 +43,17 @@ impl Kind {
             Self::Deployment => "deployments",
             Self::Claim => "persistentvolumeclaims",
             Self::ClusterRole => "clusterroles",
+            Self::Job => "jobs",
         }
     }
 }
 
 impl ObjectPlan {
     pub(crate) fn object_name(&self) -> String {
-        format!("n{}", self.name)
+        match self.name {
+            RECORD_OF_BETA => record_name(ReleaseIndex(1)).to_owned(),
+            name => format!("n{name}"),
+        }
     }
 
     pub(crate) fn namespace(&self) -> Option<&'static str> {
@@ -54,6 +62,29 @@ impl ObjectPlan {
             (_, _, true) => Some(ELSEWHERE),
             (_, _, false) => Some(HOME),
         }
+    }
+
+    /// The object that a URL names, as somebody else would make it.
+    pub(crate) fn at(path: &str) -> Option<Self> {
+        let (rest, name) = path.rsplit_once("/n")?;
+        let (_, plural) = rest.rsplit_once('/')?;
+        let kinds = [
+            Kind::ConfigMap,
+            Kind::Secret,
+            Kind::Deployment,
+            Kind::Claim,
+            Kind::ClusterRole,
+            Kind::Job,
+        ];
+        Some(Self {
+            kind: kinds.into_iter().find(|kind| kind.plural() == plural)?,
+            name: name.parse().ok()?,
+            elsewhere: path.contains(&format!("/{ELSEWHERE}/")),
+            value: 7,
+            stays: false,
+            shared: false,
+            hook: None,
+        })
     }
 
     /// The URL of all objects beside it.
@@ -91,6 +122,10 @@ impl ObjectPlan {
                 "resources": {"requests": {"storage": "1Gi"}},
                 "storageClassName": if value > 2 { "fast" } else { "slow" },
             }}),
+            Kind::Job => json!({"spec": {"template": {"spec": {
+                "restartPolicy": "Never",
+                "containers": [{"name": "main", "image": text}],
+            }}}}),
             Kind::ClusterRole => json!({"rules": [
                 {"apiGroups": [""], "resources": [text], "verbs": ["get"]},
             ]}),
@@ -122,9 +157,38 @@ impl ObjectPlan {
         if self.shared {
             metadata["annotations"]["opmodel.dev/shared"] = json!("true");
         }
+        if let Some(hook) = self.hook {
+            let (events, policy) = hook.words();
+            metadata["annotations"][MARKER] = json!("helm");
+            metadata["annotations"][HELM_HOOK] = json!(events);
+            metadata["annotations"]["helm.sh/hook-delete-policy"] = json!(policy);
+        }
         object["apiVersion"] = json!(self.kind.api_version());
         object["kind"] = json!(self.kind.word());
         object["metadata"] = metadata;
+        object
+    }
+}
+
+impl HookPlan {
+    /// When a chart says that it runs, and whether it goes.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Before => ("pre-install,pre-upgrade,pre-rollback", ""),
+            Self::After => ("post-install,post-upgrade,post-rollback", ""),
+            Self::Leaving => ("pre-delete,post-delete", ""),
+            Self::Passing => ("post-install,post-upgrade", "hook-succeeded"),
+        }
+    }
+}
+
+impl ObjectPlan {
+    /// An object of that name that says as little as it can.
+    pub(crate) fn bare(&self) -> Value {
+        let mut object = self.manifest();
+        if let Some(fields) = object.as_object_mut() {
+            fields.retain(|key, _| !["data", "stringData", "rules"].contains(&key.as_str()));
+        }
         object
     }
 }
@@ -149,7 +213,11 @@ pub(crate) fn second_component() -> ComponentName {
 impl ModulePlan {
     /// Which optional components an apply selects, if it says so.
     pub(crate) fn selection(&self) -> Option<Vec<ComponentName>> {
-        let selected = self.optional.flatten()?;
+        let selected = match self.optional {
+            Optional::No | Optional::Unsaid => return None,
+            Optional::Selected => true,
+            Optional::LeftOut => false,
+        };
         let second = selected.then(second_component);
         Some(second.into_iter().collect())
     }
@@ -173,7 +241,7 @@ impl ModulePlan {
         if self.in_order {
             components[1].after = vec![components[0].name.clone()];
         }
-        components[1].optional = self.optional.is_some();
+        components[1].optional = self.optional != Optional::No;
         let values = match self.bulk {
             0 => "{}\n".to_owned(),
             bytes => format!("{{\n\tbulk: \"{}\"\n}}\n", noise(bytes)),

@@ -1,19 +1,20 @@
 //! Between a client and the server: every request takes its time, and some get lost.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use tokio::sync::oneshot;
 use tower::Service;
 
-use crate::ledger::Actor;
+use crate::ledger::{Actor, is_release_secret};
 use crate::machine::Machine;
 use crate::meddler;
-use crate::plan::Fault;
+use crate::plan::{Aim, AimedFault, Fault};
 use crate::server::{Body, BoxError, Sent, Server, status};
 
 /// The connection of one client.
@@ -26,16 +27,35 @@ pub(crate) struct Network {
 
 struct ConnectionState {
     actor: Actor,
-    /// How many requests the current step has sent.
-    sent: usize,
-    faults: Vec<(usize, Fault)>,
+    /// How many requests of each kind the current step has sent.
+    sent: BTreeMap<Aim, usize>,
+    faults: Vec<AimedFault>,
+}
+
+/// What a request can be hit as.
+fn aims(sent: &Sent, record_written: bool) -> Vec<Aim> {
+    let record = sent.record_secret().is_some();
+    let mut aims = vec![Aim::Any];
+    if record && sent.writes() {
+        aims.push(Aim::Record);
+    }
+    if sent.method == Method::DELETE && is_release_secret(&sent.path) {
+        aims.push(Aim::Removal);
+    }
+    if !record && sent.writes() {
+        aims.push(Aim::Object);
+    }
+    if record_written && meddler::names_an_object(&sent.path) {
+        aims.push(Aim::Held);
+    }
+    aims
 }
 
 impl Network {
     pub(crate) fn new(server: Server, machine: Arc<Machine>, client: usize) -> Self {
         let state = ConnectionState {
             actor: Actor::Client { client, step: 0 },
-            sent: 0,
+            sent: BTreeMap::new(),
             faults: Vec::new(),
         };
         Self {
@@ -46,35 +66,35 @@ impl Network {
     }
 
     /// From now on requests belong to this step, with these faults.
-    pub(crate) fn begin_step(&self, actor: Actor, faults: Vec<(usize, Fault)>) {
+    pub(crate) fn begin_step(&self, actor: Actor, faults: Vec<AimedFault>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         *state = ConnectionState {
             actor,
-            sent: 0,
+            sent: BTreeMap::new(),
             faults,
         };
     }
 
-    /// Whose request this is, its number, and what befalls it. What is about an object befalls the
-    /// next one that names an object.
-    fn next(&self, path: &str) -> (Actor, usize, Option<Fault>) {
+    /// Whose request this is, its number, and what befalls it.
+    fn next(&self, sent: &Sent) -> (Actor, usize, Option<Fault>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = state.sent;
-        state.sent += 1;
-        let named = meddler::names_an_object(path);
-        let befalls = |(at, fault): &(usize, Fault)| match fault {
-            Fault::Replaced => *at <= number && named,
-            _ => *at == number,
-        };
-        let at = state.faults.iter().position(befalls);
-        let fault = at.map(|at| state.faults.remove(at).1);
+        let aims = aims(sent, state.sent.contains_key(&Aim::Record));
+        let mut numbers = Vec::new();
+        for aim in aims {
+            let number = state.sent.entry(aim).or_default();
+            numbers.push((aim, *number));
+            *number += 1;
+        }
+        let hit = |fault: &AimedFault| numbers.contains(&(fault.aim, fault.at));
+        let at = state.faults.iter().position(hit);
+        let fault = at.map(|at| state.faults.remove(at).fault);
+        let number = numbers.first().map_or(0, |(_, number)| *number);
         (state.actor, number, fault)
     }
 
     /// What becomes of a request, in a task that outlives the client.
     async fn carry(self, request: Request<Bytes>) -> Result<Response<Body>, BoxError> {
         let (parts, body) = request.into_parts();
-        let (actor, number, fault) = self.next(parts.uri.path());
         let sent = Sent {
             method: parts.method,
             path: parts.uri.path().to_owned(),
@@ -82,6 +102,7 @@ impl Network {
             headers: parts.headers,
             body,
         };
+        let (actor, number, fault) = self.next(&sent);
         if fault == Some(Fault::DieBefore) {
             self.machine.die();
             return Err("the client died".into());
@@ -106,6 +127,15 @@ impl Network {
                 });
                 return Err(broken);
             }
+            Some(Fault::DieLate(delay)) => {
+                let server = self.server.clone();
+                tokio::spawn(async move {
+                    sleep(delay).await;
+                    let _ = server.land(actor, sent).await;
+                });
+                self.machine.die();
+                return Err("the client died".into());
+            }
             Some(Fault::Replaced) => meddler::replace(&self.server, &sent.path).await,
             Some(Fault::Twice(delay)) => {
                 let (server, again) = (self.server.clone(), sent.clone());
@@ -117,7 +147,9 @@ impl Network {
             Some(Fault::Status(code)) => {
                 let (reason, message) = match code {
                     409 => ("Conflict", "the object has been modified"),
+                    403 => ("Forbidden", "you may not do this"),
                     410 => ("Expired", "too old resource version"),
+                    422 => ("Invalid", "this is not taken"),
                     429 => ("TooManyRequests", "please wait"),
                     503 => ("ServiceUnavailable", "the server is not ready"),
                     504 => ("Timeout", "the request timed out"),

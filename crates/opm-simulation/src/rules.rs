@@ -115,7 +115,7 @@ pub(crate) fn record_is_bounded(ledger: &mut Ledger, landing: &Landing) {
 }
 
 /// Holds what a client wrote into a record against what is.
-pub(crate) fn record_is_true(ledger: &mut Ledger, moment: &RecordMoment) {
+pub(crate) fn record_is_true(ledger: &mut Ledger, release: ReleaseIndex, moment: &RecordMoment) {
     let (Some(current), true) = (moment.index().first().cloned(), moment.by != Actor::Meddler)
     else {
         return;
@@ -127,17 +127,61 @@ pub(crate) fn record_is_true(ledger: &mut Ledger, moment: &RecordMoment) {
     }
     let change = moment.part(&current).unwrap_or_default();
     let entries = change["inventory"]["entries"].as_array();
+    if entries.is_none() {
+        // What has moved out of the Secret is not read here.
+        let own = ledger.objects.values_mut();
+        for life in own.filter(|life| life.owners.contains(&release)) {
+            life.recorded_by.insert(release);
+        }
+    }
     for entry in entries.into_iter().flatten() {
         let Some(uid) = entry["uid"].as_str() else {
             continue;
         };
         let name = entry["name"].as_str().unwrap_or_default();
-        let life = ledger.objects.get(uid);
+        let mut life = ledger.objects.get_mut(uid);
+        if let Some(life) = &mut life {
+            life.recorded_by.insert(release);
+        }
         if !life.is_some_and(|life| life.path.ends_with(&format!("/{name}"))) {
             let text = format!("the inventory of {} has {name} as {uid}", moment.by);
             ledger.violate(RECORDS, moment.at, text);
         }
     }
+}
+
+/// Who writes a record does so for that release, and who removes one holds its lock.
+pub(crate) fn record_is_its_own(ledger: &mut Ledger, release: ReleaseIndex, landing: &Landing) {
+    let (actor, at) = (landing.actor, landing.at);
+    let Some((_, own)) = ledger.release_of(actor) else {
+        return;
+    };
+    let name = release.name();
+    if own != release {
+        let text = format!("{actor} writes the record of {name}");
+        ledger.violate(FOREIGN, at, text);
+    }
+    if landing.after.is_some() || ledger.meddled_since(release, 0) {
+        return;
+    }
+    let lock = ledger.last_moment(release).and_then(|m| m.lock.as_deref());
+    let holder = lock.and_then(|id| ledger.holder(id));
+    if holder != Some(actor) {
+        let text = format!("{actor} removes the record of {name}, whose lock is {holder:?}");
+        ledger.violate(ONE_WRITER, at, text);
+    }
+}
+
+/// Whether an object was there before a release took it over, and the release never got as far as
+/// to record it.
+fn is_half_taken(ledger: &Ledger, release: ReleaseIndex, object: &Value) -> bool {
+    let Some(life) = ledger.objects.get(uid(object)) else {
+        return false;
+    };
+    life.made_by != Some(release)
+        && !life.recorded_by.contains(&release)
+        && !is_shared(object)
+        && !ledger.meddled_since(release, 0)
 }
 
 /// What a client may do to an object.
@@ -149,15 +193,19 @@ pub(crate) fn landed(ledger: &mut Ledger, landing: &Landing) {
     let life = ledger.objects.get(uid(before));
     let owners = life.map(|life| life.owners.clone()).unwrap_or_default();
     let own = owners.contains(&release);
+    // Between the look and the request only the uid is held. What another release takes over in
+    // that moment is changed or deleted all the same: known, and counted.
+    let taken = life.and_then(|life| life.taken_from.get(&release));
+    let just_taken = !own && taken.is_some_and(|at| *at >= step.from);
     let mut broken = Vec::new();
     if landing.method != Method::DELETE {
         let shares = landing.after.as_ref().is_some_and(is_shared);
-        if !own && !shares && !step.action.takes_over() {
+        if !own && !shares && !just_taken && !step.action.takes_over() {
             let text = format!("{actor} changes {path}, which belongs to {owners:?}");
             broken.push((FOREIGN, text));
         }
     } else {
-        if !own || owners.len() > 1 {
+        if (!own && !just_taken) || owners.len() > 1 {
             let text = format!("{actor} deletes {path}, which belongs to {owners:?}");
             broken.push((FOREIGN, text));
         }
@@ -171,6 +219,11 @@ pub(crate) fn landed(ledger: &mut Ledger, landing: &Landing) {
             let text = format!("{actor} deletes {path}, which says that it stays");
             broken.push((GUARDED, text));
         }
+        let told = matches!(step.action, Action::Prune(..));
+        if !told && is_half_taken(ledger, release, before) {
+            let text = format!("{actor} deletes {path}, which was there before");
+            broken.push((FOREIGN, text));
+        }
         if was_kept(ledger, actor, release, before) {
             let text = format!("{actor} deletes {path}, which was kept before");
             broken.push((GUARDED, text));
@@ -181,6 +234,7 @@ pub(crate) fn landed(ledger: &mut Ledger, landing: &Landing) {
             broken.push((LOOKED_AT, text));
         }
     }
+    ledger.figures.taken_meanwhile += u64::from(just_taken);
     for (rule, text) in broken {
         ledger.violate(rule, at, text);
     }

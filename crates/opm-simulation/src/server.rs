@@ -251,6 +251,26 @@ impl Server {
         content_type: &'static str,
         body: &Value,
     ) -> u16 {
+        let query = "fieldManager=kubectl-edit";
+        self.others(method, path, query, content_type, body).await
+    }
+
+    /// What the controller of aggregated ClusterRoles applies.
+    pub(crate) async fn rebuild(&self, path: &str, body: &Value) -> u16 {
+        let query = "fieldManager=clusterrole-aggregation-controller&force=true";
+        let content_type = "application/apply-patch+yaml";
+        self.others(Method::PATCH, path, query, content_type, body)
+            .await
+    }
+
+    async fn others(
+        &self,
+        method: Method,
+        path: &str,
+        query: &str,
+        content_type: &'static str,
+        body: &Value,
+    ) -> u16 {
         let mut headers = http::HeaderMap::new();
         headers.insert(
             http::header::CONTENT_TYPE,
@@ -263,7 +283,7 @@ impl Server {
         let sent = Sent {
             method,
             path: path.to_owned(),
-            query: "fieldManager=kubectl-edit".to_owned(),
+            query: query.to_owned(),
             headers,
             body: Bytes::from(body.to_string()),
         };

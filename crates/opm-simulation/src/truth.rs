@@ -269,10 +269,8 @@ fn repair_lies(ledger: &Ledger, span: &Span, repaired: &RepairReport) -> Vec<Str
     let said = repaired.changes.iter().find(|change| change.current);
     let said = said.map(|change| change.id.clone());
     let moments = during(ledger, span);
-    let fits = moments
-        .into_iter()
-        .flatten()
-        .any(|m| m.index().first() == said.as_ref());
+    let mut own = moments.into_iter().flatten();
+    let fits = own.any(|m| m.by == span.actor && m.index().first() == said.as_ref());
     let lie = format!("the current change is {said:?}");
     (!fits && repaired.needed)
         .then_some(lie)

@@ -15,6 +15,12 @@ use crate::plan::ReleaseIndex;
 #[derive(Debug, Clone)]
 pub(crate) struct Life {
     pub(crate) path: String,
+    /// The release that created it; none if somebody else did.
+    pub(crate) made_by: Option<ReleaseIndex>,
+    /// The releases that have recorded it as theirs.
+    pub(crate) recorded_by: BTreeSet<ReleaseIndex>,
+    /// The releases that it was taken from, and when.
+    pub(crate) taken_from: BTreeMap<ReleaseIndex, u64>,
     /// The releases that it belongs to.
     pub(crate) owners: BTreeSet<ReleaseIndex>,
     pub(crate) from: u64,
@@ -119,6 +125,9 @@ impl Ledger {
             .entry(uid(after).to_owned())
             .or_insert_with(|| Life {
                 path: landing.path.clone(),
+                made_by: release,
+                recorded_by: BTreeSet::new(),
+                taken_from: BTreeMap::new(),
                 owners: BTreeSet::new(),
                 from: landing.at,
                 until: None,
@@ -150,6 +159,9 @@ impl Ledger {
         match (carries, carried) {
             (true, _) => {
                 if !is_shared(after) {
+                    let lost = life.owners.iter().filter(|owner| **owner != release);
+                    let lost = lost.map(|owner| (*owner, landing.at));
+                    life.taken_from.extend(lost);
                     life.owners.clear();
                 }
                 // Whose label goes with this write, that release has lost it to this one.
@@ -187,9 +199,10 @@ impl Ledger {
     /// A controller recreates an object as it was: by its labels it is whose it was, and nobody
     /// has to know of it.
     pub(crate) fn inherit(&mut self, old: &str, new: &str) {
-        let owners = self.objects.get(old).map(|life| life.owners.clone());
-        if let (Some(owners), Some(life)) = (owners, self.objects.get_mut(new)) {
-            life.owners = owners;
+        let old = self.objects.get(old).cloned();
+        if let (Some(old), Some(life)) = (old, self.objects.get_mut(new)) {
+            life.owners = old.owners;
+            (life.made_by, life.recorded_by) = (old.made_by, old.recorded_by);
             life.remade = true;
         }
     }

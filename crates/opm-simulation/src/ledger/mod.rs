@@ -17,7 +17,7 @@ use crate::rules;
 use crate::server::{Sent, uids};
 
 pub(crate) use lives::{Life, contains, is_shared, labels, uid};
-pub(crate) use record::{RecordMoment, part, record_name};
+pub(crate) use record::{RecordMoment, is_release_secret, part, record_name};
 
 /// Who does something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,6 +102,9 @@ pub struct Figures {
     pub takeovers: u64,
     /// Repairs that wrote a record.
     pub repairs: u64,
+    /// Objects that were changed or deleted although another release had taken them since the
+    /// look.
+    pub taken_meanwhile: u64,
 }
 
 impl Figures {
@@ -113,6 +116,7 @@ impl Figures {
         self.deaths += other.deaths;
         self.takeovers += other.takeovers;
         self.repairs += other.repairs;
+        self.taken_meanwhile += other.taken_meanwhile;
     }
 }
 

@@ -80,6 +80,11 @@ fn release_of_secret(path: &str) -> Option<ReleaseIndex> {
     all.find(|release| record_name(*release) == name)
 }
 
+/// Whether a path is that of a release's Secret, and not of one that keeps a change.
+pub(crate) fn is_release_secret(path: &str) -> bool {
+    release_of_secret(path).is_some()
+}
+
 impl Ledger {
     pub(super) fn land_record(&mut self, landing: &Landing) {
         rules::record_is_bounded(self, landing);
@@ -120,7 +125,8 @@ impl Ledger {
         };
         let action = self.steps.get(&landing.actor).map(|step| &step.action);
         self.coverage.record(before, &moment, action);
-        rules::record_is_true(self, &moment);
+        rules::record_is_true(self, release, &moment);
+        rules::record_is_its_own(self, release, landing);
         self.records.entry(release).or_default().push(moment);
     }
 

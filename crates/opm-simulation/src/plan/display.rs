@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Action, ApplyFlags, DeleteFlags, ModulePlan, ObjectPlan};
+use super::{Action, ApplyFlags, DeleteFlags, HookPlan, ModulePlan, ObjectPlan, Optional};
 
 impl fmt::Display for ObjectPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -11,6 +11,10 @@ impl fmt::Display for ObjectPlan {
             (self.place().2, " elsewhere"),
             (self.stays, " prune=false"),
             (self.shared, " shared"),
+            (self.hook == Some(HookPlan::Before), " hook before"),
+            (self.hook == Some(HookPlan::After), " hook after"),
+            (self.hook == Some(HookPlan::Leaving), " hook of a delete"),
+            (self.hook == Some(HookPlan::Passing), " passing hook after"),
         ] {
             if flag {
                 f.write_str(word)?;
@@ -58,10 +62,10 @@ impl fmt::Display for ModulePlan {
             f.write_str(" in order")?;
         }
         match self.optional {
-            Some(Some(true)) => f.write_str(", the second optional and selected")?,
-            Some(Some(false)) => f.write_str(", the second optional and left out")?,
-            Some(None) => f.write_str(", the second optional")?,
-            None => {}
+            Optional::Selected => f.write_str(", the second optional and selected")?,
+            Optional::LeftOut => f.write_str(", the second optional and left out")?,
+            Optional::Unsaid => f.write_str(", the second optional")?,
+            Optional::No => {}
         }
         if self.bulk > 0 {
             write!(f, " with {} bytes of values", self.bulk)?;
@@ -97,6 +101,7 @@ impl fmt::Display for ApplyFlags {
                 (self.short_history, "short-history"),
                 (self.preflight, "preflight"),
                 (self.wait_for_deletion, "wait-for-deletion"),
+                (self.managed, "as-controller"),
             ],
         )
     }

@@ -3,9 +3,10 @@
 use fastrand::Rng;
 
 use super::mix::Mix;
+use super::opening::Opening;
 use super::{
-    Action, ApplyFlags, ClientPlan, DeleteFlags, Kind, Meddle, Meddling, ModulePlan, ObjectPlan,
-    Plan, ReleaseIndex, Step, Weather,
+    Action, Aim, AimedFault, ApplyFlags, ClientPlan, DeleteFlags, Fault, HookPlan, Kind, Meddle,
+    Meddling, ModulePlan, ObjectPlan, Optional, Plan, ReleaseIndex, Step, Weather,
 };
 
 /// How many names there are for each kind.
@@ -23,8 +24,14 @@ impl Plan {
             .map(|_| ModulePlan::draw(rng, &mix))
             .collect();
         share(rng, &mix, &mut modules);
-        let clients = (0..mix.clients)
-            .map(|at| ClientPlan::draw(rng, &mix, &modules, at == 0))
+        let mut opening = chance(rng, 2).then(|| Opening::draw(rng));
+        // What follows an opening is little, so that it does not drown it.
+        let clients = match &opening {
+            Some(_) => usize::from(chance(rng, 3)),
+            None => mix.clients,
+        };
+        let mut clients: Vec<_> = (0..clients)
+            .map(|at| ClientPlan::draw(rng, &mix, &modules, at == 0 && opening.is_none()))
             .collect();
         let mut meddling: Vec<Meddling> = (0..mix.meddling(rng))
             .map(|_| Meddling {
@@ -41,8 +48,7 @@ impl Plan {
                 },
             })
             .collect();
-        meddling.sort_by_key(|meddling| meddling.at);
-        let weather = (0..mix.weather(rng))
+        let mut weather: Vec<_> = (0..mix.weather(rng))
             .map(|_| {
                 let from = moment(rng);
                 Weather {
@@ -52,6 +58,15 @@ impl Plan {
                 }
             })
             .collect();
+        if let Some(opening) = &mut opening {
+            if !chance(rng, 3) {
+                (meddling, weather) = <(Vec<_>, Vec<_>)>::default();
+            }
+            clients.splice(0..0, opening.clients.drain(..));
+            meddling.append(&mut opening.meddling);
+            weather.append(&mut opening.weather);
+        }
+        meddling.sort_by_key(|meddling| meddling.at);
         Self {
             seed,
             record_limit: mix.spills.then_some(SMALL_RECORD),
@@ -104,6 +119,9 @@ impl ClientPlan {
             steps[0].rest = rng.u64(..100);
             steps[0].action = Action::Apply(release, module, ApplyFlags::draw(rng, mix));
         }
+        if first && mix.reconciles {
+            steps = Step::reconciling(rng, mix, &modules[0]);
+        }
         let wrong = mix.clocks && rng.bool();
         Self {
             clock_error: if wrong { rng.i64(-900..=900) } else { 0 },
@@ -119,10 +137,10 @@ impl ClientPlan {
 impl Step {
     fn draw(rng: &mut Rng, mix: &Mix, modules: &[ModulePlan]) -> Self {
         let mut faults: Vec<_> = (0..mix.faults(rng))
-            .map(|_| (rng.usize(..mix.reach), mix.fault(rng)))
+            .map(|_| AimedFault::draw(rng, mix))
             .collect();
-        faults.sort_by_key(|(at, _)| *at);
-        faults.dedup_by_key(|(at, _)| *at);
+        faults.sort_by_key(|fault| (fault.aim, fault.at));
+        faults.dedup_by_key(|fault| (fault.aim, fault.at));
         let release = ReleaseIndex(rng.usize(..modules.len()));
         Self {
             rest: moment(rng),
@@ -130,6 +148,43 @@ impl Step {
             faults,
             fate: mix.fate(rng),
         }
+    }
+}
+
+impl Step {
+    /// A controller that looks after the first release, whose module changes now and then.
+    fn reconciling(rng: &mut Rng, mix: &Mix, module: &ModulePlan) -> Vec<Self> {
+        let mut module = module.clone();
+        let flags = ApplyFlags {
+            managed: true,
+            atomic: chance(rng, 4),
+            ..ApplyFlags::default()
+        };
+        let mut steps = Vec::new();
+        for _ in 0..rng.usize(2..5) {
+            let mut step = Self::draw(rng, mix, std::slice::from_ref(&module));
+            step.action = Action::Apply(ReleaseIndex(0), module.clone(), flags);
+            step.rest = rng.u64(..10_000);
+            steps.push(step);
+            if chance(rng, 2) {
+                module = module.vary(rng, mix);
+            }
+        }
+        steps
+    }
+}
+
+impl AimedFault {
+    fn draw(rng: &mut Rng, mix: &Mix) -> Self {
+        let fault = mix.fault(rng);
+        let (aim, at) = match rng.u8(..6) {
+            _ if fault == Fault::Replaced => (Aim::Held, rng.usize(..5)),
+            0 => (Aim::Record, rng.usize(..4)),
+            1..=2 => (Aim::Object, rng.usize(..6)),
+            3 if chance(rng, 3) => (Aim::Removal, 0),
+            _ => (Aim::Any, rng.usize(..mix.reach)),
+        };
+        Self { aim, at, fault }
     }
 }
 
@@ -178,6 +233,7 @@ impl ApplyFlags {
             short_history: chance(rng, 5),
             preflight: chance(rng, 8),
             wait_for_deletion: chance(rng, 4),
+            managed: false,
         }
     }
 }
@@ -203,6 +259,26 @@ impl ObjectPlan {
             value: rng.u8(..4),
             stays: mix.guards && chance(rng, 5),
             shared: mix.shares && chance(rng, 8),
+            hook: None,
+        }
+    }
+
+    /// A hook, with a name that no other object has.
+    fn draw_hook(rng: &mut Rng) -> Self {
+        let moments = [
+            HookPlan::Before,
+            HookPlan::After,
+            HookPlan::Leaving,
+            HookPlan::Passing,
+        ];
+        Self {
+            kind: [Kind::ConfigMap, Kind::Job][rng.usize(..2)],
+            name: NAMES + rng.u8(..2),
+            elsewhere: false,
+            value: rng.u8(..4),
+            stays: false,
+            shared: false,
+            hook: Some(moments[rng.usize(..moments.len())]),
         }
     }
 
@@ -212,15 +288,30 @@ impl ObjectPlan {
     }
 }
 
+impl Optional {
+    /// Optional one time in so many.
+    fn draw(rng: &mut Rng, one_in: u32) -> Self {
+        match chance(rng, one_in).then(|| rng.bool().then(|| rng.bool())) {
+            None => Self::No,
+            Some(None) => Self::Unsaid,
+            Some(Some(true)) => Self::Selected,
+            Some(Some(false)) => Self::LeftOut,
+        }
+    }
+}
+
 impl ModulePlan {
     fn draw(rng: &mut Rng, mix: &Mix) -> Self {
-        let objects = (0..rng.usize(1..7))
+        let mut objects: Vec<_> = (0..rng.usize(1..7))
             .map(|_| ObjectPlan::draw(rng, mix))
             .collect();
+        if mix.hooks {
+            objects.extend((0..rng.usize(1..3)).map(|_| ObjectPlan::draw_hook(rng)));
+        }
         let module = Self {
             objects,
             in_order: chance(rng, 4),
-            optional: chance(rng, 6).then(|| rng.bool().then(|| rng.bool())),
+            optional: Optional::draw(rng, 6),
             bulk: match mix.spills {
                 true => rng.usize(1_000..30_000),
                 false => 0,
@@ -237,15 +328,14 @@ impl ModulePlan {
         let object = &mut module.objects[at];
         match rng.u8(..12) {
             0..=2 => {}
+            5..=7 if object.hook.is_some() => *object = ObjectPlan::draw_hook(rng),
             3..=4 => object.value = rng.u8(..4),
             5 => object.name = rng.u8(..NAMES),
             6 => *object = object.of_kind(mix.kind(rng)),
             7 => object.elsewhere = !object.elsewhere,
             8 if module.objects.len() > 1 => _ = module.objects.remove(at),
             9 => module.objects.push(ObjectPlan::draw(rng, mix)),
-            10 => {
-                module.optional = chance(rng, 2).then(|| rng.bool().then(|| rng.bool()));
-            }
+            10 => module.optional = Optional::draw(rng, 2),
             _ => return Self::draw(rng, mix),
         }
         if mix.spills && rng.bool() {

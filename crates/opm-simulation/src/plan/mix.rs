@@ -40,6 +40,8 @@ pub(super) struct Mix {
     pub(super) shares: bool,
     pub(super) takes_over: bool,
     pub(super) spills: bool,
+    pub(super) hooks: bool,
+    pub(super) reconciles: bool,
     kinds: Vec<Kind>,
     faults: Vec<FaultFamily>,
     meddles: Vec<MeddleFamily>,
@@ -95,6 +97,8 @@ impl Mix {
             shares,
             takes_over,
             spills: chance(rng, 10),
+            hooks: chance(rng, 8),
+            reconciles: chance(rng, 8),
             kinds,
             faults: if calm {
                 Vec::new()
@@ -150,8 +154,9 @@ impl Mix {
                 6 => Fault::TimedOut,
                 at => Fault::Status([409, 410, 429, 500, 503, 504][usize::from(at)]),
             },
-            FaultFamily::Deadly => match rng.u8(..5) {
+            FaultFamily::Deadly => match rng.u8(..6) {
                 0..=1 => Fault::DieBefore,
+                2 => Fault::DieLate(rng.u64(..60_000)),
                 _ => Fault::DieAfter,
             },
             FaultFamily::Paused => Fault::Pause(rng.u64(5..120)),

@@ -4,9 +4,17 @@
 mod display;
 mod draw;
 mod mix;
+mod opening;
+mod trouble;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use trouble::{
+    Aim, AimedFault, Controller, Fate, Fault, Meddle, Meddling, Outage, RecordEdit, Weather,
+};
 
 /// One history, before it has happened.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// What decides everything that is not written down: delays, ids, jitter.
     pub seed: u64,
@@ -21,7 +29,7 @@ pub struct Plan {
 }
 
 /// One client: a machine with a clock, and what is done on it one after the other.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientPlan {
     /// How many seconds its wall clock is wrong by.
     pub clock_error: i64,
@@ -32,20 +40,20 @@ pub struct ClientPlan {
 }
 
 /// One command.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// How long the client rests before it, in milliseconds.
     pub rest: u64,
     /// What is done.
     pub action: Action,
-    /// What goes wrong with its requests, by their number.
-    pub faults: Vec<(usize, Fault)>,
+    /// What goes wrong with its requests.
+    pub faults: Vec<AimedFault>,
     /// What becomes of the client itself.
     pub fate: Option<Fate>,
 }
 
 /// Which of the releases.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ReleaseIndex(pub usize);
 
 impl ReleaseIndex {
@@ -59,7 +67,7 @@ impl ReleaseIndex {
 }
 
 /// A command, with its options.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Action {
     /// Apply a module.
     Apply(ReleaseIndex, ModulePlan, ApplyFlags),
@@ -139,7 +147,7 @@ impl Action {
 }
 
 /// The options of an apply that matter here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ApplyFlags {
     /// Go back when it fails.
     pub atomic: bool,
@@ -169,10 +177,13 @@ pub struct ApplyFlags {
     pub preflight: bool,
     /// Wait for objects that are being deleted.
     pub wait_for_deletion: bool,
+    /// As a controller applies it, on behalf of a resource.
+    #[serde(default)]
+    pub managed: bool,
 }
 
 /// The options of a delete that matter here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DeleteFlags {
     /// Keep changes and log.
     pub keep_history: bool,
@@ -187,7 +198,7 @@ pub struct DeleteFlags {
 }
 
 /// The kinds that modules render.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Kind {
     /// Plain data.
     ConfigMap,
@@ -199,10 +210,28 @@ pub enum Kind {
     Claim,
     /// Outside of namespaces.
     ClusterRole,
+    /// Comes to an end. Only hooks are of this kind.
+    Job,
 }
 
+/// When a hook runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum HookPlan {
+    /// Before objects are applied.
+    Before,
+    /// Once they are ready.
+    After,
+    /// Before and after a delete.
+    Leaving,
+    /// Once they are ready, and then it goes.
+    Passing,
+}
+
+/// The name that stands for the second release's record.
+pub(crate) const RECORD_OF_BETA: u8 = 201;
+
 /// One object of a module.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ObjectPlan {
     /// Its kind.
     pub kind: Kind,
@@ -216,164 +245,36 @@ pub struct ObjectPlan {
     pub stays: bool,
     /// `opmodel.dev/shared: "true"`.
     pub shared: bool,
+    /// Whether it is a hook.
+    #[serde(default)]
+    pub hook: Option<HookPlan>,
 }
 
 /// A module: its objects in one or two components.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModulePlan {
     /// The objects; every second one is in the second component.
     pub objects: Vec<ObjectPlan>,
     /// The second component comes after the first.
     pub in_order: bool,
-    /// The second component is optional; whether it is selected, if the apply says so.
-    pub optional: Option<Option<bool>>,
+    /// Whether the second component is optional.
+    pub optional: Optional,
     /// How many bytes of values come with it.
     pub bulk: usize,
 }
 
-/// What becomes of one request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// It takes so many milliseconds more to arrive.
-    Slow(u64),
-    /// It never arrives; the connection breaks.
-    LostRequest,
-    /// It is carried out; the connection breaks before the answer.
-    LostAnswer,
-    /// Just before the next one that names an object arrives, somebody replaces that object.
-    Replaced,
-    /// The connection breaks; it is carried out so many milliseconds later.
-    LandsLate(u64),
-    /// It is carried out, the connection breaks before the answer, and so many milliseconds later
-    /// it is carried out once more.
-    Twice(u64),
-    /// It is carried out, and the answer takes so many milliseconds more.
-    LateAnswer(u64),
-    /// Nobody ever answers, and it is not carried out.
-    Hangs,
-    /// It is carried out, and nobody ever answers.
-    HangsAfter,
-    /// The server answers this instead of carrying it out.
-    Status(u16),
-    /// It is carried out, and the server answers that it timed out.
-    TimedOut,
-    /// It is carried out, and the answer breaks off.
-    CutShort,
-    /// The client dies before it is sent.
-    DieBefore,
-    /// It is carried out, and the client dies before it hears of it.
-    DieAfter,
-    /// The client stands still for so many seconds before it is sent.
-    Pause(u64),
-}
-
-impl Fault {
-    /// Whether the client never hears what became of its request.
-    pub(crate) fn loses_the_answer(self) -> bool {
-        matches!(
-            self,
-            Self::LostAnswer
-                | Self::LandsLate(_)
-                | Self::Twice(_)
-                | Self::HangsAfter
-                | Self::CutShort
-        )
-    }
-}
-
-/// What becomes of a client in the middle of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// It dies when it has been woken up so many times.
-    DiesAtWake(usize),
-    /// The user interrupts it after so many milliseconds.
-    Interrupted(u64),
-    /// Its wall clock jumps by so many seconds after so many milliseconds.
-    ClockJumps(u64, i64),
-}
-
-/// What somebody else does.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Meddling {
-    /// When, in milliseconds.
-    pub at: u64,
-    /// What.
-    pub what: Meddle,
-}
-
-/// Deeds of others.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Meddle {
-    /// kubectl changes a field that the module sets.
-    Edit(ObjectPlan),
-    /// kubectl deletes an object.
-    Delete(ObjectPlan),
-    /// kubectl creates an object of that name.
-    Create(ObjectPlan),
-    /// Somebody takes all labels off.
-    StripLabels(ObjectPlan),
-    /// A controller puts a finalizer on it, and takes it off so many milliseconds later.
-    Finalizer(ObjectPlan, u64),
-    /// Helm brings an object of that name.
-    Helm(ObjectPlan),
-    /// A controller works on an object, so many milliseconds apart.
-    Controller(Controller, ObjectPlan, u64),
-    /// The record's Secret is deleted.
-    DeleteRecord(ReleaseIndex),
-    /// The record's Secret loses its current change.
-    TruncateRecord(ReleaseIndex),
-    /// Somebody edits the record's Secret.
-    EditRecord(ReleaseIndex, RecordEdit),
-    /// One of the Secrets that keep changes is deleted.
-    DeleteRecordSecret(ReleaseIndex),
-    /// The record is put back to how it was so many milliseconds ago.
-    RestoreRecord(ReleaseIndex, u64),
-}
-
-/// What controllers do to objects that are not theirs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Controller {
-    /// Fills in fields that nobody has set.
-    Defaults,
-    /// Changes what the module has set, again and again.
-    Edits,
-    /// Deletes the object and creates it again as it was, labels and all.
-    Recreates,
-}
-
-/// What people do to a record by hand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecordEdit {
-    /// Its times are set far ahead.
-    TimesAhead,
-    /// It gets a key that nobody knows.
-    UnknownKey,
-    /// Its log is emptied.
-    NoLog,
-}
-
-/// What the server does not do for a while.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Weather {
-    /// From when, in milliseconds.
-    pub from: u64,
-    /// Until when.
-    pub until: u64,
-    /// What.
-    pub what: Outage,
-}
-
-/// Kinds of outages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outage {
-    /// It is down: requests do not arrive, watches end.
-    Down,
-    /// This kind may not be written.
-    NoWrites(Kind),
-    /// This kind may not be read.
-    NoReads(Kind),
-    /// A webhook for this kind does not answer.
-    Webhook(Kind),
+/// Whether a component is optional, and what the apply says of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Optional {
+    /// It always comes along.
+    #[default]
+    No,
+    /// It is, and the apply says nothing.
+    Unsaid,
+    /// It is, and the apply selects it.
+    Selected,
+    /// It is, and the apply leaves it out.
+    LeftOut,
 }
 
 impl Plan {
