@@ -14,7 +14,7 @@ use tower::Service;
 use crate::ledger::{Actor, is_release_secret};
 use crate::machine::Machine;
 use crate::meddler;
-use crate::plan::{Aim, AimedFault, Fault};
+use crate::plan::{AimedFault, Fault, FaultTarget};
 use crate::server::{Body, BoxError, Sent, Server, status};
 
 /// The connection of one client.
@@ -28,25 +28,25 @@ pub(crate) struct Network {
 struct ConnectionState {
     actor: Actor,
     /// How many requests of each kind the current step has sent.
-    sent: BTreeMap<Aim, usize>,
+    sent: BTreeMap<FaultTarget, usize>,
     faults: Vec<AimedFault>,
 }
 
 /// What a request can be hit as.
-fn aims(sent: &Sent, record_written: bool) -> Vec<Aim> {
+fn aims(sent: &Sent, record_written: bool) -> Vec<FaultTarget> {
     let record = sent.record_secret().is_some();
-    let mut aims = vec![Aim::Any];
+    let mut aims = vec![FaultTarget::Any];
     if record && sent.writes() {
-        aims.push(Aim::Record);
+        aims.push(FaultTarget::Record);
     }
     if sent.method == Method::DELETE && is_release_secret(&sent.path) {
-        aims.push(Aim::Removal);
+        aims.push(FaultTarget::Removal);
     }
     if !record && sent.writes() {
-        aims.push(Aim::Object);
+        aims.push(FaultTarget::Object);
     }
     if record_written && meddler::names_an_object(&sent.path) {
-        aims.push(Aim::Held);
+        aims.push(FaultTarget::Held);
     }
     aims
 }
@@ -78,7 +78,7 @@ impl Network {
     /// Whose request this is, its number, and what befalls it.
     fn next(&self, sent: &Sent) -> (Actor, usize, Option<Fault>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let aims = aims(sent, state.sent.contains_key(&Aim::Record));
+        let aims = aims(sent, state.sent.contains_key(&FaultTarget::Record));
         let mut numbers = Vec::new();
         for aim in aims {
             let number = state.sent.entry(aim).or_default();

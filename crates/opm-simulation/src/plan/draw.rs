@@ -3,10 +3,10 @@
 use fastrand::Rng;
 
 use super::mix::Mix;
-use super::opening::Opening;
+use super::opening::OpeningStory;
 use super::{
-    Action, Aim, AimedFault, ApplyFlags, ClientPlan, DeleteFlags, Fault, HookPlan, Kind, Meddle,
-    Meddling, ModulePlan, ObjectPlan, Optional, Plan, ReleaseIndex, Step, Weather,
+    Action, AimedFault, ApplyFlags, ClientPlan, DeleteFlags, Fault, FaultTarget, HookPlan, Kind,
+    Meddle, Meddling, ModulePlan, ObjectPlan, Optional, Plan, ReleaseIndex, Step, Weather,
 };
 
 /// How many names there are for each kind.
@@ -24,7 +24,7 @@ impl Plan {
             .map(|_| ModulePlan::draw(rng, &mix))
             .collect();
         share(rng, &mix, &mut modules);
-        let mut opening = chance(rng, 2).then(|| Opening::draw(rng));
+        let mut opening = chance(rng, 2).then(|| OpeningStory::draw(rng));
         // What follows an opening is little, so that it does not drown it.
         let clients = match &opening {
             Some(_) => usize::from(chance(rng, 3)),
@@ -178,11 +178,11 @@ impl AimedFault {
     fn draw(rng: &mut Rng, mix: &Mix) -> Self {
         let fault = mix.fault(rng);
         let (aim, at) = match rng.u8(..6) {
-            _ if fault == Fault::Replaced => (Aim::Held, rng.usize(..5)),
-            0 => (Aim::Record, rng.usize(..4)),
-            1..=2 => (Aim::Object, rng.usize(..6)),
-            3 if chance(rng, 3) => (Aim::Removal, 0),
-            _ => (Aim::Any, rng.usize(..mix.reach)),
+            _ if fault == Fault::Replaced => (FaultTarget::Held, rng.usize(..5)),
+            0 => (FaultTarget::Record, rng.usize(..4)),
+            1..=2 => (FaultTarget::Object, rng.usize(..6)),
+            3 if chance(rng, 3) => (FaultTarget::Removal, 0),
+            _ => (FaultTarget::Any, rng.usize(..mix.reach)),
         };
         Self { aim, at, fault }
     }

@@ -10,7 +10,7 @@ mod trouble;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use trouble::{
-    Aim, AimedFault, Controller, Fate, Fault, Meddle, Meddling, Outage, RecordEdit, Weather,
+    AimedFault, Controller, Fate, Fault, FaultTarget, Meddle, Meddling, Outage, RecordEdit, Weather,
 };
 
 /// One history, before it has happened.

@@ -5,9 +5,9 @@ use fastrand::Rng;
 
 use super::draw::chance;
 use super::{
-    Action, Aim, AimedFault, ApplyFlags, ClientPlan, DeleteFlags, Fault, Kind, Meddle, Meddling,
-    ModulePlan, ObjectPlan, Optional, Outage, RECORD_OF_BETA, RecordEdit, ReleaseIndex, Step,
-    Weather,
+    Action, AimedFault, ApplyFlags, ClientPlan, DeleteFlags, Fault, FaultTarget, Kind, Meddle,
+    Meddling, ModulePlan, ObjectPlan, Optional, Outage, RECORD_OF_BETA, RecordEdit, ReleaseIndex,
+    Step, Weather,
 };
 
 /// Longer than a lock holds that nobody renews.
@@ -18,7 +18,7 @@ const BETA: ReleaseIndex = ReleaseIndex(1);
 
 /// How a history begins.
 #[derive(Debug, Default)]
-pub(super) struct Opening {
+pub(super) struct OpeningStory {
     pub(super) clients: Vec<ClientPlan>,
     pub(super) meddling: Vec<Meddling>,
     pub(super) weather: Vec<Weather>,
@@ -116,13 +116,13 @@ fn step(rest: u64, action: Action) -> Step {
 }
 
 impl Step {
-    fn hit(mut self, aim: Aim, at: usize, fault: Fault) -> Self {
+    fn hit(mut self, aim: FaultTarget, at: usize, fault: Fault) -> Self {
         self.faults.push(AimedFault { aim, at, fault });
         self
     }
 }
 
-impl Opening {
+impl OpeningStory {
     pub(super) fn draw(rng: &mut Rng) -> Self {
         let cast = &Cast::draw(rng);
         let mut opening = Self::default();
@@ -184,7 +184,7 @@ impl Opening {
     /// A request lands when everything is over.
     fn late(&mut self, rng: &mut Rng, cast: &Cast) {
         let late = Fault::LandsLate(rng.u64(3_000..55_000));
-        let hit = (Aim::Object, rng.usize(..2));
+        let hit = (FaultTarget::Object, rng.usize(..2));
         self.client(vec![
             step(0, apply(&[cast.a, cast.b])).hit(hit.0, hit.1, late),
         ]);
@@ -200,7 +200,7 @@ impl Opening {
         let late = Fault::DieLate(rng.u64(33_000..59_000));
         self.client(vec![
             step(0, apply(&[cast.a])),
-            step(100, delete(ALPHA)).hit(Aim::Removal, 0, late),
+            step(100, delete(ALPHA)).hit(FaultTarget::Removal, 0, late),
         ]);
         self.client(vec![step(2_000, apply(&[cast.b, cast.c]))]);
     }
@@ -240,7 +240,7 @@ impl Opening {
     fn cut(&mut self, rng: &mut Rng, cast: &Cast, action: Action, rest: u64) {
         let at = rng.usize(..4);
         self.client(vec![step(rest, action).hit(
-            Aim::Object,
+            FaultTarget::Object,
             at,
             Fault::DieAfter,
         )]);
@@ -265,7 +265,7 @@ impl Opening {
         }
         let last = apply_with(ALPHA, &[new.a, new.b, new.c], flags);
         let at = rng.usize(..3);
-        steps.push(step(3_000, last).hit(Aim::Object, at, Fault::Status(422)));
+        steps.push(step(3_000, last).hit(FaultTarget::Object, at, Fault::Status(422)));
         self.client(steps);
     }
 
@@ -327,7 +327,7 @@ impl Opening {
         };
         let at = usize::from(chance(rng, 3));
         self.client(vec![step(3_000, action).hit(
-            Aim::Held,
+            FaultTarget::Held,
             at,
             Fault::Replaced,
         )]);
@@ -393,7 +393,7 @@ impl Opening {
         };
         let at = rng.usize(..3);
         self.client(vec![step(0, apply(&[cast.a, cast.b])).hit(
-            Aim::Object,
+            FaultTarget::Object,
             at,
             death,
         )]);

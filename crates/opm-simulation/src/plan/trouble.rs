@@ -8,7 +8,7 @@ use super::{Kind, ObjectPlan, ReleaseIndex};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AimedFault {
     /// Among which requests.
-    pub aim: Aim,
+    pub aim: FaultTarget,
     /// How many of them come before it.
     pub at: usize,
     /// What goes wrong.
@@ -17,7 +17,7 @@ pub struct AimedFault {
 
 /// Requests of a step that a fault can be aimed at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Aim {
+pub enum FaultTarget {
     /// All.
     Any,
     /// Writes of a release's record.
