@@ -12,6 +12,7 @@
 
 mod admission;
 mod audit;
+pub mod browser;
 mod cargo;
 pub mod charts;
 pub mod compatibility;

@@ -38,6 +38,11 @@ impl RelayedRun {
         &self.running
     }
 
+    /// The requests that it has sent so far.
+    pub fn requests(&self) -> Vec<RequestInfo> {
+        self.route.relay.requests()
+    }
+
     /// Waits until it has sent so many requests of this kind.
     pub async fn until_it_sends(&self, count: usize, wanted: &RequestFilter) {
         opm_testkit::until("it sends a request", async || {

@@ -83,6 +83,11 @@ impl World {
         world
     }
 
+    /// Whether its cluster is the one inside the binary.
+    pub fn is_sandbox(&self) -> bool {
+        matches!(self.cluster, TestCluster::Sandbox(_))
+    }
+
     /// The same world, in which the binary always runs with this variable.
     #[must_use]
     pub fn with_env(mut self, name: &str, value: &str) -> Self {
