@@ -1,5 +1,6 @@
 //! All checks of this repository.
 
+mod browser;
 mod real;
 mod summary;
 
@@ -48,6 +49,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     ])?;
     supply_chain::check()?;
     let mut said = deny()?;
+    browser::ensure()?;
     // Held until the end, so that all test programs share one control plane.
     let plane = block_on(ControlPlane::shared())?;
     let missing = without_control_plane(plane)?;
