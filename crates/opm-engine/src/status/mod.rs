@@ -34,7 +34,7 @@ use crate::run::Run;
 pub use below::{
     ComponentTree, ContainerLog, LogObserver, ReleaseEvents, ReleaseLogs, ReleaseTree,
 };
-pub use object::{AppliedObject, ObjectReport};
+pub use object::{ObjectReport, SentObject};
 pub use watch::StatusObserver;
 
 use known::KnownRelease;

@@ -23,7 +23,7 @@ use crate::run::Run;
 
 /// What was sent last of an object.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AppliedObject {
+pub struct SentObject {
     /// In which change.
     pub change: String,
     /// The object; what a Secret holds is masked.
@@ -46,7 +46,7 @@ pub struct ObjectReport {
     /// Its uid, if it is there.
     pub uid: Option<String>,
     /// What was sent last; none if nothing was, or if that is not kept.
-    pub applied: Option<AppliedObject>,
+    pub applied: Option<SentObject>,
     /// What there is; what a Secret holds is masked.
     pub live: Observation<OwnedObject>,
     /// The fields of what was sent last that have other values now.
@@ -172,7 +172,7 @@ fn assemble(known: &KnownRelease, identity: &Identity, seen: &ReleaseObservation
             let uid = crate::observe::metadata(object, "uid");
             uid.map(str::to_owned)
         }),
-        applied: sent.map(|(change, object)| AppliedObject {
+        applied: sent.map(|(change, object)| SentObject {
             change: change.to_owned(),
             object: OwnedObject::unowned(kind, &object),
         }),
