@@ -1,6 +1,6 @@
 //! Removing objects: what apply prunes, what delete deletes.
 //!
-//! Every delete names the uid that was looked at. An accepted delete counts as gone: nobody
+//! Every delete names the uid and the version that were looked at. An accepted delete counts as gone: nobody
 //! waits for finalizers here, except that a caller may ask to hear of what lingers, and say later
 //! what became of it. What could not be removed is reported, and stays known.
 
@@ -25,7 +25,7 @@ use crate::report::{Action, ObjectOutcome};
 use crate::request::Concurrency;
 use crate::run::Run;
 
-/// How often a shared object that moved on is looked at again.
+/// How often an object that moved on is looked at again.
 const LOOKS: usize = 5;
 
 /// What became of one object that was to go.
@@ -238,11 +238,19 @@ impl<B: Backend> Run<'_, B> {
         step: &PruneStep,
         options: RemovalOptions<'_>,
     ) -> RemovalOutcome {
-        let removed = match (&step.method, &step.resource_version) {
-            (PruneMethod::AwaitGone, _) => Ok(RemovalOutcome::Gone { lingering: true }),
-            // A version was asked for where another release could join or leave meanwhile.
-            (_, Some(_)) => self.remove_shared(step, options).await,
-            (_, None) => self.delete_one(step, None, options).await,
+        let removed = match step.method {
+            PruneMethod::AwaitGone => Ok(RemovalOutcome::Gone { lingering: true }),
+            _ if step.shared => self.remove_observed(step, options).await,
+            _ => {
+                let version = Some(step.resource_version.as_str());
+                match self.delete_one(step, version, options).await {
+                    // It has changed since the look: it may be somebody else's by now.
+                    Err(error) if error.kind == ApiErrorKind::Stale => {
+                        self.remove_observed(step, options).await
+                    }
+                    removed => removed,
+                }
+            }
         };
         match removed {
             Ok(removed) => removed,
@@ -275,9 +283,9 @@ impl<B: Backend> Run<'_, B> {
         })
     }
 
-    /// Other releases may join and leave a shared object at any moment, so each attempt looks,
+    /// Other releases may join, leave or take an object over at any moment, so each attempt looks,
     /// decides, and acts on exactly what it saw.
-    async fn remove_shared(
+    async fn remove_observed(
         &self,
         step: &PruneStep,
         options: RemovalOptions<'_>,
@@ -288,7 +296,13 @@ impl<B: Backend> Run<'_, B> {
             };
             let live = LiveObject::read(&object, options.release);
             let done = match decide_shared(&live, step, options.release) {
-                SharedDecision::LetGo => return Ok(RemovalOutcome::Gone { lingering: false }),
+                SharedDecision::LetGo if step.shared => {
+                    return Ok(RemovalOutcome::Gone { lingering: false });
+                }
+                SharedDecision::LetGo => {
+                    let reason = "another release has taken it over meanwhile";
+                    return Ok(RemovalOutcome::NotMine(reason.to_owned()));
+                }
                 SharedDecision::NotMine => {
                     let reason = "it carries no label of this release any more";
                     return Ok(RemovalOutcome::NotMine(reason.to_owned()));

@@ -193,8 +193,8 @@ pub(crate) fn landed(ledger: &mut Ledger, landing: &Landing) {
     let life = ledger.objects.get(uid(before));
     let owners = life.map(|life| life.owners.clone()).unwrap_or_default();
     let own = owners.contains(&release);
-    // Between the look and the request only the uid is held. What another release takes over in
-    // that moment is changed or deleted all the same: known, and counted.
+    // An apply holds only the uid between its look and its request. What another release takes
+    // over in that moment is changed all the same: known, and counted.
     let taken = life.and_then(|life| life.taken_from.get(&release));
     let just_taken = !own && taken.is_some_and(|at| *at >= step.from);
     let mut broken = Vec::new();
@@ -205,7 +205,7 @@ pub(crate) fn landed(ledger: &mut Ledger, landing: &Landing) {
             broken.push((FOREIGN, text));
         }
     } else {
-        if (!own && !just_taken) || owners.len() > 1 {
+        if !own || owners.len() > 1 {
             let text = format!("{actor} deletes {path}, which belongs to {owners:?}");
             broken.push((FOREIGN, text));
         }

@@ -165,8 +165,10 @@ pub struct PruneStep {
     pub origin: StaleOrigin,
     /// The uid it must have.
     pub uid: String,
-    /// The resourceVersion it must have, when another release could join meanwhile.
-    pub resource_version: Option<String>,
+    /// The resourceVersion that was looked at: whoever takes it over meanwhile changes it.
+    pub resource_version: String,
+    /// Whether releases share it, so that others could join or leave meanwhile.
+    pub shared: bool,
     /// How it goes.
     pub method: PruneMethod,
     /// Whether it is an aggregated ClusterRole: it goes before the roles that it is made of, and

@@ -112,7 +112,8 @@ fn present(
             entry,
             origin,
             uid: live.uid.clone(),
-            resource_version: None,
+            resource_version: live.resource_version.clone(),
+            shared: false,
             method: PruneMethod::AwaitGone,
             aggregated: false,
         });
@@ -126,14 +127,13 @@ fn present(
         });
     }
     let alone = shared_with.is_empty();
-    let was_shared = !live.owner.shared.is_empty();
     let aggregated = live.aggregated && is_cluster_role(&entry);
     decisions.prune.push(PruneStep {
         entry,
         origin,
         uid: live.uid.clone(),
-        // Another release could join between the look and the delete.
-        resource_version: was_shared.then(|| live.resource_version.clone()),
+        resource_version: live.resource_version.clone(),
+        shared: !live.owner.shared.is_empty(),
         method: if alone {
             PruneMethod::Delete
         } else {

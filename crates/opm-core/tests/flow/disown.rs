@@ -163,7 +163,8 @@ fn others_join_and_leave_meanwhile() {
         entry: Entry::new(id(short), "v1", "app"),
         origin: StaleOrigin::Inventory,
         uid: "u".into(),
-        resource_version: Some("1".into()),
+        resource_version: "1".into(),
+        shared: true,
         method,
         aggregated: false,
     };

@@ -18,6 +18,7 @@ scenarios! {
     a_wrong_clock_changes_nothing,
     a_lock_whose_managed_fields_were_wiped_still_holds,
     a_create_that_was_not_answered_may_still_land,
+    what_another_release_takes_meanwhile_is_not_pruned,
 }
 
 /// One of many renders of the same release: an object that all have, and one of its own.
@@ -275,4 +276,39 @@ async fn wipe_managed_fields(w: &World) {
         }
     }
     panic!("the record is written all the time");
+}
+
+/// The delete is on its way when another release takes the object over.
+async fn what_another_release_takes_meanwhile_is_not_pruned(w: World) {
+    let web = |names: &[&str]| {
+        let objects: Vec<Value> = names.iter().map(|name| config_map(name, "1")).collect();
+        Module::new("web").component("app", &objects)
+    };
+    w.apply(&web(&["stays", "moves"]), &[]).await.ok();
+    let less = w.write(&web(&["stays"]));
+    let at = RequestFilter::verb("delete").and_path("/configmaps/moves");
+    let pruning = ["mod", "apply", &less, "-o", "json"];
+    let run = w.start_stalled(&at, &pruning).await;
+    run.until_it_sends(1, &at).await;
+    let other = Module::new("other").component("app", &[config_map("moves", "1")]);
+    w.apply(&other, &["--take-ownership"]).await.ok();
+    let uid = w.uid("ConfigMap/moves").await;
+    run.release();
+    let pruned = run.end().await.ok();
+    assert_eq!(pruned.action("ConfigMap/moves").as_deref(), Some("kept"));
+    pruned.says("another release has taken it over meanwhile");
+    assert_eq!(w.uid("ConfigMap/moves").await, uid);
+    assert_eq!(w.live("other").await, ["ConfigMap/moves"]);
+    // What only changes meanwhile goes all the same.
+    w.delete("other", &[]).await.ok();
+    w.apply(&web(&["stays", "moves"]), &[]).await.ok();
+    w.write(&web(&["stays"]));
+    let run = w.start_stalled(&at, &pruning).await;
+    run.until_it_sends(1, &at).await;
+    let moves = api::object("ConfigMap/moves", &w.ns);
+    w.api.merge(&moves, json!({"data": {"edited": "2"}})).await;
+    run.release();
+    let pruned = run.end().await.ok();
+    assert_eq!(pruned.action("ConfigMap/moves").as_deref(), Some("pruned"));
+    assert!(w.gone("ConfigMap/moves").await);
 }
