@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufStream};
 use tokio::net::TcpStream;
 
-use crate::skip::skip_without;
+use crate::skip::skip_without_browser;
 use crate::wait::{unless_it_hangs, until};
 
 pub use axe::axe_source;
@@ -71,7 +71,7 @@ impl Browser {
     /// When there is none and there has to be, or when it does not start.
     pub async fn start() -> Option<Self> {
         if let Some(missing) = missing_browser() {
-            skip_without(&format!("{missing} (install {})", PACKAGES.join(" and ")));
+            skip_without_browser(&format!("{missing} (install {})", PACKAGES.join(" and ")));
             return None;
         }
         let profile = tempfile::tempdir().unwrap();

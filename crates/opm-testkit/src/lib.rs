@@ -47,7 +47,7 @@ pub use plane::{supervise, sweep};
 pub use reaper::Leftover;
 pub use release::StoredRelease;
 pub use services::ServiceCall;
-pub use skip::{cluster_required, skip, skip_without};
+pub use skip::{browser_required, cluster_required, skip, skip_without};
 pub use snapshot::Snapshot;
 pub use sources::{FetchError, GoModule};
 pub use terminal::{TerminalEnd, TerminalRun};

@@ -35,8 +35,27 @@ pub fn skip_without(what: &str) {
     skip(&format!("there is no {what}"));
 }
 
+/// Skips the calling test for want of a browser, or of what is used with one.
+///
+/// # Panics
+/// When `OPM_REQUIRE_BROWSER=1` says that there has to be one.
+pub(crate) fn skip_without_browser(what: &str) {
+    assert!(!browser_required(), "there is no {what}");
+    skip(&format!("there is no {what}"));
+}
+
+/// Must there be a browser? `OPM_REQUIRE_BROWSER=1` says so.
+#[must_use]
+pub fn browser_required() -> bool {
+    is_set("OPM_REQUIRE_BROWSER")
+}
+
 /// Must there be a control plane, and all else that tests need? `OPM_REQUIRE_CLUSTER=1` says so.
 #[must_use]
 pub fn cluster_required() -> bool {
-    env::var_os("OPM_REQUIRE_CLUSTER").is_some_and(|value| !value.is_empty() && value != "0")
+    is_set("OPM_REQUIRE_CLUSTER")
+}
+
+fn is_set(name: &str) -> bool {
+    env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0")
 }

@@ -1,4 +1,4 @@
-//! The browser that the page is tried in: installed where it is missing and has to be there.
+//! The browser that the page is tried in: installed where it is missing.
 
 use std::process::{Command, Stdio};
 
@@ -7,34 +7,39 @@ use opm_testkit::browser::{PACKAGES, missing_browser};
 use super::banner;
 use crate::Outcome;
 
-/// Installs it where it is required, is missing and may be installed; otherwise says loudly what
-/// to install.
+/// Installs it where it is missing, nothing may be skipped, and it may be installed; otherwise says
+/// loudly what to install.
 pub(super) fn ensure() -> Outcome {
     let Some(missing) = missing_browser() else {
         return Ok(());
     };
     let packages = PACKAGES.join(" ");
-    if !opm_testkit::cluster_required() {
-        banner(&[
-            "NO BROWSER: the tests of the page in one are SKIPPED".to_owned(),
-            format!("there is no {missing}: install {packages}"),
-        ]);
+    let wanted = opm_testkit::cluster_required() || opm_testkit::browser_required();
+    if wanted && install() {
         return Ok(());
     }
-    if !(is_root() && apt(&["--version"])) {
-        let how = format!("there is no {missing}: install {packages} with your package manager");
+    let how = format!("there is no {missing}: install {packages} with your package manager");
+    if opm_testkit::browser_required() {
         return Err(how.into());
     }
-    eprintln!("apt-get install {packages}");
+    banner(&[
+        "NO BROWSER: the tests of the page in one are SKIPPED".to_owned(),
+        how,
+    ]);
+    Ok(())
+}
+
+fn install() -> bool {
+    if !(is_root() && apt(&["--version"])) {
+        return false;
+    }
+    eprintln!("apt-get install {}", PACKAGES.join(" "));
     let install = [
         &["install", "--yes", "--no-install-recommends"],
         &PACKAGES[..],
     ]
     .concat();
-    if apt(&install) || (apt(&["update"]) && apt(&install)) {
-        return Ok(());
-    }
-    Err(format!("apt-get could not install {packages}").into())
+    apt(&install) || (apt(&["update"]) && apt(&install))
 }
 
 fn is_root() -> bool {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use super::on_path;
 use crate::programs::cache_root;
-use crate::skip::skip_without;
+use crate::skip::skip_without_browser;
 
 /// The version that decides.
 const AXE_VERSION: &str = "4.14.0";
@@ -21,7 +21,7 @@ pub fn axe_source() -> Option<String> {
     let file = dir.join("node_modules/axe-core/axe.min.js");
     if !file.is_file() {
         if on_path("npm").is_none() {
-            skip_without("npm to download axe-core with");
+            skip_without_browser("npm to download axe-core with");
             return None;
         }
         fs::create_dir_all(&dir).unwrap();
@@ -39,7 +39,7 @@ pub fn axe_source() -> Option<String> {
                 .stdin(Stdio::null());
             let done = npm.stdout(Stdio::null()).status();
             if !done.is_ok_and(|status| status.success()) || !file.is_file() {
-                skip_without(&format!("{package}: npm cannot download it"));
+                skip_without_browser(&format!("{package}: npm cannot download it"));
                 return None;
             }
         }
