@@ -1,5 +1,10 @@
 //! What one run of the built binary came to, and what a scenario expects of it.
 
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use opm_testkit::HANG;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -29,9 +34,27 @@ impl RunningOpm {
         self.process.pid()
     }
 
-    /// As Ctrl-C does.
+    /// As Ctrl-C does, once it listens: before that, whoever has started the tests may have
+    /// decided that the signal is lost.
     pub fn interrupt(&self) {
+        let begin = Instant::now();
+        while !self.catches(Signal::INT) && begin.elapsed() < HANG {
+            thread::sleep(Duration::from_millis(5));
+        }
         self.signal(Signal::INT);
+    }
+
+    /// Whether it does something of its own at a signal; who has ended needs none any more.
+    fn catches(&self, signal: Signal) -> bool {
+        let Ok(status) = fs::read_to_string(format!("/proc/{}/status", self.pid())) else {
+            return true;
+        };
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+        let caught = field("SigCgt:").map(str::trim);
+        let caught = caught.and_then(|mask| u64::from_str_radix(mask, 16).ok());
+        let ended = field("State:").is_some_and(|state| state.trim().starts_with('Z'));
+        let bit = 1 << (signal.as_raw() - 1);
+        ended || caught.is_none_or(|mask| mask & bit != 0)
     }
 
     /// Sends any signal.
