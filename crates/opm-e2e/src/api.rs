@@ -32,6 +32,12 @@ const KINDS: &[(&str, &str, &str, bool)] = &[
         true,
     ),
     (
+        "ValidatingWebhookConfiguration",
+        "/apis/admissionregistration.k8s.io/v1",
+        "validatingwebhookconfigurations",
+        false,
+    ),
+    (
         "PodDisruptionBudget",
         "/apis/policy/v1",
         "poddisruptionbudgets",
