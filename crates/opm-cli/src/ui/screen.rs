@@ -105,8 +105,9 @@ pub(super) fn clear() {
             .write_all(b"\x1b[?25h\x1b[?1049l")
             .and_then(|()| out.flush());
     }
-    let bar = screen().take();
-    if let Some(bar) = bar {
+    // Held until they are down: whoever ends the process at the same moment waits for it.
+    let mut screen = screen();
+    if let Some(bar) = screen.take() {
         bar.disable_steady_tick();
         bar.finish_and_clear();
     }
