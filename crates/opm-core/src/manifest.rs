@@ -26,16 +26,21 @@ pub const MAX_DEPTH: usize = 100;
 pub struct Manifest {
     identity: Identity,
     version: String,
-    /// The object, unless it is being changed.
-    packed: Option<PackedObject>,
-    /// The object while it is changed.
-    open: Map<String, Value>,
+    object: ManifestBody,
     /// The template it came from, as the chart names it.
     template: Option<String>,
     /// What a chart makes up anew at each rendering, as JSON pointers.
     generated: Vec<String>,
     /// Where it lives if it names no namespace and is not to live in the release's.
     home: Option<NamespaceName>,
+}
+
+/// The object of a manifest.
+#[derive(Clone)]
+enum ManifestBody {
+    Packed(PackedObject),
+    /// It is being changed.
+    Open(Map<String, Value>),
 }
 
 impl PartialEq for Manifest {
@@ -112,16 +117,17 @@ impl Manifest {
 
     /// The whole object.
     pub fn object(&self) -> Cow<'_, Map<String, Value>> {
-        match &self.packed {
-            Some(packed) => Cow::Owned(packed.unpack()),
-            None => Cow::Borrowed(&self.open),
+        match &self.object {
+            ManifestBody::Packed(packed) => Cow::Owned(packed.unpack()),
+            ManifestBody::Open(open) => Cow::Borrowed(open),
         }
     }
 
     /// The same object, in as little memory as it takes.
     pub fn packed(mut self) -> Self {
-        let open = std::mem::take(&mut self.open);
-        self.packed = self.packed.or_else(|| Some(PackedObject::new(&open)));
+        if let ManifestBody::Open(open) = &self.object {
+            self.object = ManifestBody::Packed(PackedObject::new(open));
+        }
         self
     }
 
@@ -137,13 +143,18 @@ impl Manifest {
 
     /// The whole object, taken.
     pub fn into_object(self) -> Map<String, Value> {
-        self.packed.map_or(self.open, |packed| packed.unpack())
+        match self.object {
+            ManifestBody::Packed(packed) => packed.unpack(),
+            ManifestBody::Open(open) => open,
+        }
     }
 
     /// The whole object, taken and packed.
     pub fn into_packed(self) -> PackedObject {
-        let open = &self.open;
-        self.packed.unwrap_or_else(|| PackedObject::new(open))
+        match self.object {
+            ManifestBody::Packed(packed) => packed,
+            ManifestBody::Open(open) => PackedObject::new(&open),
+        }
     }
 
     /// The whole object as a JSON value, taken.
@@ -165,10 +176,14 @@ impl Manifest {
 
     /// The object, for changes that keep its identity.
     pub(crate) fn object_mut(&mut self) -> &mut Map<String, Value> {
-        if let Some(packed) = self.packed.take() {
-            self.open = packed.unpack();
+        loop {
+            match self.object {
+                ManifestBody::Open(ref mut open) => return open,
+                ManifestBody::Packed(ref packed) => {
+                    self.object = ManifestBody::Open(packed.unpack());
+                }
+            }
         }
-        &mut self.open
     }
 
     /// Removes the labels that `unwanted` says.
@@ -200,9 +215,9 @@ impl Manifest {
     }
 
     fn metadata_text(&self, field: &str, key: &str) -> Option<&str> {
-        match &self.packed {
-            Some(packed) => packed.text(&["metadata", field, key]),
-            None => metadata(&self.open, field)?.get(key)?.as_str(),
+        match &self.object {
+            ManifestBody::Packed(packed) => packed.text(&["metadata", field, key]),
+            ManifestBody::Open(open) => metadata(open, field)?.get(key)?.as_str(),
         }
     }
 

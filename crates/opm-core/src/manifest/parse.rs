@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{MAX_DEPTH, Manifest, ManifestError, ManifestProblem, type_name};
+use super::{MAX_DEPTH, Manifest, ManifestBody, ManifestError, ManifestProblem, type_name};
 use crate::identity::{GroupKind, Identity};
 use crate::name::{MAX_NAME, NamespaceName, is_group, is_kind, is_label};
 use crate::packed::PackedObject;
@@ -35,8 +35,7 @@ pub(super) fn manifest(value: Value) -> Result<Manifest, ManifestError> {
         home: None,
         identity,
         version,
-        packed: Some(PackedObject::new(&object)),
-        open: Map::new(),
+        object: ManifestBody::Packed(PackedObject::new(&object)),
     })
 }
 
