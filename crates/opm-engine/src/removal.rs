@@ -9,7 +9,7 @@ use std::pin::pin;
 
 use futures::StreamExt as _;
 use opm_core::check::{
-    LiveObject, PruneMethod, PruneStep, SharedDecision, decide_shared, disown, prune_groups,
+    LiveObject, PruneMethod, PruneStep, RemovalDecision, decide_removal, disown, prune_groups,
 };
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
@@ -295,28 +295,26 @@ impl<B: Backend> Run<'_, B> {
                 return Ok(RemovalOutcome::Gone { lingering: false });
             };
             let live = LiveObject::read(&object, options.release);
-            let done = match decide_shared(&live, step, options.release) {
-                SharedDecision::LetGo if step.shared => {
-                    return Ok(RemovalOutcome::Gone { lingering: false });
-                }
-                SharedDecision::LetGo => {
+            let done = match decide_removal(&live, step, options.release) {
+                RemovalDecision::LetGo => return Ok(RemovalOutcome::Gone { lingering: false }),
+                RemovalDecision::TakenOver => {
                     let reason = "another release has taken it over meanwhile";
                     return Ok(RemovalOutcome::NotMine(reason.to_owned()));
                 }
-                SharedDecision::NotMine => {
+                RemovalDecision::NotMine => {
                     let reason = "it carries no label of this release any more";
                     return Ok(RemovalOutcome::NotMine(reason.to_owned()));
                 }
-                SharedDecision::Guarded => {
+                RemovalDecision::Guarded => {
                     let reason =
                         "the other releases have let go of it meanwhile, and it is guarded";
                     return Ok(RemovalOutcome::Failed(reason.to_owned()));
                 }
-                SharedDecision::Delete => {
+                RemovalDecision::Delete => {
                     let version = Some(live.resource_version.as_str());
                     self.delete_one(step, version, options).await
                 }
-                SharedDecision::Leave => {
+                RemovalDecision::Leave => {
                     let uid = step.entry.uid.as_deref();
                     self.disown_observed(&step.entry.identity, uid, &object, options)
                         .await

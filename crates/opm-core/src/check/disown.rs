@@ -89,15 +89,18 @@ pub fn former_manager(
         .then_some(former)
 }
 
-/// How an object goes that releases share, decided on what is there at this very moment.
+/// How an object goes that others may share or take over, decided on what is there at this very
+/// moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SharedDecision {
+pub enum RemovalDecision {
     /// Others have it: this release only takes itself back.
     Leave,
     /// Nobody else has it any more: it is deleted.
     Delete,
-    /// This release is not among those that have it any more.
+    /// Releases share it, and this one is not among them any more.
     LetGo,
+    /// It was this release's alone, and others have it by now: it is left alone.
+    TakenOver,
     /// It is no release's: it is left alone.
     NotMine,
     /// It would have to be deleted now, and nothing has lifted its guard, because others had it
@@ -105,21 +108,25 @@ pub enum SharedDecision {
     Guarded,
 }
 
-/// Decides anew about an object that others may have joined or left since the plan was made.
-pub fn decide_shared(live: &LiveObject, step: &PruneStep, release: &ReleaseId) -> SharedDecision {
+/// Decides anew about an object that others may have joined, left or taken over since the plan was
+/// made.
+pub fn decide_removal(live: &LiveObject, step: &PruneStep, release: &ReleaseId) -> RemovalDecision {
     let last = match Ownership::of(live, step.entry.uid.as_deref(), release) {
         Ownership::Mine | Ownership::Shared { mine: true, .. } => {
             live.shared_with(release).is_empty()
         }
         Ownership::Shared { mine: false, .. } | Ownership::OtherRelease(_) => {
-            return SharedDecision::LetGo;
+            return match step.shared {
+                true => RemovalDecision::LetGo,
+                false => RemovalDecision::TakenOver,
+            };
         }
-        Ownership::Unowned => return SharedDecision::NotMine,
+        Ownership::Unowned => return RemovalDecision::NotMine,
     };
     let guarded = Guard::of(&step.entry.identity.group_kind).is_some();
     match (last, &step.method) {
-        (false, _) => SharedDecision::Leave,
-        (true, PruneMethod::LeaveShared) if guarded => SharedDecision::Guarded,
-        (true, _) => SharedDecision::Delete,
+        (false, _) => RemovalDecision::Leave,
+        (true, PruneMethod::LeaveShared) if guarded => RemovalDecision::Guarded,
+        (true, _) => RemovalDecision::Delete,
     }
 }

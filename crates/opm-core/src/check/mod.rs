@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 pub use adopt::{Adopt, AdoptSelector, HelmRelease};
-pub use disown::{Disown, SharedDecision, decide_shared, disown, former_manager};
+pub use disown::{Disown, RemovalDecision, decide_removal, disown, former_manager};
 pub use hooks::{HookMethod, HookStep};
 pub use live::{LiveObject, Observed};
 pub use ownership::{LabelledRelease, Ownership, counts_as_discovered};

@@ -2,7 +2,7 @@
 
 use opm_core::check::{
     Adopt, ApplyMethod, ApplyStep, LabelledRelease, LiveObject, PruneMethod, PruneStep,
-    SharedDecision, decide_shared, disown, former_manager,
+    RemovalDecision, decide_removal, disown, former_manager,
 };
 use opm_core::entry::Entry;
 use opm_core::plan::StaleOrigin;
@@ -172,57 +172,73 @@ fn others_join_and_leave_meanwhile() {
         (
             &alone,
             PruneMethod::Delete,
-            SharedDecision::Delete,
-            SharedDecision::Delete,
+            RemovalDecision::Delete,
+            RemovalDecision::Delete,
         ),
         (
             &alone,
             PruneMethod::LeaveShared,
-            SharedDecision::Delete,
-            SharedDecision::Guarded,
+            RemovalDecision::Delete,
+            RemovalDecision::Guarded,
         ),
         (
             &both,
             PruneMethod::Delete,
-            SharedDecision::Leave,
-            SharedDecision::Leave,
+            RemovalDecision::Leave,
+            RemovalDecision::Leave,
         ),
         (
             &both,
             PruneMethod::LeaveShared,
-            SharedDecision::Leave,
-            SharedDecision::Leave,
+            RemovalDecision::Leave,
+            RemovalDecision::Leave,
         ),
         (
             &torn,
             PruneMethod::Delete,
-            SharedDecision::Leave,
-            SharedDecision::Leave,
+            RemovalDecision::Leave,
+            RemovalDecision::Leave,
         ),
         (
             &left,
             PruneMethod::LeaveShared,
-            SharedDecision::LetGo,
-            SharedDecision::LetGo,
+            RemovalDecision::LetGo,
+            RemovalDecision::LetGo,
         ),
         (
             &taken,
             PruneMethod::Delete,
-            SharedDecision::LetGo,
-            SharedDecision::LetGo,
+            RemovalDecision::LetGo,
+            RemovalDecision::LetGo,
         ),
         (
             &json!({}),
             PruneMethod::Delete,
-            SharedDecision::NotMine,
-            SharedDecision::NotMine,
+            RemovalDecision::NotMine,
+            RemovalDecision::NotMine,
         ),
     ] {
         let seen = LiveObject::read(&live(labels, &[]), &release());
         for (short, expected) in [("Role/r", role), ("CRD/c", definition)] {
-            let found = decide_shared(&seen, &step(short, planned.clone()), &release());
+            let found = decide_removal(&seen, &step(short, planned.clone()), &release());
             assert_eq!(found, expected, "{short} {labels} {planned:?}");
         }
+    }
+    // What was this release's alone.
+    let own = PruneStep {
+        shared: false,
+        ..step("Role/r", PruneMethod::Delete)
+    };
+    for (labels, expected) in [
+        (json!({UUID: me}), RemovalDecision::Delete),
+        (taken, RemovalDecision::TakenOver),
+        (left, RemovalDecision::TakenOver),
+        (both, RemovalDecision::Leave),
+        (json!({}), RemovalDecision::NotMine),
+    ] {
+        let seen = LiveObject::read(&live(&labels, &[]), &release());
+        let found = decide_removal(&seen, &own, &release());
+        assert_eq!(found, expected, "alone {labels}");
     }
 }
 
