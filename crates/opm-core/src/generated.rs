@@ -69,8 +69,9 @@ impl Rendered {
         for manifest in manifests.filter(|one| !one.generated().is_empty()) {
             let mut applied = applied.iter();
             if let Some(former) = applied.find(|one| is_same(manifest, one, namespace)) {
+                let former = former.object();
                 for leaf in manifest.generated().to_vec() {
-                    keep(manifest.object_mut(), &former.object(), &leaf);
+                    keep(manifest.object_mut(), &former, &leaf);
                 }
             }
         }

@@ -70,7 +70,7 @@ impl OwnedObject {
         let trees = entries.iter().enumerate();
         let trees = trees.filter_map(|(at, entry)| Some(part(at, entry.get("fieldsV1")?)));
         let mut lines = Lines(Vec::new());
-        let mut shown = masked_object(kind, object);
+        let mut shown = masked_object(kind, object.clone());
         if let Some(Value::Object(metadata)) = shown.get_mut("metadata") {
             metadata.remove("managedFields");
         }
@@ -82,7 +82,7 @@ impl OwnedObject {
     }
 
     /// An object that nobody owns anything of yet: what was applied.
-    pub fn unowned(kind: &GroupKind, object: &Map<String, Value>) -> Self {
+    pub fn unowned(kind: &GroupKind, object: Map<String, Value>) -> Self {
         let mut lines = Lines(Vec::new());
         lines.fields(0, &masked_object(kind, object), &[]);
         Self {

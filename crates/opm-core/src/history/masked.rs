@@ -9,12 +9,17 @@ use crate::manifest::Manifest;
 /// The object, with what a Secret holds masked. Copies of whole objects, as `kubectl apply`
 /// leaves them in an annotation, are masked in every kind.
 pub fn masked(manifest: &Manifest) -> Map<String, Value> {
-    masked_object(&manifest.identity().group_kind, &manifest.object())
+    masked_object(
+        &manifest.identity().group_kind,
+        manifest.object().into_owned(),
+    )
 }
 
 /// The same of any object.
-pub(crate) fn masked_object(kind: &GroupKind, object: &Map<String, Value>) -> Map<String, Value> {
-    let mut object = object.clone();
+pub(crate) fn masked_object(
+    kind: &GroupKind,
+    mut object: Map<String, Value>,
+) -> Map<String, Value> {
     if kind.is("", "Secret") {
         for field in ["data", "stringData"] {
             match object.get_mut(field) {

@@ -216,7 +216,7 @@ impl<B: Backend> Apply<'_, B> {
                 (Some(before), Some(after)) if step.takes_fields && action != Action::Unchanged => {
                     diff(&outcome.identity.group_kind, before, after)
                 }
-                _ => self.changes(&outcome, after.as_ref(), context),
+                _ => self.changes(&outcome, before.as_ref(), after.as_ref(), context),
             };
             // What is not even sent stays as it is.
             let unsent = context.unchanged.contains_key(&outcome.identity);
@@ -255,6 +255,7 @@ impl<B: Backend> Apply<'_, B> {
     fn changes(
         &self,
         outcome: &ObjectOutcome,
+        before: Option<&Map<String, Value>>,
         after: Option<&Map<String, Value>>,
         context: &ApplyContext,
     ) -> Vec<FieldChange> {
@@ -263,9 +264,8 @@ impl<B: Backend> Apply<'_, B> {
         if outcome.action == Action::Unchanged {
             return Vec::new();
         }
-        let before = context.live.get(identity).map(PackedObject::unpack);
         let desired = self.object(identity, context);
-        match (&before, after, &desired) {
+        match (before, after, &desired) {
             (Some(before), Some(after), _) => {
                 changes_by_apply(kind, before, after, &self.candidate.owner.id)
             }
@@ -324,7 +324,9 @@ impl<B: Backend> Apply<'_, B> {
     ) -> Difference {
         let outcome = ObjectOutcome::of(entry, Action::Refused, Some(refusal.message()));
         self.tell_object(&outcome);
-        let changes = self.changes(&outcome, None, context);
+        let before = context.live.get(&outcome.identity);
+        let before = before.map(PackedObject::unpack);
+        let changes = self.changes(&outcome, before.as_ref(), None, context);
         Difference {
             outcome,
             changes,

@@ -9,7 +9,7 @@ use opm_core::entry::Entry;
 use opm_core::health::{self, Health};
 use opm_core::identity::Identity;
 use opm_core::owned::OwnedObject;
-use opm_core::status::{ObjectStatus, ReadObject, judge};
+use opm_core::status::{ObjectStatus, judge};
 use serde_json::{Map, Value};
 
 use super::KnownRelease;
@@ -162,7 +162,6 @@ fn assemble(known: &KnownRelease, identity: &Identity, seen: &ReleaseObservation
         (Some((_, sent)), Some(live)) => diff(kind, sent, &stated(live, sent)),
         _ => Vec::new(),
     };
-    let owned = |read: &ReadObject| OwnedObject::of(kind, &read.object.unpack(), &known.release.id);
     ObjectReport {
         release: known.release.clone(),
         identity: identity.clone(),
@@ -174,12 +173,12 @@ fn assemble(known: &KnownRelease, identity: &Identity, seen: &ReleaseObservation
         }),
         applied: sent.map(|(change, object)| SentObject {
             change: change.to_owned(),
-            object: OwnedObject::unowned(kind, &object),
+            object: OwnedObject::unowned(kind, object),
         }),
-        live: match live {
-            Some(Observation::Present(read)) => Observation::Present(owned(read)),
-            Some(Observation::Failed(error)) => Observation::Failed(error.clone()),
-            Some(Observation::Absent) | None => Observation::Absent,
+        live: match (live, object) {
+            (_, Some(live)) => Observation::Present(OwnedObject::of(kind, live, &known.release.id)),
+            (Some(Observation::Failed(error)), None) => Observation::Failed(error.clone()),
+            (_, None) => Observation::Absent,
         },
         differences,
         status,
