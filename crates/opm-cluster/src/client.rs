@@ -202,35 +202,11 @@ impl ClusterClient {
                 for (name, value) in asking.identity.headers()? {
                     request.headers_mut().append(name, value);
                 }
-                asking.send_in_time(request).await
+                let sent = asking.send_in_time(request).await;
+                sent.map_err(|failed| BoxError::from(failed.error))
             }
         });
         kube::Client::new(service, namespace)
-    }
-
-    /// Sends a request once. Its answer begins within the time of an attempt and, unless it is a
-    /// watch, is whole by then: a server that falls silent keeps nobody waiting for ever.
-    async fn send_in_time(
-        &self,
-        request: http::Request<kube::client::Body>,
-    ) -> Result<http::Response<kube::client::Body>, BoxError> {
-        let watches = request
-            .uri()
-            .query()
-            .is_some_and(|query| query.split('&').any(|one| one == "watch=true"));
-        let answered = async {
-            let sent = self.send(request).await;
-            let answer = sent.map_err(|failed| BoxError::from(failed.error))?;
-            if watches {
-                return Ok(answer);
-            }
-            let (head, body) = answer.into_parts();
-            let body = body.collect_bytes().await?;
-            Ok(http::Response::from_parts(head, body.into()))
-        };
-        let time = self.settings.attempt_timeout;
-        let late = |_| BoxError::from(format!("no whole answer within {} s", time.as_secs()));
-        tokio::time::timeout(time, answered).await.map_err(late)?
     }
 
     /// Tells of a request.

@@ -259,6 +259,27 @@ impl ClusterClient {
         })
     }
 
+    /// Sends a request of somebody else's making, once. Its answer begins within the time of an
+    /// attempt and, unless it is a watch, is whole by then, and no larger than any other.
+    pub(crate) async fn send_in_time(
+        &self,
+        request: Request<Body>,
+    ) -> Result<Response<Body>, FailedAttempt> {
+        let query = request.uri().query().unwrap_or_default();
+        let watches = query.split('&').any(|one| one == "watch=true");
+        let patience = self.settings.attempt_timeout;
+        let time = TimeBounds::within(patience, SILENCE);
+        let response = timeout_at(time.until, self.send(request)).await;
+        let response = response.map_err(|_| timed_out(patience))??;
+        if watches {
+            return Ok(response);
+        }
+        let (head, body) = response.into_parts();
+        let body = read_whole(body, LARGEST_ANSWER, time, self.large_turns()).await;
+        let body = body.map_err(|error| broken_body(error, patience))?;
+        Ok(Response::from_parts(head, body.bytes.into()))
+    }
+
     fn refused(&self, call: &Call, head: &Parts, body: &[u8]) -> FailedAttempt {
         let status = head.status.as_u16();
         let error = classify(status, body, call.asked(), &self.known());
