@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use anstream::{AutoStream, ColorChoice};
+use anstream::ColorChoice;
+use anstream::adapter::strip_str;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
@@ -91,10 +92,15 @@ pub(super) fn fill(text: &str, color: ColorChoice) {
         false => "\x1b[?1049h\x1b[?25l",
     };
     echo_control_keys(false);
-    // Home, and clear to the end of the screen: no flicker.
-    let _ = stdout().write_all(format!("{begin}\x1b[H\x1b[2J").as_bytes());
-    let mut out = AutoStream::new(stdout(), color).lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    // Home, and clear to the end of the screen. Terminals that know the marks around it show the
+    // whole picture at once: no flicker.
+    let text = match color {
+        ColorChoice::Never => strip_str(text).to_string(),
+        _ => text.to_owned(),
+    };
+    let picture = format!("{begin}\x1b[?2026h\x1b[H\x1b[2J{text}\x1b[?2026l");
+    let mut out = stdout().lock();
+    let _ = out.write_all(picture.as_bytes()).and_then(|()| out.flush());
 }
 
 /// Takes the lines down, and gives the terminal back what was on it.
