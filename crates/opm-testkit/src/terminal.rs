@@ -32,12 +32,55 @@ struct Watched {
     bytes: Vec<u8>,
     /// Lines that did not fit.
     too_long: BTreeSet<String>,
+    /// Lines that were drawn for the size before the last one.
+    outdated: BTreeSet<String>,
+    /// How many pictures there were when the size changed last.
+    resized: Option<usize>,
 }
+
+/// What a program writes around a picture that is to be shown at once.
+const PICTURE_BEGINS: &[u8] = b"\x1b[?2026h";
+const PICTURE_ENDS: &[u8] = b"\x1b[?2026l";
 
 impl Watched {
     fn take(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         self.parser.process(bytes);
+        if self.is_being_drawn() {
+            return;
+        }
+        let too_long = self.too_long_now();
+        // Whoever asked for the size right before it changed draws once for the old one.
+        let outdated = self
+            .resized
+            .is_some_and(|before| self.pictures.len() <= before);
+        match outdated {
+            true => self.outdated.extend(too_long),
+            false => {
+                let new = too_long
+                    .into_iter()
+                    .filter(|line| !self.outdated.contains(line));
+                self.too_long.extend(new);
+            }
+        }
+        let picture = self.parser.screen().contents();
+        if self
+            .pictures
+            .last()
+            .is_none_or(|(_, last)| *last != picture)
+        {
+            self.pictures.push((Instant::now(), picture));
+        }
+    }
+
+    /// Whether a picture that is to be shown at once is not whole yet.
+    fn is_being_drawn(&self) -> bool {
+        let last = |mark: &[u8]| self.bytes.windows(mark.len()).rposition(|at| at == mark);
+        last(PICTURE_BEGINS) > last(PICTURE_ENDS)
+    }
+
+    /// The lines on the screen that do not fit.
+    fn too_long_now(&self) -> Vec<String> {
         let screen = self.parser.screen();
         let (rows, columns) = size(screen);
         // Blanks up to the end of a line are no text that does not fit.
@@ -46,16 +89,8 @@ impl Watched {
             screen.row_wrapped(*row) && last.is_some_and(|cell| !cell.contents().trim().is_empty())
         };
         let full = (0..rows).filter(is_full);
-        let lines = full.map(|row| screen.contents_between(row, 0, row, columns));
-        self.too_long.extend(lines);
-        let picture = screen.contents();
-        if self
-            .pictures
-            .last()
-            .is_none_or(|(_, last)| *last != picture)
-        {
-            self.pictures.push((Instant::now(), picture));
-        }
+        full.map(|row| screen.contents_between(row, 0, row, columns))
+            .collect()
     }
 }
 
@@ -129,6 +164,8 @@ impl Opm {
             pictures: Vec::new(),
             bytes: Vec::new(),
             too_long: BTreeSet::new(),
+            outdated: BTreeSet::new(),
+            resized: None,
         }));
         let (mut from, to) = (keyboard.try_clone().unwrap(), Arc::clone(&watched));
         let reading = std::thread::spawn(move || {
@@ -163,10 +200,12 @@ impl TerminalRun {
         self.watched.lock().unwrap()
     }
 
-    /// What is on the screen now.
+    /// What is on the screen now: the last whole picture.
     #[must_use]
     pub fn screen(&self) -> String {
-        self.watched().parser.screen().contents()
+        let watched = self.watched();
+        let last = watched.pictures.last();
+        last.map_or_else(String::new, |(_, picture)| picture.clone())
     }
 
     /// Whether the alternate buffer is shown, as full-screen programs do.
@@ -208,11 +247,36 @@ impl TerminalRun {
         self.types("\x03");
     }
 
-    /// Makes the terminal wider or narrower.
-    pub fn resizes(&mut self, columns: u16) {
+    /// Makes the terminal wider or narrower, and waits until it is drawn anew.
+    ///
+    /// # Panics
+    /// When it hangs.
+    pub async fn resizes(&mut self, columns: u16) {
         let (rows, wide) = (positive(ROWS), positive(columns));
-        self.watched().parser.screen_mut().set_size(rows, wide);
+        let before = {
+            let mut watched = self.watched();
+            watched.parser.screen_mut().set_size(rows, wide);
+            let before = watched.pictures.len();
+            watched.resized = Some(before);
+            before
+        };
         resize(&self.keyboard, columns);
+        until("the screen is drawn anew", async || {
+            self.watched().pictures.len() > before
+        })
+        .await;
+    }
+
+    /// Waits until no line is longer than the terminal.
+    ///
+    /// # Panics
+    /// When it hangs.
+    pub async fn until_it_fits(&self) {
+        until("everything on the screen fits", async || {
+            let watched = self.watched();
+            !watched.is_being_drawn() && watched.too_long_now().is_empty()
+        })
+        .await;
     }
 
     /// Waits for its end.

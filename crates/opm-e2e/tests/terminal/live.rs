@@ -137,13 +137,13 @@ async fn a_terminal_that_changes_its_width(w: World) {
     let arguments = ["mod", "apply", &dir, "-n", &w.ns, "--wait", "--timeout=10m"];
     let mut run = w.on_terminal(140, &arguments);
     run.until_it_shows("Deployment/slow: ").await;
-    run.resizes(40);
+    run.resizes(40).await;
     run.until_it_shows("waiting until ready: 0 of 1").await;
     run.until_it_shows("…").await;
     // What was cut is whole again as soon as there is room.
-    run.resizes(140);
+    run.resizes(140).await;
     run.until_it_shows("pods are available").await;
-    run.resizes(60);
+    run.resizes(60).await;
     run.until_it_changes(3).await;
     run.interrupts();
     let end = run.end().await;

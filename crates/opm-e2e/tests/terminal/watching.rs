@@ -28,8 +28,8 @@ async fn a_watch_fills_the_screen_and_gives_it_back(w: World) {
         assert!(screen.contains("… and "), "{screen}");
         // Narrower and wider again: it is drawn anew, and fits.
         for other in [50, columns] {
-            run.resizes(other);
-            run.until_it_changes(1).await;
+            run.resizes(other).await;
+            run.until_it_fits().await;
             run.until_it_shows("Ctrl-C ends the watch").await;
         }
         run.interrupts();
