@@ -277,6 +277,8 @@ fn expected(flow: Flow, wrong: Disturbance, about: &RequestPurpose) -> Expectati
         RequestPurpose::Begin => ends(refused, "cannot write the release's record"),
         RequestPurpose::Send(_) if conflict => done,
         RequestPurpose::Send(object) => ends(1, object),
+        // It is looked at again: it may belong to somebody else by now.
+        RequestPurpose::Remove(_) if conflict => done,
         RequestPurpose::Remove(object) if deletes => ends(1, object),
         RequestPurpose::Remove(object) => ends(8, object),
         RequestPurpose::ListParts if forbidden => done,
