@@ -178,8 +178,8 @@ async fn the_health_of_all_releases_comes_by_itself() {
     loop {
         let digest = told.next().await;
         let list = world.get("/").await;
-        if list.contains(">Ready</span>") {
-            assert_eq!(digest, digest_of(&list));
+        // The list may be newer than what was told; then that is told next.
+        if list.contains(">Ready</span>") && digest == digest_of(&list) {
             break;
         }
     }
