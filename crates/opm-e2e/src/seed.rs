@@ -1,17 +1,24 @@
 //! Choosing at random, and again in the same way: a seed is printed, and can be given.
 
+/// The seed of every run that is not given one.
+const USUAL: u64 = 2026;
+
 /// Chooses the same after the same seed.
 #[derive(Debug, Clone)]
 pub struct Seed(u64);
 
 impl Seed {
-    /// `OPM_TEST_SEED` if it is set, else another one every time. Printed, so that a failure can
-    /// be repeated.
+    /// `OPM_TEST_SEED`, or always the same one: whoever changes nothing gets the same run again.
+    /// `OPM_TEST_SEED=new` is another one every time. Printed, so that it can be given.
     pub fn of_this_run(what: &str) -> Self {
-        let given = std::env::var("OPM_TEST_SEED").ok();
-        let given = given.map(|text| text.parse().expect("OPM_TEST_SEED is a number"));
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let seed = given.unwrap_or_else(|| now.unwrap().as_secs() % 1_000_000);
+        let seed = match std::env::var("OPM_TEST_SEED").as_deref() {
+            Err(_) => USUAL,
+            Ok("new") => {
+                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+                now.unwrap().as_secs() % 1_000_000
+            }
+            Ok(given) => given.parse().expect("OPM_TEST_SEED is a number, or new"),
+        };
         eprintln!("{what}: OPM_TEST_SEED={seed}");
         Self(seed)
     }
