@@ -31,7 +31,11 @@ pub fn skip(why: &str) {
 /// # Panics
 /// When `OPM_REQUIRE_CLUSTER=1` says that nothing may be lacking.
 pub fn skip_without(what: &str) {
-    assert!(!cluster_required(), "there is no {what}");
+    skip_unless(cluster_required(), what);
+}
+
+fn skip_unless(required: bool, what: &str) {
+    assert!(!required, "there is no {what}");
     skip(&format!("there is no {what}"));
 }
 
@@ -40,8 +44,7 @@ pub fn skip_without(what: &str) {
 /// # Panics
 /// When `OPM_REQUIRE_BROWSER=1` says that there has to be one.
 pub(crate) fn skip_without_browser(what: &str) {
-    assert!(!browser_required(), "there is no {what}");
-    skip(&format!("there is no {what}"));
+    skip_unless(browser_required(), what);
 }
 
 /// Must there be a browser? `OPM_REQUIRE_BROWSER=1` says so.

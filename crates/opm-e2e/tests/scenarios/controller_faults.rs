@@ -4,7 +4,7 @@
 use opm_e2e::objects::{config_map, secret, service};
 use opm_e2e::{Fault, LateWebhook, RequestFilter, World, scenarios};
 use opm_testkit::{ApiServer, ControlPlane};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::flows::Bystanders;
 
@@ -27,8 +27,14 @@ async fn put(w: &World, value: &str) {
     w.put_files("source", data).await;
 }
 
-fn spec() -> Value {
-    json!({"module": {"configMap": {"name": "source"}}})
+/// A release that a controller is to take care of, and objects beside it.
+async fn begin(w: &World) -> Bystanders {
+    w.define_resource().await;
+    let bystanders = Bystanders::put(w).await;
+    put(w, "1").await;
+    let spec = json!({"module": {"configMap": {"name": "source"}}});
+    w.put_release("web", spec).await;
+    bystanders
 }
 
 /// What others do to the release, and what has to become of it: an edit is taken back, what was
@@ -63,10 +69,7 @@ async fn goes(w: &World, bystanders: Bystanders) {
 }
 
 async fn watches_that_expire_begin_anew(w: World) {
-    w.define_resource().await;
-    let bystanders = Bystanders::put(&w).await;
-    put(&w, "1").await;
-    w.put_release("web", spec()).await;
+    let bystanders = begin(&w).await;
     // As a server says it in the middle of a watch, and as it says it at its beginning.
     let expired = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410,
         "reason": "Expired", "message": "too old resource version"});
@@ -83,10 +86,7 @@ async fn watches_that_expire_begin_anew(w: World) {
 }
 
 async fn connections_that_break_lose_nothing(w: World) {
-    w.define_resource().await;
-    let bystanders = Bystanders::put(&w).await;
-    put(&w, "1").await;
-    w.put_release("web", spec()).await;
+    let bystanders = begin(&w).await;
     let line = w.line().await;
     let running = w.start_controller_over(&line, &[]);
     w.until_ready("web").await;
@@ -101,10 +101,7 @@ async fn connections_that_break_lose_nothing(w: World) {
 }
 
 async fn a_server_that_has_too_much_to_do_is_not_given_up(w: World) {
-    w.define_resource().await;
-    let bystanders = Bystanders::put(&w).await;
-    put(&w, "1").await;
-    w.put_release("web", spec()).await;
+    let bystanders = begin(&w).await;
     let controller = w.start_relayed_controller(&[]).await;
     w.until_ready("web").await;
     let before = controller.requests().len();
@@ -118,10 +115,7 @@ async fn a_server_that_has_too_much_to_do_is_not_given_up(w: World) {
 }
 
 async fn a_webhook_that_is_away_is_waited_for(w: World) {
-    w.define_resource().await;
-    let bystanders = Bystanders::put(&w).await;
-    put(&w, "1").await;
-    w.put_release("web", spec()).await;
+    let bystanders = begin(&w).await;
     let running = w.start_controller(&[]);
     w.until_ready("web").await;
     let mut webhook = LateWebhook::not_up_yet();
@@ -170,10 +164,7 @@ async fn the_api_server_restarts_and_its_store_is_compacted() {
     };
     let mut server = ApiServer::start().await.unwrap();
     let w = World::real(server.plane()).await;
-    w.define_resource().await;
-    let bystanders = Bystanders::put(&w).await;
-    put(&w, "1").await;
-    w.put_release("web", spec()).await;
+    let bystanders = begin(&w).await;
     let running = w.start_controller(&[]);
     w.until_ready("web").await;
     server.compact().await.unwrap();

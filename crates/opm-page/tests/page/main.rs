@@ -110,9 +110,14 @@ impl World {
 
     /// The answer to a request as a browser sends it: head and body.
     async fn ask(&self, path: &str, headers: &str) -> (String, String) {
-        let mut stream = TcpStream::connect(self.address).await.unwrap();
         let head = format!("GET {path} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n");
-        stream.write_all(head.as_bytes()).await.unwrap();
+        self.exchange(&head).await
+    }
+
+    /// Sends these bytes, and takes what comes back: head and body.
+    async fn exchange(&self, sent: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(sent.as_bytes()).await.unwrap();
         let mut answer = String::new();
         let read = stream.read_to_string(&mut answer);
         tokio::time::timeout(HANG, read).await.unwrap().unwrap();
@@ -122,19 +127,13 @@ impl World {
 
     /// Sends a form as a browser does.
     async fn post(&self, path: &str, headers: &str, form: &str) -> (String, String) {
-        let mut stream = TcpStream::connect(self.address).await.unwrap();
         let length = form.len();
         let head = format!(
             "POST {path} HTTP/1.1\r\nConnection: close\r\nContent-Type: \
              application/x-www-form-urlencoded\r\nContent-Length: \
              {length}\r\n{headers}\r\n{form}"
         );
-        stream.write_all(head.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        let read = stream.read_to_string(&mut answer);
-        tokio::time::timeout(HANG, read).await.unwrap().unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head.to_owned(), body.to_owned())
+        self.exchange(&head).await
     }
 
     /// Carries out what a form of a page is for, and gives the page of the run when it is over.
