@@ -70,7 +70,7 @@ async fn bad_charts_are_told_with_their_file(w: World) {
         ),
         (
             Box::new(chart(json!({"path": "charts"}))),
-            &["not a chart: it has no Chart.yaml"],
+            &["not a chart: neither a directory with a Chart.yaml nor an archive"],
         ),
         (
             Box::new(|dir: &Path| {

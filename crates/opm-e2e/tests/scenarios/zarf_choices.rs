@@ -14,7 +14,7 @@ scenarios! {
     two_releases_of_a_package_live_side_by_side,
     what_is_not_carried_out_is_told_and_refused_if_asked_for,
     namespaces_that_a_package_names_are_created_if_asked_for,
-    charts_of_a_repository_are_fetched_for_a_package,
+    charts_of_a_package_come_from_all_places,
 }
 
 async fn components_are_chosen_and_stay_chosen(w: World) {
@@ -152,7 +152,7 @@ async fn namespaces_that_a_package_names_are_created_if_asked_for(w: World) {
     assert!(w.exists(&format!("Namespace/{namespace}")).await);
 }
 
-async fn charts_of_a_repository_are_fetched_for_a_package(w: World) {
+async fn charts_of_a_package_come_from_all_places(w: World) {
     let Some(w) = w.with_helm() else { return };
     let server = ChartServer::start().await;
     let about = "apiVersion: v2\nname: app\nversion: 1.0.0\n";
@@ -164,29 +164,42 @@ async fn charts_of_a_repository_are_fetched_for_a_package(w: World) {
         ("app/templates/page.yaml", file(template)),
     ]);
     server.publish("app", "1.0.0", &chart);
-    let (other, repo) = (w.other_namespace("other").await, server.repository());
+    let (other, third) = (
+        w.other_namespace("other").await,
+        w.other_namespace("third").await,
+    );
+    let packed = w.other_namespace("packed").await;
+    let (repo, registry) = (server.repository(), server.reference("app"));
     let package = format!(
         "kind: ZarfPackageConfig\nmetadata: {{name: web}}\nvariables: [{{name: TEXT, default: hello}}]\n\
          components:\n- name: pages\n  required: true\n  charts:\n  \
          - {{name: app, url: '{repo}', version: 1.0.0}}\n  \
-         - {{name: two, repoName: app, url: '{repo}', version: 1.0.0, namespace: {other}}}\n"
+         - {{name: two, repoName: app, url: '{repo}', version: 1.0.0, namespace: {other}}}\n  \
+         - {{name: three, url: '{registry}', version: 1.0.0, namespace: {third}}}\n  \
+         - {{name: four, localPath: charts/app-1.0.0.tgz, namespace: {packed}}}\n"
     );
     let dir = w.dir().join("web");
-    std::fs::create_dir(&dir).unwrap();
+    std::fs::create_dir_all(dir.join("charts")).unwrap();
+    std::fs::write(dir.join("charts/app-1.0.0.tgz"), &chart).unwrap();
     std::fs::write(dir.join("zarf.yaml"), package).unwrap();
     let dir = dir.display().to_string();
     w.opm(&["mod", "apply", &dir]).await.ok();
-    let there = format!("{other}:ConfigMap/page");
-    w.holds_exactly("web", &["ConfigMap/page", &there]).await;
-    let page = w.get(&there).await.unwrap();
-    assert_eq!(
-        (&page["data"]["for"], &page["data"]["text"]),
-        (&json!("two"), &json!("hello"))
-    );
+    let there = [&other, &third, &packed].map(|namespace| format!("{namespace}:ConfigMap/page"));
+    let [two, three, four] = &there;
+    w.holds_exactly("web", &["ConfigMap/page", two, three, four])
+        .await;
+    for (place, release) in there.iter().zip(["two", "three", "four"]) {
+        let page = w.get(place).await.unwrap();
+        assert_eq!(
+            (&page["data"]["for"], &page["data"]["text"]),
+            (&json!(release), &json!("hello"))
+        );
+    }
+    // What is in the package is no reference that could change.
     let record = w.record("web").await;
     let charts = record.current()["module"]["charts"].as_object().unwrap();
     assert_eq!(
         charts.keys().collect::<Vec<_>>(),
-        ["pages/app", "pages/two"]
+        ["pages/app", "pages/three", "pages/two"]
     );
 }

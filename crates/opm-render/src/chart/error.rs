@@ -23,8 +23,10 @@ pub enum ChartError {
     /// A file cannot be read.
     #[error(transparent)]
     Dir(#[from] DirError),
-    /// The directory is no chart.
-    #[error("{0}: not a chart: it has no Chart.yaml")]
+    /// What is there is no chart.
+    #[error(
+        "{0}: not a chart: neither a directory with a Chart.yaml nor an archive (.tgz) of at most 32 MiB"
+    )]
     NotAChart(String),
     /// `helm` does not run to its end.
     #[error(transparent)]

@@ -43,6 +43,13 @@ pub(super) struct FetchedChart {
     pub(super) digest: String,
 }
 
+/// Whether this is a chart that somebody packed, and small enough to be taken.
+pub(super) fn is_archive(path: &Path) -> bool {
+    let named = path.extension().is_some_and(|suffix| suffix == ARCHIVE);
+    let small = |about: fs::Metadata| about.is_file() && about.len() <= MAX_ARCHIVE;
+    named && path.metadata().is_ok_and(small)
+}
+
 /// The archive of a chart: from the cache, else from where it is.
 pub(super) fn fetch(
     reference: &ChartReference,

@@ -24,7 +24,7 @@ use opm_core::name::{NamespaceName, ReleaseName};
 use serde_json::Value;
 
 pub use error::ChartError;
-pub(crate) use reference::{ChartReference, is_exact};
+pub(crate) use reference::{ChartReference, is_exact, is_on_loopback};
 
 use helm::{Helm, TemplateFlags};
 
@@ -208,11 +208,14 @@ pub(crate) fn render(
 
 const SET_FILE: &str = "set.json";
 
-/// A chart of the module: its directory, and what the user calls it.
+/// A chart of the module: its directory or archive, and what the user calls it.
 fn local_chart(dir: &ModuleDir, given: &str) -> Result<(PathBuf, String), ChartError> {
     let path = Path::new(given);
     let chart = dir.resolve(path)?;
     let shown = dir.shown(path);
+    if fetch::is_archive(&chart) {
+        return Ok((chart, shown));
+    }
     if !chart.join(CHART_FILE).is_file() {
         return Err(ChartError::NotAChart(shown));
     }

@@ -84,16 +84,22 @@ fn check_place(place: &str, without_tls: bool) -> Result<(), &'static str> {
     if authority.contains('@') {
         return Err("`chart` must name no user and no password: `helm registry login` keeps them");
     }
-    let (host, _) = match authority.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (host, port),
-        _ => (authority, ""),
-    };
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    let is_loopback = |address: std::net::IpAddr| address.is_loopback();
-    if without_tls && host != "localhost" && !address.parse().is_ok_and(is_loopback) {
+    if without_tls && !is_on_loopback(place) {
         return Err("a chart is fetched without TLS only from this machine's loopback");
     }
     Ok(())
+}
+
+/// Whether this place, without its scheme, is on this machine.
+pub(crate) fn is_on_loopback(place: &str) -> bool {
+    let authority = place.split('/').next().unwrap_or_default();
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
+    };
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let is_loopback = |address: std::net::IpAddr| address.is_loopback();
+    host == "localhost" || address.parse().is_ok_and(is_loopback)
 }
 
 fn is_digest(digest: &str) -> bool {

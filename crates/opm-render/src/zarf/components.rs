@@ -11,7 +11,7 @@ use super::error::{ZarfError, ZarfProblem};
 use super::import::is_url;
 use super::source::Spot;
 use super::variables::Resolved;
-use crate::chart::{ChartReference, is_exact};
+use crate::chart::{ChartReference, is_exact, is_on_loopback};
 use crate::component_source::{
     ChartOrigin, ChartSource, ChartValues, ComponentSource, KustomizeSource,
 };
@@ -130,7 +130,8 @@ fn origin(dir: &ModuleDir, composed: &ComposedChart) -> Result<ChartOrigin, Zarf
         (Some(path), "") => Ok(ChartOrigin::Path(there(dir, path, "charts")?)),
         (Some(_), _) | (None, "") => wrong(ZarfProblem::ChartSource(chart.name.clone())),
         (None, url) => {
-            let is_oci = url.starts_with("oci://");
+            let registry = url.strip_prefix("oci://");
+            let is_oci = registry.is_some();
             let is_web = url.starts_with("https://") || url.starts_with("http://");
             let is_git = url.ends_with(".git") || url.contains(".git@");
             if is_git || !(is_oci || is_web) {
@@ -147,7 +148,9 @@ fn origin(dir: &ModuleDir, composed: &ComposedChart) -> Result<ChartOrigin, Zarf
             let reference = if is_oci { url } else { in_repo }.to_owned();
             let repo = (!is_oci).then(|| url.to_owned());
             let version = Some(chart.version.clone());
-            ChartReference::check(reference, repo, version, None, false)
+            // A package cannot say that its registry has no TLS; one on this machine has none.
+            let plain = registry.is_some_and(is_on_loopback);
+            ChartReference::check(reference, repo, version, None, plain)
                 .map(ChartOrigin::Reference)
                 .or_else(|why| wrong(ZarfProblem::ChartReference(chart.name.clone(), why)))
         }
