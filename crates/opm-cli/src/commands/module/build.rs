@@ -1,16 +1,16 @@
 //! `opm mod build`.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use opm_core::candidate::Candidate;
 use opm_core::feature::FeatureSet;
+use opm_core::manifest::Manifest;
 use opm_core::words;
 use opm_engine::FailureKind;
 use opm_render::yaml;
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
 use super::out_dir::{self, Written};
 use super::rendering::{self, RenderArgs, Rendering};
@@ -118,9 +118,15 @@ struct BuildDocument<'a> {
 #[derive(Serialize)]
 struct BuiltObject<'a> {
     component: &'a str,
-    object: Cow<'a, Map<String, Value>>,
+    /// Unpacked while it is written.
+    #[serde(serialize_with = "unpacked")]
+    object: &'a Manifest,
     #[serde(skip_serializing_if = "Option::is_none")]
     template: Option<&'a str>,
+}
+
+fn unpacked<S: Serializer>(manifest: &Manifest, serializer: S) -> Result<S::Ok, S::Error> {
+    manifest.object().serialize(serializer)
 }
 
 impl<'a> BuildDocument<'a> {
@@ -128,7 +134,7 @@ impl<'a> BuildDocument<'a> {
         let resources = candidate.all_in_order();
         let resources = resources.into_iter().map(|object| BuiltObject {
             component: object.component.as_str(),
-            object: object.manifest.object(),
+            object: &object.manifest,
             template: object.manifest.template(),
         });
         Self {
