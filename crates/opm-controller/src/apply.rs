@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use opm_core::health::HealthState;
+use opm_core::identity::Identity;
 use opm_core::managed::Manager;
 use opm_engine::Failure;
 use opm_engine::ports::{Answer, Caller, Frontend, Prompt, Question, Unattended};
 use opm_engine::report::{Action, Report};
-use opm_engine::request::{ApplyRequest, ReleaseRef, StatusRequest};
+use opm_engine::request::ApplyRequest;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
@@ -17,7 +17,7 @@ use crate::reason::Reason;
 use crate::reconcile::verdict_of;
 use crate::report;
 use crate::resource::{DriftPolicy, ModuleRelease};
-use crate::status::Findings;
+use crate::status::{Findings, is_there};
 use crate::verdict::Verdict;
 
 /// How long an attempt goes on before the resource says so.
@@ -152,32 +152,19 @@ impl ResourceApply<'_> {
         Ok(AppliedResult { report, drift })
     }
 
-    /// Whether the objects of a release are ready, where that counts.
-    pub(crate) async fn readiness(&self, applied: Verdict) -> Verdict {
-        let request = StatusRequest {
-            release: ReleaseRef::Module {
-                path: self.request.rendered.module.path.clone(),
-                name: self.request.name.clone(),
-                namespace: self.request.namespace.clone(),
-            },
-            namespace: self.request.namespace.clone(),
-            scan: false,
-        };
-        let status = match self.context.engine.status(&request, &self.caller()).await {
-            Ok(status) => status,
+    /// Whether what was applied is ready, where that counts.
+    pub(crate) async fn readiness(&self, applied: &AppliedResult, ready: Verdict) -> Verdict {
+        let there = applied.report.resources.iter();
+        let there = there.filter(|one| is_there(one.action));
+        let objects: Vec<Identity> = there.map(|one| one.identity.clone()).collect();
+        let unready = match self.context.engine.unready(&objects, &self.caller()).await {
+            Ok(unready) if unready.is_empty() => return ready,
+            Ok(unready) => unready,
             Err(failure) => return verdict_of(&failure),
         };
-        if status.health == HealthState::Ready {
-            return applied;
-        }
-        let unready = status.objects().filter(|one| one.is_unready());
-        let unready: Vec<String> = unready
-            .map(|one| format!("{}: {}", one.entry.identity, one.health.message))
-            .collect();
-        let message = match unready.is_empty() {
-            true => format!("its objects are {}", status.health.word()),
-            false => unready.join("; "),
-        };
-        Verdict::waiting(Reason::NotReady, message)
+        let unready = unready.iter();
+        let unready = unready.map(|(identity, health)| format!("{identity}: {}", health.message));
+        let message: Vec<String> = unready.collect();
+        Verdict::waiting(Reason::NotReady, message.join("; "))
     }
 }

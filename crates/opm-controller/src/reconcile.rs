@@ -255,7 +255,7 @@ async fn attempt(
     };
     let mut verdict = Verdict::ready(Reason::Applied, applied_words(&applied.report));
     if resource.spec.wait && !context.dry_run {
-        verdict = applying.readiness(verdict).await;
+        verdict = applying.readiness(&applied, verdict).await;
     }
     verdict.drift = applied.drift;
     findings.applied = Some(applied.report);

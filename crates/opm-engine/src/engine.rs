@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use opm_core::feature::FeatureSet;
+use opm_core::health::Health;
+use opm_core::identity::Identity;
 pub use opm_core::protocol::Timing;
 use opm_core::record::DEFAULT_LOG_ENTRIES;
 use opm_core::record::size::MAX_RECORD_BYTES;
@@ -293,6 +295,17 @@ impl<B: Backend> Engine<B> {
     ) -> Result<Status, Failure> {
         run!(self, caller, "status", |run| run
             .unless_cancelled(run.status(request)))
+    }
+
+    /// How those of these objects are doing that are not ready: less to ask for than a status, for
+    /// who has just applied them.
+    pub async fn unready(
+        &self,
+        applied: &[Identity],
+        caller: &Caller<'_>,
+    ) -> Result<BTreeMap<Identity, Health>, Failure> {
+        run!(self, caller, "unready", |run| run
+            .unless_cancelled(async { Ok(run.unready(applied).await) }))
     }
 
     /// Tells how a release stands, now and whenever that changes, until the time is over, and

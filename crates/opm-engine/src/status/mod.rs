@@ -3,6 +3,7 @@
 //! ```text
 //! known      which release, and what its record (or, without one, its objects' labels) says
 //! see        what there is of its objects, and what was applied
+//! readiness  how those of its objects are doing that are not ready, and nothing else
 //! orphans    objects with its labels that its record does not know
 //! assemble   all of it together, judged by the core
 //! below      what its objects own, what happened there, and what was written there
@@ -14,6 +15,7 @@ mod below;
 mod known;
 mod object;
 mod orphans;
+mod readiness;
 mod see;
 mod watch;
 

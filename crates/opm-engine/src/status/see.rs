@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use super::known::KnownRelease;
 use crate::concurrently::concurrently;
-use crate::ports::{Backend, Detail, Observation, WantedObject};
+use crate::ports::{ApiError, Backend, Detail, Observation, WantedObject};
 use crate::record::ManifestsError;
 use crate::run::Run;
 
@@ -208,14 +208,8 @@ impl<B: Backend> Run<'_, B> {
         let unready: Vec<(Identity, Map<String, Value>)> = which
             .iter()
             .filter_map(|id| Some((id.clone(), unready_workload(id, seen.objects.get(id)?)?)))
-            .take(EXPLAINED)
             .collect();
-        let unready = &unready;
-        let pods = concurrently(CONCURRENT_PODS, unready.len(), |at| async move {
-            let (identity, workload) = &unready[at];
-            (identity.clone(), self.backend.pods_of(workload).await)
-        });
-        let pods: Vec<_> = pods.collect().await;
+        let pods = self.pods_of_unready(&unready).await;
         for (identity, found) in pods {
             match found {
                 Ok(found) => {
@@ -227,6 +221,19 @@ impl<B: Backend> Run<'_, B> {
                 }
             }
         }
+    }
+
+    /// The pods of workloads that are not ready, of as many as are explained.
+    pub(super) async fn pods_of_unready(
+        &self,
+        workloads: &[(Identity, Map<String, Value>)],
+    ) -> Vec<(Identity, Result<Vec<Map<String, Value>>, ApiError>)> {
+        let explained = &workloads[..workloads.len().min(EXPLAINED)];
+        let pods = concurrently(CONCURRENT_PODS, explained.len(), |at| async move {
+            let (identity, workload) = &explained[at];
+            (identity.clone(), self.backend.pods_of(workload).await)
+        });
+        pods.collect().await
     }
 }
 
