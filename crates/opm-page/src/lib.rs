@@ -59,6 +59,9 @@ pub struct PageSettings {
     pub plan: Option<Arc<dyn PlanSource>>,
     /// Whether anything may be done from the page.
     pub allow_changes: bool,
+    /// How long a look at a release's objects may take before its page is shown without them. They
+    /// follow by themselves.
+    pub patience: Duration,
 }
 
 /// What every request shares.

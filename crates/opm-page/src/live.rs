@@ -51,6 +51,9 @@ pub(crate) enum Subject {
     Release(String, String),
 }
 
+/// The digest of a page that waits for what it is to show: never that of anything which is told.
+pub(crate) const NOTHING_YET: u64 = u64::MAX;
+
 /// What something looks like, in short: equal as long as nothing that is shown has changed.
 pub(crate) fn digest(shown: &impl Serialize) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -160,19 +163,35 @@ where
     follow(receiver(page, subject, release), page.cancel.clone())
 }
 
-/// How a release stands, as the watch that all who look at it share has seen it. None where it
-/// could not be seen.
+/// What is known of how a release stands.
+pub(crate) enum Look {
+    /// This.
+    Seen(Arc<Status>),
+    /// It cannot be seen.
+    Failed,
+    /// Nothing yet.
+    NotYet,
+}
+
+/// How a release stands, as the watch that all who look at it share has seen it, if that is known
+/// soon enough.
 pub(crate) async fn status_of<B>(
     page: &Arc<Page<B>>,
     subject: Subject,
     release: StatusRequest,
-) -> Option<Arc<Status>>
+    patience: Duration,
+) -> Look
 where
     B: Backend + Send + Sync + 'static,
 {
     let mut receiver = receiver(page, subject, Some(release));
     receiver.mark_changed();
-    next_known(&mut receiver).await?.status
+    let known = tokio::time::timeout(patience, next_known(&mut receiver)).await;
+    match known.map(|known| known.and_then(|known| known.status)) {
+        Ok(Some(status)) => Look::Seen(status),
+        Ok(None) => Look::Failed,
+        Err(_) => Look::NotYet,
+    }
 }
 
 fn receiver<B>(

@@ -1,6 +1,7 @@
 //! A request becomes a question to the engine, and its report a view.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Path, Query, State};
@@ -21,7 +22,7 @@ use serde::Deserialize;
 
 use crate::Page;
 use crate::changes;
-use crate::live::{self, Healths, Subject};
+use crate::live::{self, Healths, Look, Subject};
 use crate::views::confirm::Form;
 use crate::views::{self, Frame, LiveView};
 
@@ -165,6 +166,8 @@ pub(crate) struct ListQuery {
 #[serde(default)]
 struct PartQuery {
     page: usize,
+    /// Nothing is shown before all is known.
+    whole: bool,
 }
 
 async fn releases<B: Backend + Send + Sync + 'static>(
@@ -200,19 +203,27 @@ async fn status<B: Backend + Send + Sync + 'static>(
 ) -> Response {
     let view = async {
         let request = named.status()?;
-        let seen = live::status_of(&page, named.subject(), request.clone()).await;
-        let status = match seen {
-            Some(status) => status,
-            None => Arc::new(page.engine.status(&request, &page.caller()).await?),
+        let live = |digest| {
+            let address = format!("/live{}", named.address());
+            Some(LiveView { address, digest })
         };
-        let live = LiveView {
-            address: format!("/live{}", named.address()),
-            digest: live::digest(&*status),
+        let patience = match query.whole {
+            true => Duration::MAX,
+            false => page.settings.patience,
+        };
+        let look = live::status_of(&page, named.subject(), request.clone(), patience);
+        let status = match look.await {
+            Look::Seen(status) => status,
+            Look::Failed => Arc::new(page.engine.status(&request, &page.caller()).await?),
+            Look::NotYet => {
+                let view = views::release::not_yet(&named.namespace, &named.name);
+                return Ok((view, live(live::NOTHING_YET)));
+            }
         };
         let hints = (page.settings.hints)(&status.remedies);
         let changing = page.settings.allow_changes;
         let view = views::release::view(&status, &hints, changing, query.page);
-        Ok((view, Some(live)))
+        Ok((view, live(live::digest(&*status))))
     };
     page.answer(&named.title(), view.await)
 }

@@ -69,8 +69,7 @@ async fn whatever_a_cluster_says_is_text(w: World) {
         ("/releases/default/%3Cimg%20src%3Dx%3E".to_owned(), ""),
     ] {
         page.go(&place).await;
-        let shown = browser.text().await;
-        assert!(shown.contains(expected), "{place}: {shown}");
+        browser.until_it_shows(expected).await;
         assert!(!browser.has_dialog().await, "{place}");
         let script = "const made = document.querySelectorAll('img, svg, b, i, script:not([src])'); \
                       const all = document.documentElement.outerHTML; \

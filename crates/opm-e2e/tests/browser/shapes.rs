@@ -68,6 +68,9 @@ async fn without_script_every_page_is_whole(w: World) {
         ("Logs", "main of app"),
     ] {
         browser.follow(tab).await;
+        if browser.text().await.contains("being looked at") {
+            browser.follow("Wait until all is known").await;
+        }
         let text = browser.text().await;
         assert!(text.contains(expected), "{tab}: {text}");
     }

@@ -45,6 +45,15 @@ pub(crate) fn view(status: &Status, hints: &[String], changing: bool, page: usiz
     }
 }
 
+/// The frame that is filled as soon as its objects were looked at.
+pub(crate) fn not_yet(namespace: &str, name: &str) -> Markup {
+    html! {
+        (heading(namespace, name, ""))
+        p role="status" { span.looking { "…" } " Its objects are being looked at." }
+        noscript { p { a href={ (release_address(namespace, name)) "?whole=true" } { "Wait until all is known" } } }
+    }
+}
+
 /// What can be done about it.
 fn doing(status: &Status) -> Markup {
     let release = &status.release;

@@ -9,7 +9,7 @@ use opm_engine::request::ApplyRequest;
 use opm_engine::{Failure, FailureKind};
 use opm_page::PlanSource;
 
-use super::{SECRET, World, digest_of, rendered, write_module};
+use super::{HANG, SECRET, World, digest_of, rendered, write_module};
 
 /// A module whose files are numbers.
 struct Numbered {
@@ -44,7 +44,7 @@ async fn a_plan_follows_the_files_of_its_module() {
         number: 1.into(),
         dir: dir.path().join("web"),
     });
-    let world = World::with(Some(plan.clone())).await;
+    let world = World::with(Some(plan.clone()), HANG).await;
     world.apply("number 1").await;
     let page = world.get("/plan").await;
     assert!(page.contains("An apply would change nothing."), "{page}");
@@ -75,7 +75,7 @@ async fn what_is_done_is_what_was_shown_and_confirmed() {
         number: 1.into(),
         dir: dir.path().join("web"),
     });
-    let world = World::with(Some(plan.clone())).await;
+    let world = World::with(Some(plan.clone()), HANG).await;
     let shown = world.get("/plan").await;
     let run = world.carry_out(&shown, "/plan").await;
     assert!(

@@ -52,10 +52,10 @@ impl Drop for World {
 
 impl World {
     async fn new() -> Self {
-        Self::with(None).await
+        Self::with(None, HANG).await
     }
 
-    async fn with(plan: Option<Arc<dyn PlanSource>>) -> Self {
+    async fn with(plan: Option<Arc<dyn PlanSource>>, patience: Duration) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let sandbox = Sandbox::open(&dir.path().join("sandbox")).unwrap();
         let api = KubeClient::new(sandbox, "default");
@@ -68,6 +68,7 @@ impl World {
             hints: |remedies| remedies.iter().map(|one| format!("{one:?}")).collect(),
             allow_changes: plan.is_some(),
             plan,
+            patience,
         };
         let engine = Engine::new(client.clone(), settings());
         let server = PageServer::bind(engine, page, 0, cancel.clone())

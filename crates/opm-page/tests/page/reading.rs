@@ -1,5 +1,7 @@
 //! What every page shows, and who may see it.
 
+use std::time::Duration;
+
 use super::{HOSTILE, SECRET, World, digest_of};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -183,4 +185,30 @@ async fn the_health_of_all_releases_comes_by_itself() {
             break;
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_takes_long_is_shown_without_its_objects_at_first() {
+    let world = World::with(None, Duration::ZERO).await;
+    world.apply("first").await;
+    let place = "/releases/default/web";
+    let frame = world.get(place).await;
+    assert!(
+        frame.contains("Its objects are being looked at."),
+        "{frame}"
+    );
+    assert!(!frame.contains("ConfigMap/settings"), "{frame}");
+    // The page is told when they were, and asks again.
+    let mut told = world.follow(&format!("/live{place}")).await;
+    let digest = told.next().await;
+    assert_ne!(digest, digest_of(&frame));
+    let page = world.get(place).await;
+    assert!(page.contains("ConfigMap/settings"), "{page}");
+    assert_eq!(digest, digest_of(&page));
+    // Who has no script waits for it.
+    assert!(frame.contains("?whole=true"), "{frame}");
+    let other = World::with(None, Duration::ZERO).await;
+    other.apply("first").await;
+    let page = other.get(&format!("{place}?whole=true")).await;
+    assert!(page.contains("ConfigMap/settings"), "{page}");
 }

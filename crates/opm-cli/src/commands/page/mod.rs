@@ -5,6 +5,7 @@ mod plan;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use opm_core::name::ReleaseName;
 use opm_engine::FailureKind;
@@ -22,6 +23,10 @@ use crate::ui::Ui;
 
 /// What opens an address in the browser of this desktop.
 const OPENERS: [&str; 2] = ["xdg-open", "open"];
+
+/// How long a look at a release's objects may take before its page is shown without them: what
+/// comes within it is there at once, and nobody waits for what does not.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Look at releases in a browser
 ///
@@ -78,6 +83,7 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             hints: answers::hints,
             plan: args.plan(settings, ui, &interrupt, &session).await?,
             allow_changes: args.allow_changes,
+            patience: PATIENCE,
         };
         let server = PageServer::bind(session.engine, page, args.port, interrupt.token()).await;
         let server = server.map_err(|error| failed("failed to serve the page", &error))?;
