@@ -16,6 +16,7 @@ use crate::kubeconfig::{Environment, KubeconfigError, SelectedContext, choose};
 use crate::plugin;
 use crate::proxy;
 use crate::send::{chain, network_message};
+use crate::transport;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -122,7 +123,7 @@ pub async fn connect(options: ConnectOptions) -> Result<Connection, ConnectError
     let authorities = config.root_cert.clone().unwrap_or_default();
     let kept = options.discovery.clone();
     let kept = kept.map(|directory| KeptDiscovery::of(directory, &server, &authorities));
-    let client = kube::Client::try_from(config).map_err(|error| failed(network_message(&error)))?;
+    let client = transport::client(config).map_err(|error| failed(network_message(&error)))?;
     Ok(Connection {
         client: ClusterClient::from_client(client)
             .with_settings(options.settings)

@@ -36,6 +36,7 @@ mod retry;
 mod secret_object;
 mod secrets;
 mod send;
+mod transport;
 mod version;
 mod warnings;
 mod watch;
