@@ -7,6 +7,7 @@ use opm_core::health::{self, Health};
 use opm_core::identity::Identity;
 use serde_json::{Map, Value};
 
+use super::see::EXPLAINED;
 use crate::ports::{Backend, Detail, Observation, WantedObject};
 use crate::run::Run;
 
@@ -25,7 +26,8 @@ impl<B: Backend> Run<'_, B> {
                 Observation::Present(object) => {
                     let object = object.unpack();
                     let health = health::of(&object);
-                    if health::has_pods(&identity.group_kind) && !health.is_ready() {
+                    let unready = health::has_pods(&identity.group_kind) && !health.is_ready();
+                    if unready && workloads.len() < EXPLAINED {
                         workloads.push((identity.clone(), object));
                     }
                     health

@@ -21,7 +21,7 @@ use crate::record::ManifestsError;
 use crate::run::Run;
 
 /// How many workloads are asked for their pods, and how many at a time.
-const EXPLAINED: usize = 32;
+pub(super) const EXPLAINED: usize = 32;
 const CONCURRENT_PODS: usize = 8;
 
 /// Objects by identity.
@@ -208,6 +208,7 @@ impl<B: Backend> Run<'_, B> {
         let unready: Vec<(Identity, Map<String, Value>)> = which
             .iter()
             .filter_map(|id| Some((id.clone(), unready_workload(id, seen.objects.get(id)?)?)))
+            .take(EXPLAINED)
             .collect();
         let pods = self.pods_of_unready(&unready).await;
         for (identity, found) in pods {
@@ -223,14 +224,13 @@ impl<B: Backend> Run<'_, B> {
         }
     }
 
-    /// The pods of workloads that are not ready, of as many as are explained.
+    /// The pods of workloads that are not ready.
     pub(super) async fn pods_of_unready(
         &self,
         workloads: &[(Identity, Map<String, Value>)],
     ) -> Vec<(Identity, Result<Vec<Map<String, Value>>, ApiError>)> {
-        let explained = &workloads[..workloads.len().min(EXPLAINED)];
-        let pods = concurrently(CONCURRENT_PODS, explained.len(), |at| async move {
-            let (identity, workload) = &explained[at];
+        let pods = concurrently(CONCURRENT_PODS, workloads.len(), |at| async move {
+            let (identity, workload) = &workloads[at];
             (identity.clone(), self.backend.pods_of(workload).await)
         });
         pods.collect().await
