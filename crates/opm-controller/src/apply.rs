@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
 use crate::reason::Reason;
-use crate::reconcile::verdict_of;
+use crate::reconcile::{objects_there, verdict_of};
 use crate::report;
 use crate::resource::{DriftPolicy, ModuleRelease};
-use crate::status::{Findings, is_there};
+use crate::status::Findings;
 use crate::verdict::Verdict;
 
 /// How long an attempt goes on before the resource says so.
@@ -154,9 +154,7 @@ impl ResourceApply<'_> {
 
     /// Whether what was applied is ready, where that counts.
     pub(crate) async fn readiness(&self, applied: &AppliedResult, ready: Verdict) -> Verdict {
-        let there = applied.report.resources.iter();
-        let there = there.filter(|one| is_there(one.action));
-        let objects: Vec<Identity> = there.map(|one| one.identity.clone()).collect();
+        let objects: Vec<Identity> = objects_there(&applied.report).cloned().collect();
         let unready = match self.context.engine.unready(&objects, &self.caller()).await {
             Ok(unready) if unready.is_empty() => return ready,
             Ok(unready) => unready,

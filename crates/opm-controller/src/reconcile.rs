@@ -237,8 +237,8 @@ async fn attempt(
         request,
     };
     let applied = applying.apply_telling(&findings).await;
-    let objects = match &applied {
-        Ok(applied) => Some(objects_of(&applied.report)),
+    let objects: Option<HashSet<Identity>> = match &applied {
+        Ok(applied) => Some(objects_there(&applied.report).cloned().collect()),
         Err(_) => None,
     };
     context.watches.end(key, objects);
@@ -273,17 +273,17 @@ pub(crate) fn verdict_of(failure: &Failure) -> Verdict {
 }
 
 fn applied_words(report: &Report) -> String {
-    let there = report.resources.iter().filter(|one| is_there(one.action));
-    let objects = count(there.count(), "object");
+    let objects = count(objects_there(report).count(), "object");
     match report.kept.len() {
         0 => format!("{objects} applied"),
         kept => format!("{objects} applied, {kept} kept"),
     }
 }
 
-fn objects_of(report: &Report) -> HashSet<Identity> {
+/// The objects that are there after an apply.
+pub(crate) fn objects_there(report: &Report) -> impl Iterator<Item = &Identity> {
     let there = report.resources.iter().filter(|one| is_there(one.action));
-    there.map(|one| one.identity.clone()).collect()
+    there.map(|one| &one.identity)
 }
 
 fn kinds_of(rendered: &Rendered) -> HashSet<GroupKind> {
