@@ -36,6 +36,8 @@ struct Watched {
     outdated: BTreeSet<String>,
     /// How many pictures there were when the size changed last.
     resized: Option<usize>,
+    /// Whether a picture that is to be shown at once is not whole yet.
+    is_being_drawn: bool,
 }
 
 /// What a program writes around a picture that is to be shown at once.
@@ -44,9 +46,9 @@ const PICTURE_ENDS: &[u8] = b"\x1b[?2026l";
 
 impl Watched {
     fn take(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        self.note_marks(bytes);
         self.parser.process(bytes);
-        if self.is_being_drawn() {
+        if self.is_being_drawn {
             return;
         }
         let too_long = self.too_long_now();
@@ -73,10 +75,17 @@ impl Watched {
         }
     }
 
-    /// Whether a picture that is to be shown at once is not whole yet.
-    fn is_being_drawn(&self) -> bool {
-        let last = |mark: &[u8]| self.bytes.windows(mark.len()).rposition(|at| at == mark);
-        last(PICTURE_BEGINS) > last(PICTURE_ENDS)
+    /// Keeps these bytes, and notes whether a picture that is to be shown at once is whole after
+    /// them. A mark may be cut in two.
+    fn note_marks(&mut self, bytes: &[u8]) {
+        let before = self.bytes.len().saturating_sub(PICTURE_BEGINS.len() - 1);
+        self.bytes.extend_from_slice(bytes);
+        let new = &self.bytes[before..];
+        let last = |mark: &[u8]| new.windows(mark.len()).rposition(|at| at == mark);
+        let (begins, ends) = (last(PICTURE_BEGINS), last(PICTURE_ENDS));
+        if begins != ends {
+            self.is_being_drawn = begins > ends;
+        }
     }
 
     /// The lines on the screen that do not fit.
@@ -166,6 +175,7 @@ impl Opm {
             too_long: BTreeSet::new(),
             outdated: BTreeSet::new(),
             resized: None,
+            is_being_drawn: false,
         }));
         let (mut from, to) = (keyboard.try_clone().unwrap(), Arc::clone(&watched));
         let reading = std::thread::spawn(move || {
@@ -274,7 +284,7 @@ impl TerminalRun {
     pub async fn until_it_fits(&self) {
         until("everything on the screen fits", async || {
             let watched = self.watched();
-            !watched.is_being_drawn() && watched.too_long_now().is_empty()
+            !watched.is_being_drawn && watched.too_long_now().is_empty()
         })
         .await;
     }
