@@ -19,21 +19,17 @@ use crate::json::{self, Object};
 use crate::request::{ListPage, Place};
 use crate::send::SendOptions;
 
-/// Objects per page where only metadata is read.
-pub(crate) const METADATA_PAGE: usize = 500;
+/// Objects on a page where only metadata is read, and the most on any page.
+const METADATA_PAGE: usize = 1000;
 
-/// Objects per page where whole objects are read, which may be a megabyte each.
-pub(crate) const WHOLE_PAGE: usize = 100;
+/// Objects on the first page where whole objects are read, which may be a megabyte each.
+const WHOLE_PAGE: usize = 100;
+
+/// How many bytes a page may have for the next one to have more objects.
+const PAGE_BYTES: usize = 1 << 20;
 
 /// How often a list begins anew because the server forgot where it was.
 const RESTARTS: u32 = 3;
-
-pub(crate) fn page_size(detail: Detail) -> usize {
-    match detail {
-        Detail::Metadata => METADATA_PAGE,
-        Detail::Whole => WHOLE_PAGE,
-    }
-}
 
 /// A kind, where it is served, and the namespace that is meant.
 #[derive(Debug, Clone, Copy)]
@@ -95,6 +91,9 @@ pub(crate) struct Page {
     pub(crate) items: Vec<Object>,
     #[serde(skip)]
     pub(crate) date: Option<Timestamp>,
+    /// How many bytes it came in.
+    #[serde(skip)]
+    bytes: usize,
 }
 
 /// Go writes an empty list as `null` where it never made one; a list without `items` is none.
@@ -163,7 +162,10 @@ pub(crate) struct Paging {
 impl Paging {
     pub(crate) fn start(detail: Detail) -> Self {
         Self {
-            limit: page_size(detail),
+            limit: match detail {
+                Detail::Metadata => METADATA_PAGE,
+                Detail::Whole => WHOLE_PAGE,
+            },
             token: None,
             pages: 0,
             empty: 0,
@@ -171,8 +173,11 @@ impl Paging {
         }
     }
 
-    /// Goes on to the next page; false at the end.
+    /// Goes on to the next page, which has more on it if objects are small; false at the end.
     pub(crate) fn advance(&mut self, page: &Page, plural: &str) -> Result<bool, ApiError> {
+        let fitting = page.items.len().saturating_mul(PAGE_BYTES);
+        let fitting = fitting.checked_div(page.bytes).unwrap_or_default();
+        self.limit = fitting.min(METADATA_PAGE).max(self.limit);
         self.token = page.next();
         let Some(token) = &self.token else {
             return Ok(false);
@@ -242,6 +247,7 @@ impl ClusterClient {
             }
         }
         read.date = Some(answer.date);
+        read.bytes = answer.body.len();
         Ok(read)
     }
 
@@ -374,6 +380,26 @@ mod tests {
             _ => empty(n),
         };
         assert!(ends(&seldom).contains("2000 pages"), "{}", ends(&seldom));
+    }
+
+    #[test]
+    fn pages_of_small_objects_become_larger() {
+        for (items, bytes, expected) in [
+            (100, 200_000, 524),
+            (100, 20_000, 1000),
+            (100, 100 << 20, 100),
+            (0, 80, 100),
+            (0, 0, 100),
+        ] {
+            let mut paging = Paging::start(Detail::Whole);
+            let page = Page {
+                items: vec![Object::default(); items],
+                bytes,
+                ..page("a")
+            };
+            paging.advance(&page, "pods").unwrap();
+            assert_eq!(paging.limit, expected, "{items} in {bytes} bytes");
+        }
     }
 
     #[test]

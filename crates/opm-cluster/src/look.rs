@@ -19,7 +19,7 @@ use crate::bounds::Allowance;
 use crate::client::ClusterClient;
 use crate::discovery::{ResolvedKind, not_reachable, resolve};
 use crate::json::{self, Object};
-use crate::list::{Kind, Paging, page_size};
+use crate::list::{Kind, Paging};
 use crate::request::ListPage;
 use crate::send::Answer;
 
@@ -162,7 +162,7 @@ impl ClusterClient {
             if !more {
                 return Ok((looks, true));
             }
-            if !worth_reading_on(missing.len(), remaining, page_size(detail), read) {
+            if !worth_reading_on(missing.len(), remaining, paging.limit, read) {
                 break;
             }
         }
