@@ -66,6 +66,7 @@ pub(crate) fn definition() -> Value {
 fn pod() -> Value {
     json!({"metadata": {"labels": {"app": "x"}, "creationTimestamp": null},
         "spec": {"terminationGracePeriodSeconds": 0, "hostNetwork": false, "securityContext": {},
+            "dnsPolicy": null, "affinity": null,
             "nodeSelector": {"no": "where"},
             "tolerations": [{"key": "a", "operator": "Exists"}],
             "volumes": [{"name": "tmp", "emptyDir": {}},
@@ -76,9 +77,10 @@ fn pod() -> Value {
                     "ports": [{"containerPort": 80}, {"containerPort": 81, "protocol": "UDP"}],
                     "resources": {"limits": {"cpu": "1000m", "memory": "1024Mi"},
                         "requests": {"cpu": 0.5}},
-                    "livenessProbe": {"httpGet": {"path": "/", "port": "http"}, "initialDelaySeconds": 0},
+                    "livenessProbe": {"httpGet": {"path": "/", "port": "http"}, "initialDelaySeconds": 0,
+                        "periodSeconds": null},
                     "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}]},
-                {"name": "side", "image": "example.com/side:1"}]}})
+                {"name": "side", "image": "example.com/side:1", "env": null, "resources": null}]}})
 }
 
 fn job() -> Value {
@@ -154,7 +156,7 @@ pub(crate) fn templates() -> Vec<(&'static str, Value)> {
             "deployments",
             "apps/v1",
             "Deployment",
-            json!({"spec": {"replicas": 0, "paused": false,
+            json!({"spec": {"replicas": null, "paused": false,
             "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": 1}},
             "selector": selector, "template": pod()}}),
         ),

@@ -4,8 +4,9 @@
 //! that the server answered with then, and the same is sent again. Or by a walk through the fields
 //! that `opm` applied: each of them is in what is sent and in the live object, with the same value,
 //! and nothing else is sent. Where the server has put a value in its own words (`1000m` as `1`),
-//! left out a zero or holds an empty mapping, the note has to vouch for it: the same was sent, and
-//! what `opm` applied has looked like this ever since. Everything else is sent.
+//! left out a zero, put a default in the place of null or holds an empty mapping, the note has to
+//! vouch for it: the same was sent, and what `opm` applied has looked like this ever since.
+//! Everything else is sent.
 
 mod walk;
 

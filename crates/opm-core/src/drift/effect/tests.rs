@@ -285,6 +285,52 @@ fn any_difference_and_any_doubt_is_sent() {
     }
 }
 
+/// A default in the place of null, null as it is, and nothing: as long as it stays so.
+#[test]
+fn what_the_server_made_of_null_is_trusted_by_the_note_alone() {
+    let live = |made: &[(&str, Value)]| {
+        let mut live = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "c", "uid": "u", "resourceVersion": "1",
+                "labels": {"a": "b"}, "managedFields": [
+                {"manager": "opm", "operation": "Apply", "apiVersion": "apps/v1",
+                 "fieldsV1": {"f:metadata": {"f:labels": {"f:a": {}}},
+                     "f:spec": {"f:replicas": {}, "f:list": {}}}}]},
+            "spec": {}});
+        for (key, value) in made {
+            live["spec"][*key] = value.clone();
+        }
+        live
+    };
+    let desired = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "c", "labels": {"a": "b"}},
+        "spec": {"replicas": null, "list": [{"a": null, "b": "x"}]}});
+    let list = ("list", json!([{"b": "x"}]));
+    for made in [
+        vec![("replicas", json!(1)), list.clone()],
+        vec![("replicas", json!(null)), list.clone()],
+        vec![list.clone()],
+    ] {
+        let note = with_note(&desired, None, Some(SCHEMA), |one| {
+            one.note(&map(&live(&made)))
+        });
+        let note = note.expect("the same again changes nothing");
+        let mut now = live(&made);
+        now["metadata"]["resourceVersion"] = json!("2");
+        let doubt = |effect| matches!(effect, ApplyEffect::Doubt(_));
+        assert!(doubt(effect(&desired, &now, None)), "no note: {made:?}");
+        assert_eq!(
+            effect(&desired, &now, Some(&note)),
+            ApplyEffect::Unchanged,
+            "{made:?}"
+        );
+        now["spec"]["replicas"] = json!(5);
+        assert!(
+            doubt(effect(&desired, &now, Some(&note))),
+            "scaled: {made:?}"
+        );
+    }
+}
+
 #[test]
 fn sets_are_compared_in_order_and_empty_lists_are_never_trusted() {
     let desired = json!({"apiVersion": "v1", "kind": "Thing",

@@ -160,11 +160,8 @@ impl<'a> EffectWalk<'a> {
         let Some(live) = live else {
             return self.left_out(desired);
         };
-        if holds_null(desired) {
-            return Err(self.doubt("it holds null"));
-        }
         if value_bytes(desired) == value_bytes(live) {
-            if is_empty_composite(desired) {
+            if is_empty_composite(desired) || holds_null(desired) {
                 self.rewritten();
             }
             return Ok(());
@@ -176,16 +173,10 @@ impl<'a> EffectWalk<'a> {
         Ok(())
     }
 
-    /// What is owned and not there: a zero that the server leaves out, or it is gone. Some servers
-    /// write an object each time that an empty list is sent.
+    /// What is owned and not there: null or a zero, which the server leaves out, or it is gone. Some
+    /// servers write an object each time that an empty list is sent.
     fn left_out(&mut self, desired: &Value) -> Step {
         match desired {
-            Value::Null
-                if matches!(
-                    self.trail.last(),
-                    Some(PathStep::Field("creationTimestamp"))
-                ) => {}
-            Value::Null => return Err(self.doubt("it is null")),
             _ if holds_list(desired) => return Err(self.doubt("the server left out a list")),
             _ if !is_zero(desired) => return Err(self.changed()),
             _ => {}
@@ -256,9 +247,11 @@ impl Shape {
 }
 
 /// Whether the server may have made one value of the other: the same number or quantity in other
-/// words, and defaults beside what was sent. What admission made of it is not like it.
+/// words, a default of null, and defaults beside what was sent. What admission made of it is not
+/// like it.
 fn is_alike(desired: &Value, live: &Value) -> bool {
     match (desired, live) {
+        (Value::Null, _) => true,
         (Value::Object(desired), Value::Object(live)) => {
             desired.iter().all(|(key, value)| match live.get(key) {
                 Some(live) => is_alike(value, live),
@@ -293,7 +286,8 @@ fn holds_list(value: &Value) -> bool {
 /// What the server may leave out because it is what there is without it.
 fn is_zero(value: &Value) -> bool {
     match value {
-        Value::Null | Value::Array(_) => false,
+        Value::Null => true,
+        Value::Array(_) => false,
         Value::Bool(value) => !value,
         Value::Number(number) => number.as_f64() == Some(0.0),
         Value::String(text) => text.is_empty(),
