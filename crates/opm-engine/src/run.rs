@@ -1,5 +1,6 @@
 //! One call of a use case: who it is, what time it is, what stops it, and how it ends.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use opm_core::event::Event;
 use opm_core::managed::ManagerMark;
 use opm_core::protocol::{Deployed, RunEnd, RunStart};
 use opm_core::record::{Extra, Lock, LogResult};
+use opm_core::rights::AccessRule;
 use opm_core::time::Timestamp;
 use tokio_util::sync::CancellationToken;
 
@@ -48,6 +50,8 @@ pub(crate) struct Run<'a, B> {
     pub(crate) manager: Mutex<ManagerMark>,
     /// Who the server takes this run for, once it was asked.
     who: Mutex<Option<String>>,
+    /// What it may do in the namespaces that it has asked about.
+    rules: Mutex<BTreeMap<String, Vec<AccessRule>>>,
     /// The Secret by which the release was found, until it is read.
     pub(crate) found: Mutex<Option<StoredSecret>>,
     /// Who wants to hear that there is no record under the release's name.
@@ -74,6 +78,7 @@ impl<'a, B: Backend> Run<'a, B> {
             asking: Mutex::new(()),
             manager: Mutex::default(),
             who: Mutex::new(None),
+            rules: Mutex::default(),
             found: Mutex::new(None),
             absent: Mutex::new(None),
         }
@@ -233,6 +238,17 @@ impl<'a, B: Backend> Run<'a, B> {
         };
         let who = who.unwrap_or_else(|| self.settings.actor.who.clone());
         known.insert(who).clone()
+    }
+
+    /// What the server says may be done in a namespace, if it says anything. Asked once.
+    pub(crate) async fn access_rules(&self, namespace: &str) -> Option<Vec<AccessRule>> {
+        if let Some(rules) = self.rules.lock().await.get(namespace) {
+            return Some(rules.clone());
+        }
+        let rules = self.backend.access_rules(namespace).await.ok()?;
+        let mut known = self.rules.lock().await;
+        known.insert(namespace.to_owned(), rules.clone());
+        Some(rules)
     }
 
     /// This run, as the lock and the log name it.

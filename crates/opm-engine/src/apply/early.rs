@@ -52,12 +52,13 @@ impl<B: Backend> ApplyWriter<'_, B> {
 impl<B: Backend> Apply<'_, B> {
     async fn look_early(&self, wanted: Vec<WantedObject>) -> EarlyLook {
         let (run, release) = (self.run, self.release());
-        let (namesakes, was_there_before, reached, looks, _) = futures::join!(
+        let (namesakes, was_there_before, reached, looks, _, ()) = futures::join!(
             Box::pin(run.namesakes(&release)),
             Box::pin(self.was_there_before()),
             Box::pin(self.reach(false)),
             Box::pin(run.backend.look_in_version(&wanted, Detail::Metadata)),
-            Box::pin(run.who())
+            Box::pin(run.who()),
+            Box::pin(self.ask_rights())
         );
         let (observed, live) = judged(looks, &release.id);
         EarlyLook {

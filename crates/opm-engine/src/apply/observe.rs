@@ -59,6 +59,12 @@ impl<B: Backend> Apply<'_, B> {
                 self.run.who().await;
             }
         };
+        let sends_something = !changed.is_empty();
+        let rights = async {
+            if sends_something {
+                self.ask_rights().await;
+            }
+        };
         let covers = |early: &EarlyLook| {
             let mut named = planned.plan.to_observe();
             named.all(|entry| early.observed.contains_key(&entry.identity))
@@ -70,11 +76,12 @@ impl<B: Backend> Apply<'_, B> {
                 StoredNotes::default(),
             ),
             None => {
-                let (reached, seen, notes, ()) = futures::join!(
+                let (reached, seen, notes, (), ()) = futures::join!(
                     Box::pin(self.reach(planned.stored.is_some())),
                     Box::pin(self.run.observe(&planned.plan, id, look)),
                     Box::pin(self.run.stored_notes(&release, record, same_change)),
-                    Box::pin(who)
+                    Box::pin(who),
+                    Box::pin(rights)
                 );
                 (reached, seen, notes)
             }

@@ -26,8 +26,7 @@ impl<B: Backend> Apply<'_, B> {
         context: &ApplyContext,
         recorded: bool,
     ) -> Vec<Refusal> {
-        let reviews = GroupKind::new("authorization.k8s.io", "SelfSubjectRulesReview");
-        if !self.served.kinds.contains_key(&reviews) {
+        if !self.tells_rights() {
             return Vec::new();
         }
         let needed = self.needed_rights(applies, hooks, context, recorded);
@@ -38,6 +37,21 @@ impl<B: Backend> Apply<'_, B> {
         let rules = self.rules(namespaces.into_iter().collect()).await;
         let doubtful = rights::unconfirmed(needed, &rules);
         rights::refusals(self.refused_rights(doubtful).await)
+    }
+
+    /// Asks what may be done in the release's namespace, which an apply that sends something needs
+    /// to know later.
+    pub(super) async fn ask_rights(&self) {
+        if self.tells_rights() && !self.request.options.dry_run {
+            let namespace = self.request.namespace.as_str();
+            let _ = self.run.access_rules(namespace).await;
+        }
+    }
+
+    /// Whether the server can be asked what may be done.
+    fn tells_rights(&self) -> bool {
+        let reviews = GroupKind::new("authorization.k8s.io", "SelfSubjectRulesReview");
+        self.served.kinds.contains_key(&reviews)
     }
 
     fn needed_rights(
@@ -80,12 +94,12 @@ impl<B: Backend> Apply<'_, B> {
     async fn rules(&self, namespaces: Vec<String>) -> BTreeMap<String, Vec<AccessRule>> {
         let asked = &namespaces;
         let rules = concurrently_in_order(CONCURRENT_REVIEWS, asked.len(), |at| async move {
-            self.run.backend.access_rules(&asked[at]).await
+            self.run.access_rules(&asked[at]).await
         });
         let rules: Vec<_> = rules.collect().await;
         let known = namespaces.into_iter().zip(rules);
         known
-            .filter_map(|(namespace, rules)| Some((namespace, rules.ok()?)))
+            .filter_map(|(namespace, rules)| Some((namespace, rules?)))
             .collect()
     }
 

@@ -16,7 +16,7 @@ use super::hooks::{hook_failure, presumed};
 use super::{Delete, DeleteSource};
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Backend, Stopped};
-use crate::record::{LockGuard, WriteError, not_let_go};
+use crate::record::{LockGuard, RecordSecret, WriteError, not_let_go};
 use crate::report::Report;
 
 /// A delete that has done what it could.
@@ -54,6 +54,7 @@ impl<B: Backend> Delete<'_, B> {
             .hooks_first(locked, source, guard, &mut deleted.report)
             .await?;
         let mut decided = false;
+        let mut beside = source.beside.clone();
         loop {
             let outcomes = presumed(&locked);
             let Ok(applied) = locked.finish(&outcomes) else {
@@ -92,11 +93,11 @@ impl<B: Backend> Delete<'_, B> {
             }
             match self.conclude(applied, &results, &deleted.report) {
                 Conclusion::Remove => {
-                    self.remove_record(guard, &deleted.report).await?;
+                    self.remove_record(guard, beside, &deleted.report).await?;
                     break;
                 }
                 Conclusion::Deleted(_) if deleted.namespace.is_some() => {
-                    self.remove_record(guard, &deleted.report).await?;
+                    self.remove_record(guard, beside, &deleted.report).await?;
                     deleted.report.warnings.push(format!(
                         "namespace {} goes, and the release's record with it: what is kept can be \
                          found by its labels only",
@@ -105,7 +106,7 @@ impl<B: Backend> Delete<'_, B> {
                     break;
                 }
                 Conclusion::Deleted(record) => {
-                    self.leave_deleted(*record, guard, &mut deleted.report)
+                    self.leave_deleted(*record, guard, beside, &mut deleted.report)
                         .await?;
                     break;
                 }
@@ -114,6 +115,7 @@ impl<B: Backend> Delete<'_, B> {
                 }
                 Conclusion::Rest { resume, until } => {
                     locked = self.rest(*resume, until, guard, &deleted.report).await?;
+                    beside = None;
                 }
             }
         }
@@ -222,7 +224,12 @@ impl<B: Backend> Delete<'_, B> {
 
     /// Removes the record Secrets, then the record itself: as long as that is there, a delete
     /// that was cut short can be done again.
-    async fn remove_record(&self, guard: &LockGuard, report: &Report) -> Result<(), Failure> {
+    async fn remove_record(
+        &self,
+        guard: &LockGuard,
+        beside: Option<Vec<RecordSecret>>,
+        report: &Report,
+    ) -> Result<(), Failure> {
         let failed = |error: WriteError, what: &str| {
             let message = format!("all objects are deleted, but {what}");
             let failure = Failure::new(FailureKind::Failed, message);
@@ -231,7 +238,7 @@ impl<B: Backend> Delete<'_, B> {
         // Everything is gone: an interrupt has nothing left to keep, and a record without objects
         // would only be in the way.
         let run = self.run.not_cancellable(self.run.caller);
-        let swept = run.remove_record_secrets(guard).await;
+        let swept = run.remove_record_secrets(guard, beside).await;
         swept.map_err(|error| failed(error, "not the release's records"))?;
         let removed = run.remove(guard).await;
         removed.map_err(|error| failed(error, "the release's record is not"))?;
@@ -244,10 +251,12 @@ impl<B: Backend> Delete<'_, B> {
         &self,
         record: Record,
         guard: &LockGuard,
+        beside: Option<Vec<RecordSecret>>,
         report: &mut Report,
     ) -> Result<(), Failure> {
         report.take_tracked(&record);
-        let written = self.run.write_and_sweep_all(guard, record).await;
+        let written = self.run.write_and_sweep_all(guard, record, beside);
+        let written = written.await;
         written.map_err(|error| {
             let message =
                 "what may be deleted is deleted, but the release's record does not say so";

@@ -19,7 +19,7 @@ use opm_core::hook::HookFlow;
 use opm_core::identity::Identity;
 use opm_core::ids::ReleaseId;
 use opm_core::plan::{Plan, PlanError, PlanOptions, plan_delete, plan_delete_component};
-use opm_core::protocol::{Deployed, RunStart};
+use opm_core::protocol::{Deployed, LockAcquisition, RunStart};
 use opm_core::record::Record;
 use opm_core::record::size::Records;
 
@@ -28,7 +28,8 @@ use crate::apply::tell::{transferred, without_request};
 use crate::failure::{Failure, FailureKind, Remedy};
 use crate::ports::{AnnouncedHook, Answer, Backend, Detail, Observation, Question, StoredSecret};
 use crate::record::{
-    Attempt, Beginning, FreeRecord, LoadedRecord, LockedRun, RecordWriter, WritableRecord,
+    Attempt, Beginning, FreeRecord, LoadedRecord, LockedRun, RecordSecret, RecordSecretScope,
+    RecordWriter, WritableRecord,
 };
 use crate::report::{Action, ObjectOutcome, Release, Report, TrackedObject};
 use crate::request::DeleteRequest;
@@ -49,6 +50,8 @@ struct DeleteSource {
     warnings: Vec<String>,
     /// The hooks of the current change.
     hooks: Vec<CandidateHook>,
+    /// The Secrets beside the record, if they were looked for.
+    beside: Option<Vec<RecordSecret>>,
 }
 
 impl<B: Backend> Run<'_, B> {
@@ -103,10 +106,14 @@ impl<B: Backend> RecordWriter for Delete<'_, B> {
                     self.run.who().await;
                 }
             };
-            let checked = Box::pin(self.check(&source.record, &source.hooks));
-            futures::join!(checked, Box::pin(who)).0
+            let (checked, beside, ()) = futures::join!(
+                Box::pin(self.check(&source.record, &source.hooks)),
+                Box::pin(self.secrets_beside(&source)),
+                Box::pin(who)
+            );
+            checked.map(|checked| (checked, beside))
         };
-        let checked = match self.run.unless_cancelled(checking).await {
+        let (checked, beside) = match self.run.unless_cancelled(checking).await {
             Ok(checked) => checked,
             Err(failure) if self.request.dry_run => return Err(failure),
             Err(failure) => {
@@ -114,6 +121,11 @@ impl<B: Backend> RecordWriter for Delete<'_, B> {
                 let logged = run.log_if_refused(&self.release, free, failure, start);
                 return Err(logged.await);
             }
+        };
+        // Who held the lock before may still make one.
+        source.beside = match &acquisition {
+            LockAcquisition::Free { .. } => beside,
+            LockAcquisition::TakeOver(_) => None,
         };
         // What could not be recorded afterwards is not begun.
         if self.request.component.is_some() && source.record.current().is_none() {
@@ -181,6 +193,7 @@ impl<B: Backend> Delete<'_, B> {
                 stored: Some(loaded.stored),
                 warnings,
                 hooks: Vec::new(),
+                beside: None,
             }));
         }
         if self.request.component.is_some() {
@@ -197,7 +210,20 @@ impl<B: Backend> Delete<'_, B> {
             stored: None,
             warnings,
             hooks: Vec::new(),
+            beside: None,
         }))
+    }
+
+    /// The Secrets that go with the record, if all of it is to go. Who makes one holds the lock,
+    /// so while nobody else has written the record there are no others. They are looked for before
+    /// anything is deleted: a server that has just written other kinds takes its time with a list.
+    async fn secrets_beside(&self, source: &DeleteSource) -> Option<Vec<RecordSecret>> {
+        if self.request.dry_run || self.request.component.is_some() || source.stored.is_none() {
+            return None;
+        }
+        let (release, record) = (&self.release, &source.record);
+        let among = RecordSecretScope::All;
+        self.run.record_secrets(release, record, among).await.ok()
     }
 
     /// What the log says of this run from the beginning.

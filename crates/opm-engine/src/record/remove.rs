@@ -3,26 +3,30 @@
 
 use opm_core::record::moved::missing;
 
-use super::{LockGuard, RecordSecretScope, WriteError};
-use crate::ports::Backend;
+use super::{LockGuard, RecordSecret, RecordSecretScope, WriteError};
+use crate::ports::{ApiError, Backend};
 use crate::run::Run;
 
 impl<B: Backend> Run<'_, B> {
     /// Removes the record Secrets, then the record itself, and the lock with it.
     pub(crate) async fn remove_record(&self, guard: &LockGuard) -> Result<(), WriteError> {
-        self.remove_record_secrets(guard).await?;
+        self.remove_record_secrets(guard, None).await?;
         self.remove(guard).await
     }
 
+    /// Removes the record Secrets, which may have been looked for already.
+    ///
     /// A record whose parts are gone could not be read any more, and hooks whose manifests are
     /// gone could not be run by the next delete. Such a record stops naming them first: there is
     /// nothing left that they could be needed for.
-    pub(crate) async fn remove_record_secrets(&self, guard: &LockGuard) -> Result<(), WriteError> {
+    pub(crate) async fn remove_record_secrets(
+        &self,
+        guard: &LockGuard,
+        beside: Option<Vec<RecordSecret>>,
+    ) -> Result<(), WriteError> {
         let record = guard.record().await;
-        let existing = self
-            .record_secrets(&guard.release, &record, RecordSecretScope::All)
-            .await?;
         let has_parts = !missing(&record).is_empty();
+        let existing = self.secrets_beside(guard, beside).await?;
         let has_hooks = record
             .current()
             .is_some_and(|change| !change.hooks.is_empty());
@@ -33,5 +37,22 @@ impl<B: Backend> Run<'_, B> {
         let permit = self.permit_under(guard);
         let swept = self.sweep(&guard.release, &existing, &nothing, permit);
         Ok(swept.await?)
+    }
+
+    /// The record Secrets that exist, which may have been looked for already.
+    pub(super) async fn secrets_beside(
+        &self,
+        guard: &LockGuard,
+        beside: Option<Vec<RecordSecret>>,
+    ) -> Result<Vec<RecordSecret>, ApiError> {
+        let record = guard.record().await;
+        // Parts may have been written anew since.
+        match beside.filter(|_| missing(&record).is_empty()) {
+            Some(beside) => Ok(beside),
+            None => {
+                let scope = RecordSecretScope::All;
+                self.record_secrets(&guard.release, &record, scope).await
+            }
+        }
     }
 }

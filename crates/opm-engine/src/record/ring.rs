@@ -143,11 +143,9 @@ impl<B: Backend> Run<'_, B> {
         &self,
         guard: &LockGuard,
         record: Record,
+        beside: Option<Vec<RecordSecret>>,
     ) -> Result<(), WriteError> {
-        let before = guard.record().await;
-        let existing = self
-            .record_secrets(&guard.release, &before, RecordSecretScope::All)
-            .await;
+        let existing = self.secrets_beside(guard, beside).await;
         self.write_then_sweep(guard, record, existing).await
     }
 
