@@ -84,7 +84,7 @@ Every row passed all of this: `vet` finds no error; what is built of a chart, a 
 
 Where nothing changed, *sent* is how many objects were sent because it could not be told that they need not be; the suite fails above one in a hundred.
 
-Times are those of a debug build on one busy machine: they compare rows, not machines.
+Times are those of one busy machine: they compare rows, not machines.
 ";
 
 const STEPS: &[(&str, &str)] = &[
