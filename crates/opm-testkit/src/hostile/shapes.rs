@@ -145,12 +145,15 @@ fn limits(said: HonestAnswer) -> Script {
         object["metadata"]["generation"] = json!(i64::MAX);
         object["spec"]["replicas"] = json!(i64::MIN);
         object["spec"]["updateStrategy"] = json!({"rollingUpdate": {"partition": i64::MAX}});
-        object["status"]["observedGeneration"] = json!(i64::MAX);
-        object["status"]["replicas"] = json!(i64::MAX);
-        object["status"]["updatedReplicas"] = json!(i64::MIN);
-        object["status"]["readyReplicas"] = json!(u64::MAX);
-        object["status"]["availableReplicas"] = json!(-1);
         object["metadata"]["deletionGracePeriodSeconds"] = json!(i64::MAX);
+        // Of an error, it is a word.
+        if !object["status"].is_string() {
+            object["status"]["observedGeneration"] = json!(i64::MAX);
+            object["status"]["replicas"] = json!(i64::MAX);
+            object["status"]["updatedReplicas"] = json!(i64::MIN);
+            object["status"]["readyReplicas"] = json!(u64::MAX);
+            object["status"]["availableReplicas"] = json!(-1);
+        }
     })
     .said()
 }
