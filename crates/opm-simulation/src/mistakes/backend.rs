@@ -445,10 +445,15 @@ impl Clock for Mistaken {
 
 impl Backend for Mistaken {
     fn for_run(&self, act_as: Option<&str>) -> Self {
+        // What a run begins after its own failure is the way back.
+        let goes_back = self.remembered(|seen| seen.failed);
         Self {
             real: self.real.for_run(act_as),
             mistake: self.mistake,
-            seen: Arc::default(),
+            seen: match goes_back {
+                true => self.seen.clone(),
+                false => Arc::default(),
+            },
         }
     }
 
