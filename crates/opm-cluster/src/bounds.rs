@@ -221,6 +221,10 @@ pub(crate) fn reckon(text: &[u8]) -> usize {
 
 /// Whether a text of JSON may be parsed.
 pub(crate) fn fits(text: &[u8]) -> Result<(), ApiError> {
+    // No byte costs more than that of a table, so most texts need not be looked through.
+    if text.len().saturating_mul(TABLE + 1) <= LARGEST_VALUE {
+        return Ok(());
+    }
     match reckon(text) {
         0..=LARGEST_VALUE => Ok(()),
         _ => Err(too_large()),

@@ -268,7 +268,7 @@ impl Call {
 
     fn with_body(mut self, content_type: &'static str, body: &Value) -> Self {
         self.content_type = Some(content_type);
-        self.body = Bytes::from(body.to_string());
+        self.body = Bytes::from(serde_json::to_vec(body).unwrap_or_default());
         self
     }
 

@@ -172,7 +172,7 @@ impl Server {
     /// What the server says about itself: the same in all histories, so it is made once.
     async fn document(&self, sent: &Sent) -> Option<Result<Response<Body>, BoxError>> {
         static DOCUMENTS: Mutex<BTreeMap<String, Document>> = Mutex::new(BTreeMap::new());
-        if sent.path != "/api" && sent.path != "/apis" {
+        if !["/api", "/apis", "/openapi/v3"].contains(&sent.path.as_str()) {
             return None;
         }
         let accept = sent.headers.get(http::header::ACCEPT);

@@ -291,7 +291,7 @@ pub(super) fn read_key<T: StoredValue>(key: &str, bytes: &[u8]) -> Result<T, Fin
 
 /// The bytes of one data key. Maps print with sorted keys; nothing in here can fail to print.
 pub(super) fn write_key(value: &impl StoredValue) -> Vec<u8> {
-    value.write().to_string().into_bytes()
+    serde_json::to_vec(&value.write()).unwrap_or_default()
 }
 
 /// Reads a word out of a closed set.

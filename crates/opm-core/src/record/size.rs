@@ -68,6 +68,10 @@ pub fn fit(record: Record, records: Records, limit: usize) -> FittedRecord {
         notes: Vec::new(),
         too_large: false,
     };
+    // Most records fit, and to know how large one is means to write it.
+    if fitted.size() <= limit {
+        return fitted;
+    }
     match records {
         Records::Used => fitted.move_out(limit),
         Records::Off => fitted.shorten(limit),

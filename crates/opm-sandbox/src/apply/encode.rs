@@ -1,6 +1,8 @@
 //! What becomes of an object on its way through the server's own structs: unknown fields go, zero
 //! values are dropped or written, quantities and times take their canonical form.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use serde_json::{Map, Value, json};
 
@@ -258,9 +260,12 @@ fn encode_time(text: &str) -> Result<Value, Undecodable> {
 
 /// Go's decoder skips line breaks and reports the byte where it gave up.
 fn decode_base64(text: &str) -> Result<Vec<u8>, usize> {
-    let clean: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
+    let clean = match text.contains(['\r', '\n']) {
+        true => Cow::Owned(text.replace(['\r', '\n'], "")),
+        false => Cow::Borrowed(text),
+    };
     base64::engine::general_purpose::STANDARD
-        .decode(&clean)
+        .decode(&*clean)
         .map_err(|error| match error {
             base64::DecodeError::InvalidByte(at, _)
             | base64::DecodeError::InvalidLastSymbol { offset: at, .. } => at,
