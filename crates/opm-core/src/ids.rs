@@ -50,6 +50,20 @@ impl ReleaseId {
         (slot < RECORD_SLOTS).then(|| format!("opm.{name}.{self}.{slot:02}"))
     }
 
+    /// Whether a Secret of this name holds a release's inventory or records, or could.
+    pub fn is_record_name(secret: &str) -> bool {
+        let is_slot = |end: &str| end.len() == 2 && end.bytes().all(|byte| byte.is_ascii_digit());
+        let Some(name) = secret.strip_prefix("opm.") else {
+            return false;
+        };
+        let stem = match name.rsplit_once('.') {
+            Some((stem, end)) if is_slot(end) => stem,
+            _ => name,
+        };
+        let release = stem.rsplit_once('.');
+        release.is_some_and(|(name, id)| !name.is_empty() && id.parse::<Self>().is_ok())
+    }
+
     /// The names of the whole ring, in order.
     pub fn record_secrets(&self, name: &ReleaseName) -> impl Iterator<Item = String> {
         let stem = self.inventory_secret(name);

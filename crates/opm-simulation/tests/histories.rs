@@ -39,6 +39,10 @@ const KNOWN: &[(&str, &str)] = &[
         include_str!("known/manager-that-cannot-be-told.json"),
         "a release was said not to be there because nobody could tell who manages it",
     ),
+    (
+        include_str!("known/place-of-a-record.json"),
+        "an object was created in the place of the record of a release that was still to come",
+    ),
 ];
 
 /// Where planted mistakes begin to be looked for: the same everywhere, so that it is known how

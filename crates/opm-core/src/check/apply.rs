@@ -5,6 +5,8 @@ use super::{
     Observed, Ownership, Refusal, RefusalReason,
 };
 use crate::api_error::ApiErrorKind;
+use crate::identity::Identity;
+use crate::ids::ReleaseId;
 use crate::observation::Observation;
 use crate::plan::{Plan, PlannedObject, TrackedAs};
 use crate::record::{KeptWhy, PendingWhy};
@@ -80,6 +82,9 @@ fn decide(
 ) -> Result<ApplyMethod, RefusalReason> {
     match seen {
         Some(Observation::Absent) if completed(planned) => Ok(ApplyMethod::Completed),
+        Some(Observation::Absent) if is_record_place(&planned.object.entry.identity) => {
+            Err(RefusalReason::Record)
+        }
         Some(Observation::Absent) => Ok(ApplyMethod::Create),
         Some(Observation::Present(live)) if live.terminating => Err(RefusalReason::Terminating),
         Some(Observation::Present(live)) => existing(planned, live, checking),
@@ -89,6 +94,12 @@ fn decide(
         }),
         None => Err(RefusalReason::Unreachable("nobody has looked".to_owned())),
     }
+}
+
+/// Whether a release's record is here, or will be: what takes its place, no run of that release
+/// could read.
+pub(super) fn is_record_place(identity: &Identity) -> bool {
+    identity.group_kind.is("", "Secret") && ReleaseId::is_record_name(&identity.name)
 }
 
 /// A Job that was applied as it is now, would remove itself when done, and is gone.

@@ -1,5 +1,6 @@
 //! How each hook is to be made, or why it must not be.
 
+use super::apply::is_record_place;
 use super::{CheckContext, Intent, LiveObject, Observed, Ownership, Refusal, RefusalReason};
 use crate::api_error::ApiErrorKind;
 use crate::entry::Entry;
@@ -80,6 +81,9 @@ fn decide(
     checking: &CheckContext<'_>,
 ) -> Result<HookMethod, RefusalReason> {
     let live = match seen {
+        Some(Observation::Absent) if is_record_place(&hook.entry.identity) => {
+            return Err(RefusalReason::Record);
+        }
         Some(Observation::Absent) => return Ok(HookMethod::Create),
         Some(Observation::Present(live)) => live,
         Some(Observation::Failed(error)) => {

@@ -212,6 +212,22 @@ fn untracked_is_checked_for_every_object_that_is_new_to_the_inventory() {
     assert!(matches!(world.apply(&["CM/a"]), Ran::Done { .. }));
 }
 
+/// Also where no release has its record yet: whoever takes its place keeps that release from
+/// ever being applied.
+#[test]
+fn nothing_is_created_in_the_place_of_a_record() {
+    let mut world = World::default();
+    for name in [format!("opm.web.{OTHER}"), format!("opm.web.{OTHER}.07")] {
+        let refusals = world.apply(&[&format!("Secret/{name}")]).refusals();
+        assert!(
+            refusals[0].contains("the record of a release"),
+            "{name}: {refusals:?}"
+        );
+        let elsewhere = world.apply(&[&format!("CM/{name}")]);
+        assert!(matches!(elsewhere, Ran::Done { .. }), "{name}");
+    }
+}
+
 #[test]
 fn a_replaced_object_is_not_pruned() {
     let mut world = World::default();

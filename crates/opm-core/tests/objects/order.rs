@@ -204,6 +204,19 @@ fn secrets_are_named_after_release_and_id() {
     assert_eq!(id.record_secret(&name, 7).as_ref(), Some(&ring[7]));
     assert_eq!(id.record_secret(&name, 64), None);
     assert!(ring.iter().all(|name| name.len() <= 253));
+    assert!(ReleaseId::is_record_name(&inventory));
+    assert!(ring.iter().all(|name| ReleaseId::is_record_name(name)));
+    for other in [
+        "opm",
+        "opm.web",
+        "opm.web.00",
+        &format!("opm.{id}"),
+        &format!("{inventory}.7"),
+        &format!("{inventory}.00.00"),
+        &format!("x{inventory}"),
+    ] {
+        assert!(!ReleaseId::is_record_name(other), "{other}");
+    }
 }
 
 #[test]
