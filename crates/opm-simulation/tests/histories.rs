@@ -43,6 +43,10 @@ const KNOWN: &[(&str, &str)] = &[
         include_str!("known/place-of-a-record.json"),
         "an object was created in the place of the record of a release that was still to come",
     ),
+    (
+        include_str!("known/forgotten-unseen.json"),
+        "an object that was gone and may not be looked at was said to be kept by a forget",
+    ),
 ];
 
 /// Where planted mistakes begin to be looked for: the same everywhere, so that it is known how

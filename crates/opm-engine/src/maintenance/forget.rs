@@ -92,7 +92,7 @@ impl<B: Backend> RecordWriter for Forget<'_, B> {
             reconciled.give_up();
         }
         let released = reconciled.release(&run.ended(result, reason, &disowned.failed));
-        let stands = |entry: &&Entry| !disowned.absent.contains(&entry.identity);
+        let stands = |entry: &&Entry| !disowned.unseen.contains(&entry.identity);
         let forgotten = forgotten.iter().filter(stands).map(forgotten_outcome);
         let report = Report {
             resources: forgotten.chain(disowned.failed).collect(),
@@ -109,8 +109,8 @@ impl<B: Backend> RecordWriter for Forget<'_, B> {
 struct DisownResults {
     /// What may be struck off the record.
     done: HashSet<Identity>,
-    /// What is not there, and so was not left standing either.
-    absent: HashSet<Identity>,
+    /// What is not there, or may not be looked at: nobody can say that it was left standing.
+    unseen: HashSet<Identity>,
     failed: Vec<ObjectOutcome>,
     warnings: Vec<String>,
     /// Set when it was cut short.
@@ -152,7 +152,7 @@ impl<B: Backend> Forget<'_, B> {
                 Ok(there) => {
                     results.done.insert(identity.clone());
                     if !there {
-                        results.absent.insert(identity.clone());
+                        results.unseen.insert(identity.clone());
                         let warning = format!("{identity} is not there; it is no longer tracked");
                         results.warnings.push(warning);
                     }
@@ -166,6 +166,9 @@ impl<B: Backend> Forget<'_, B> {
                 }
                 ApiErrorKind::Forbidden => {
                     results.done.insert(identity.clone());
+                    if !matches!(self.run.look_once(identity).await, Ok(Some(_))) {
+                        results.unseen.insert(identity.clone());
+                    }
                     results.warnings.push(format!(
                         "{identity} is not tracked any more, but its labels may not be removed: \
                          as long as it carries them, it counts as this release's: {error}"
