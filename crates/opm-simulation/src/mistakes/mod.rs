@@ -3,6 +3,7 @@
 //! between the engine and the cluster, so that what is shipped knows nothing of them.
 
 mod backend;
+mod record;
 
 pub(crate) use backend::Mistaken;
 

@@ -1,6 +1,7 @@
 //! What happens in one history: who does what when, what goes wrong, and who meddles. All of it
 //! is drawn from a seed and written down before it begins, so that a part of it can be left out.
 
+mod cast;
 mod display;
 mod draw;
 mod mix;

@@ -3,18 +3,15 @@
 
 use fastrand::Rng;
 
+use super::cast::{ALPHA, BETA, Cast, PATIENT, apply, apply_with, delete, step};
 use super::draw::chance;
 use super::{
-    Action, AimedFault, ApplyFlags, ClientPlan, DeleteFlags, Fault, FaultTarget, Kind, Meddle,
-    Meddling, ModulePlan, ObjectPlan, Optional, Outage, RECORD_OF_BETA, RecordEdit, ReleaseIndex,
-    Step, Weather,
+    Action, ApplyFlags, ClientPlan, DeleteFlags, Fault, FaultTarget, Kind, Meddle, Meddling,
+    ObjectPlan, Outage, RECORD_OF_BETA, RecordEdit, Step, Weather,
 };
 
 /// Longer than a lock holds that nobody renews.
 const EXPIRED: u64 = 45_000;
-
-const ALPHA: ReleaseIndex = ReleaseIndex(0);
-const BETA: ReleaseIndex = ReleaseIndex(1);
 
 /// How a history begins.
 #[derive(Debug, Default)]
@@ -22,104 +19,6 @@ pub(super) struct OpeningStory {
     pub(super) clients: Vec<ClientPlan>,
     pub(super) meddling: Vec<Meddling>,
     pub(super) weather: Vec<Weather>,
-}
-
-/// What an opening is about: two objects, one more, and all of them with other values.
-struct Cast {
-    a: ObjectPlan,
-    b: ObjectPlan,
-    c: ObjectPlan,
-}
-
-impl Cast {
-    fn draw(rng: &mut Rng) -> Self {
-        let kinds = [
-            Kind::ConfigMap,
-            Kind::ConfigMap,
-            Kind::Secret,
-            Kind::ClusterRole,
-        ];
-        let mut object = |kind: Option<Kind>, name| ObjectPlan {
-            kind: kind.unwrap_or(kinds[rng.usize(..kinds.len())]),
-            name,
-            elsewhere: false,
-            value: rng.u8(..2),
-            stays: false,
-            shared: false,
-            hook: None,
-        };
-        Self {
-            a: object(None, 0),
-            // A kind of its own, so that what befalls it befalls nothing else.
-            b: object(Some(Kind::Deployment), 1),
-            c: object(None, 2),
-        }
-    }
-
-    fn changed(&self) -> Self {
-        let change = |object: ObjectPlan| ObjectPlan { value: 2, ..object };
-        Self {
-            a: change(self.a),
-            b: change(self.b),
-            c: change(self.c),
-        }
-    }
-}
-
-const PATIENT: ApplyFlags = ApplyFlags {
-    atomic: false,
-    no_prune: false,
-    adopt: false,
-    adopt_named: false,
-    take: false,
-    lift_guards: false,
-    recreate: false,
-    wait: false,
-    prune_after_ready: false,
-    no_record: false,
-    patient: true,
-    short_history: false,
-    preflight: false,
-    wait_for_deletion: false,
-    managed: false,
-};
-
-fn apply_with(release: ReleaseIndex, objects: &[ObjectPlan], flags: ApplyFlags) -> Action {
-    let module = ModulePlan {
-        objects: objects.to_vec(),
-        in_order: false,
-        optional: Optional::No,
-        bulk: 0,
-    };
-    Action::Apply(release, module, flags)
-}
-
-fn apply(objects: &[ObjectPlan]) -> Action {
-    apply_with(ALPHA, objects, PATIENT)
-}
-
-fn delete(release: ReleaseIndex) -> Action {
-    let flags = DeleteFlags {
-        patient: true,
-        ..DeleteFlags::default()
-    };
-    Action::Delete(release, flags)
-}
-
-fn step(rest: u64, action: Action) -> Step {
-    Step {
-        rest,
-        action,
-        faults: Vec::new(),
-        fate: None,
-    }
-}
-
-impl Step {
-    fn hit(mut self, aim: FaultTarget, at: usize, fault: Fault) -> Self {
-        self.faults.push(AimedFault { aim, at, fault });
-        self
-    }
 }
 
 impl OpeningStory {
