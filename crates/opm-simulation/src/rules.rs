@@ -193,14 +193,10 @@ pub(crate) fn landed(ledger: &mut Ledger, landing: &Landing) {
     let life = ledger.objects.get(uid(before));
     let owners = life.map(|life| life.owners.clone()).unwrap_or_default();
     let own = owners.contains(&release);
-    // An apply holds only the uid between its look and its request. What another release takes
-    // over in that moment is changed all the same: known, and counted.
-    let taken = life.and_then(|life| life.taken_from.get(&release));
-    let just_taken = !own && taken.is_some_and(|at| *at >= step.from);
     let mut broken = Vec::new();
     if landing.method != Method::DELETE {
         let shares = landing.after.as_ref().is_some_and(is_shared);
-        if !own && !shares && !just_taken && !step.action.takes_over() {
+        if !own && !shares && !step.action.takes_over() {
             let text = format!("{actor} changes {path}, which belongs to {owners:?}");
             broken.push((FOREIGN, text));
         }
@@ -234,7 +230,6 @@ pub(crate) fn landed(ledger: &mut Ledger, landing: &Landing) {
             broken.push((LOOKED_AT, text));
         }
     }
-    ledger.figures.taken_meanwhile += u64::from(just_taken);
     for (rule, text) in broken {
         ledger.violate(rule, at, text);
     }

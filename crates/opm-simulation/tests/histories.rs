@@ -47,6 +47,10 @@ const KNOWN: &[(&str, &str)] = &[
         include_str!("known/forgotten-unseen.json"),
         "an object that was gone and may not be looked at was said to be kept by a forget",
     ),
+    (
+        include_str!("known/apply-after-a-closer-look.json"),
+        "an object was applied that a closer look had shown to be another release's by now",
+    ),
 ];
 
 /// Where planted mistakes begin to be looked for: the same everywhere, so that it is known how

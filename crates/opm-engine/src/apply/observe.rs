@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use opm_core::check::{Adopt, CheckContext, HelmRelease, Observed};
+use opm_core::check::{Adopt, CheckContext, HelmRelease, LiveObject, Observed};
 use opm_core::digest::ObjectHash;
 use opm_core::entry::Entry;
 use opm_core::event::RunPhase;
@@ -69,7 +69,7 @@ impl<B: Backend> Apply<'_, B> {
             let mut named = planned.plan.to_observe();
             named.all(|entry| early.observed.contains_key(&entry.identity))
         };
-        let (reached, (observed, mut live), notes) = match early.filter(covers) {
+        let (reached, (mut observed, mut live), notes) = match early.filter(covers) {
             Some(early) => (
                 early.reached,
                 (early.observed, early.live),
@@ -92,8 +92,18 @@ impl<B: Backend> Apply<'_, B> {
         };
         whole.retain(|identity| live.contains_key(identity));
         planned.warnings.extend(self.without_objects(&observed));
-        let closer = self.look_closer(&notes.notes, &whole, &mut live).await;
-        whole.extend(closer);
+        for (identity, found) in self.look_closer(&notes.notes, &whole, &live).await {
+            match found {
+                // Whose it is by now counts, and not whose it was a moment ago.
+                Some(object) => {
+                    let judged = LiveObject::read(&object.unpack(), id);
+                    observed.insert(identity.clone(), Observation::Present(judged));
+                    live.insert(identity.clone(), object);
+                    whole.insert(identity);
+                }
+                None => _ = live.remove(&identity),
+            }
+        }
         let occupants = self.run.look_into(&planned.plan, Some(self.served)).await;
         ObservedApply {
             planned,
@@ -127,8 +137,8 @@ impl<B: Backend> Apply<'_, B> {
         &self,
         notes: &AppliedNotes,
         whole: &HashSet<Identity>,
-        live: &mut BTreeMap<Identity, PackedObject>,
-    ) -> HashSet<Identity> {
+        live: &BTreeMap<Identity, PackedObject>,
+    ) -> Vec<(Identity, Option<PackedObject>)> {
         let unsettled = self.candidate.objects.iter().filter(|object| {
             let identity = object.manifest.identity();
             let seen = live.get(identity).filter(|_| !whole.contains(identity));
@@ -138,19 +148,10 @@ impl<B: Backend> Apply<'_, B> {
             .map(|object| WantedObject::from(&object.manifest))
             .collect();
         let found = self.run.backend.look_in_version(&wanted, Detail::Whole);
-        let mut whole = HashSet::new();
-        for (identity, found) in found.await {
-            match found.found() {
-                Ok(Some(object)) => {
-                    live.insert(identity.clone(), object);
-                    whole.insert(identity);
-                }
-                Ok(None) | Err(_) => {
-                    live.remove(&identity);
-                }
-            }
-        }
-        whole
+        let found = found.await.into_iter();
+        found
+            .map(|(identity, found)| (identity, found.found().ok().flatten()))
+            .collect()
     }
 
     /// What the check has to know beside the plan and the live objects.

@@ -1,8 +1,9 @@
 //! Sending one object, and what its answer means.
 //!
 //! What is believed absent is created and never merged into something that appeared meanwhile;
-//! what is there is sent with its uid. When the cluster has moved on since the look, the object
-//! is looked at once more and the same ownership table decides again.
+//! what is there is sent as it was seen, so that what became another's since is left alone. When
+//! the cluster has moved on since the look, the object is looked at once more and the same
+//! ownership table decides again.
 
 use opm_core::check::{
     ApplyMethod, ApplyStep, LiveObject, ObjectBefore, Ownership, Refusal, RefusalReason,
@@ -21,8 +22,9 @@ use crate::ports::{
 use crate::removal::identity_only;
 use crate::report::Action;
 
-/// How often an object that moved on is looked at again.
-const LOOKS: usize = 3;
+/// How often an object is sent that moved on each time. Whatever changes all the time is applied
+/// all the same: the last time, only its uid is held.
+const SENDS: usize = 4;
 
 /// One object on its way.
 #[derive(Debug, Clone, Copy)]
@@ -128,10 +130,31 @@ pub(super) fn conflict(error: &ApiError, step: &ApplyStep) -> Refusal {
     }
 }
 
-/// What must hold of an object when it is sent.
+/// What must hold of an object when the server pretends.
 pub(super) fn precondition(step: &ApplyStep) -> Precondition {
     let uid = step.method.uid().map(str::to_owned);
     uid.map_or(Precondition::Absent, |uid| Precondition::Exists { uid })
+}
+
+/// The same, and that nobody has changed it since it was looked at.
+fn as_seen(item: ObjectToSend<'_>) -> Precondition {
+    let seen = item.seen.map(|seen| seen.object);
+    let version = seen.and_then(|object| object.text(&["metadata", "resourceVersion"]));
+    match (precondition(item.step), version) {
+        (Precondition::Exists { uid }, Some(version)) => Precondition::Unchanged {
+            uid,
+            resource_version: version.to_owned(),
+        },
+        (precondition, _) => precondition,
+    }
+}
+
+/// The same, without a version.
+fn at_last(precondition: Precondition) -> Precondition {
+    match precondition {
+        Precondition::Unchanged { uid, .. } => Precondition::Exists { uid },
+        precondition => precondition,
+    }
 }
 
 impl<B: Backend> Apply<'_, B> {
@@ -140,9 +163,12 @@ impl<B: Backend> Apply<'_, B> {
         if item.step.method == ApplyMethod::Completed {
             return Ok(completed(item));
         }
-        let mut precondition = precondition(item.step);
-        for _ in 0..LOOKS {
+        let mut precondition = as_seen(item);
+        for sends in 1..=SENDS {
             let dry_run = self.request.options.dry_run;
+            if sends == SENDS {
+                precondition = at_last(precondition);
+            }
             match self.send_once(item, precondition.clone(), dry_run).await {
                 Ok(sent) => return self.applied(item, sent).await,
                 Err(error) if self.request.options.dry_run && comes_along(&error) => {
@@ -312,16 +338,18 @@ impl<B: Backend> Apply<'_, B> {
             ApplyMethod::Update { uid } => Some(uid.as_str()),
             _ => None,
         };
-        match Ownership::of(&live, recorded, release) {
-            Ownership::Mine | Ownership::Shared { mine: true, .. } => {
-                Ok(Precondition::Exists { uid: live.uid })
-            }
-            Ownership::Shared { mine: false, .. } if item.step.shared => {
-                Ok(Precondition::Exists { uid: live.uid })
-            }
-            _ if still_as_planned(&item.step.method, &live) => {
-                Ok(Precondition::Exists { uid: live.uid })
-            }
+        let decided = Ownership::of(&live, recorded, release);
+        let planned = still_as_planned(&item.step.method, &live);
+        let unchanged = Precondition::Unchanged {
+            uid: live.uid,
+            resource_version: metadata(&object, "resourceVersion")
+                .unwrap_or_default()
+                .to_owned(),
+        };
+        match decided {
+            Ownership::Mine | Ownership::Shared { mine: true, .. } => Ok(unchanged),
+            Ownership::Shared { mine: false, .. } if item.step.shared => Ok(unchanged),
+            _ if planned => Ok(unchanged),
             Ownership::OtherRelease(other) => Err(SendError::because(format!(
                 "it was taken by release {other} meanwhile"
             ))),

@@ -19,8 +19,6 @@ pub(crate) struct Life {
     pub(crate) made_by: Option<ReleaseIndex>,
     /// The releases that have recorded it as theirs.
     pub(crate) recorded_by: BTreeSet<ReleaseIndex>,
-    /// The releases that it was taken from, and when.
-    pub(crate) taken_from: BTreeMap<ReleaseIndex, u64>,
     /// The releases that it belongs to.
     pub(crate) owners: BTreeSet<ReleaseIndex>,
     pub(crate) from: u64,
@@ -127,7 +125,6 @@ impl Ledger {
                 path: landing.path.clone(),
                 made_by: release,
                 recorded_by: BTreeSet::new(),
-                taken_from: BTreeMap::new(),
                 owners: BTreeSet::new(),
                 from: landing.at,
                 until: None,
@@ -159,9 +156,6 @@ impl Ledger {
         match (carries, carried) {
             (true, _) => {
                 if !is_shared(after) {
-                    let lost = life.owners.iter().filter(|owner| **owner != release);
-                    let lost = lost.map(|owner| (*owner, landing.at));
-                    life.taken_from.extend(lost);
                     life.owners.clear();
                 }
                 // Whose label goes with this write, that release has lost it to this one.

@@ -102,9 +102,6 @@ pub struct Figures {
     pub takeovers: u64,
     /// Repairs that wrote a record.
     pub repairs: u64,
-    /// Objects that were changed or deleted although another release had taken them since the
-    /// look.
-    pub taken_meanwhile: u64,
 }
 
 impl Figures {
@@ -116,7 +113,6 @@ impl Figures {
         self.deaths += other.deaths;
         self.takeovers += other.takeovers;
         self.repairs += other.repairs;
-        self.taken_meanwhile += other.taken_meanwhile;
     }
 }
 

@@ -150,6 +150,11 @@ impl Cluster for Mistaken {
                 };
             }
         }
+        if self.makes(Mistake::UpdateWithoutVersion)
+            && let Precondition::Unchanged { uid, .. } = request.precondition
+        {
+            request.precondition = Precondition::Exists { uid };
+        }
         let result = self.real.apply(request, self.permit(permit)).await;
         if result.is_err() && !dry_run {
             self.remembered(|seen| seen.failed = true);

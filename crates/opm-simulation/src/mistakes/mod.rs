@@ -46,11 +46,13 @@ pub enum Mistake {
     NoLockAfterFailure,
     /// What is believed absent is applied onto whatever is there.
     CreateMerges,
+    /// What was seen is applied whatever became of it since.
+    UpdateWithoutVersion,
 }
 
 impl Mistake {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::NoIntent,
         Self::PruneBeforeAllIsApplied,
         Self::DeleteWithoutUid,
@@ -69,6 +71,7 @@ impl Mistake {
         Self::SharedIsOwn,
         Self::NoLockAfterFailure,
         Self::CreateMerges,
+        Self::UpdateWithoutVersion,
     ];
 }
 
@@ -94,6 +97,7 @@ impl Mistake {
             Self::SharedIsOwn => "shared object deleted by the first to leave",
             Self::NoLockAfterFailure => "atomic way back without lock",
             Self::CreateMerges => "create merges into what is there",
+            Self::UpdateWithoutVersion => "update without resourceVersion",
         }
     }
 }

@@ -42,6 +42,7 @@ impl OpeningStory {
             Self::deleted,
             Self::rebuilt,
             Self::record_as_object,
+            Self::overtaken,
         ];
         tell[rng.usize(..tell.len())](&mut opening, rng, cast);
         opening
@@ -353,6 +354,26 @@ impl OpeningStory {
             _ => apply(&[role, cast.b]),
         };
         self.client(vec![step(3_000, action)]);
+    }
+
+    /// What an apply has looked at becomes another release's before its request lands.
+    fn overtaken(&mut self, rng: &mut Rng, cast: &Cast) {
+        let new = cast.changed();
+        let slow = Fault::Slow(rng.u64(200..3_000));
+        let (aim, at) = match rng.bool() {
+            true => (FaultTarget::Object, rng.usize(..2)),
+            false => (FaultTarget::Record, 0),
+        };
+        self.client(vec![
+            step(0, apply(&[cast.a, cast.b])),
+            step(3_000, apply(&[new.a, new.b])).hit(aim, at, slow),
+        ]);
+        let flags = ApplyFlags {
+            take: true,
+            ..PATIENT
+        };
+        let action = apply_with(BETA, &[cast.a, cast.c], flags);
+        self.client(vec![step(rng.u64(3_000..4_000), action)]);
     }
 
     /// A module has another release's record as an object.
