@@ -61,6 +61,12 @@ async fn deed(server: &Server, what: Meddle) {
                 .meddle(Method::PATCH, &object.path(), MERGE, &nothing)
                 .await;
         }
+        Meddle::StripAll(object) => {
+            let nothing = json!({"metadata": {"labels": null, "managedFields": [{}]}});
+            server
+                .meddle(Method::PATCH, &object.path(), MERGE, &nothing)
+                .await;
+        }
         Meddle::Finalizer(object, release_after) => {
             let held = json!({"metadata": {"finalizers": [FINALIZER]}});
             server

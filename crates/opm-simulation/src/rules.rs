@@ -4,6 +4,7 @@
 //! the end of each history asks for (`finale`).
 
 use http::Method;
+use opm_core::hook::HELM_HOOK;
 use opm_core::labels;
 use serde_json::Value;
 
@@ -241,6 +242,11 @@ fn was_kept(ledger: &Ledger, actor: Actor, release: ReleaseIndex, object: &Value
     let Some(Action::Apply(_, module, _)) = ledger.step(actor).map(|step| &step.action) else {
         return false;
     };
+    // The way back runs the hooks of the change before, which the module may not have.
+    let went_back = ledger.runs_of(actor).len() > 1;
+    if went_back && object["metadata"]["annotations"][HELM_HOOK].is_string() {
+        return false;
+    }
     let field = |value: &Value, key: &str| value["metadata"][key].clone();
     let place = |value: &Value| {
         let kind = value["kind"].clone();

@@ -51,6 +51,10 @@ const KNOWN: &[(&str, &str)] = &[
         include_str!("known/apply-after-a-closer-look.json"),
         "an object was applied that a closer look had shown to be another release's by now",
     ),
+    (
+        include_str!("known/hook-of-the-way-back.json"),
+        "a hook of the change before, which the way back runs, was taken for an object that is kept",
+    ),
 ];
 
 /// Where planted mistakes begin to be looked for: the same everywhere, so that it is known how

@@ -212,10 +212,11 @@ impl Meddle {
         object: ObjectPlan,
     ) -> Self {
         match mix.meddles[rng.usize(..mix.meddles.len())] {
-            MeddleFamily::People => match rng.u8(..7) {
+            MeddleFamily::People => match rng.u8(..8) {
                 0..=2 => Self::Edit(object),
                 3..=5 => Self::Delete(object),
-                _ => Self::StripLabels(object),
+                6 => Self::StripLabels(object),
+                _ => Self::StripAll(object),
             },
             MeddleFamily::Controllers => {
                 let apart = rng.u64(20..3_000);

@@ -43,6 +43,7 @@ impl OpeningStory {
             Self::rebuilt,
             Self::record_as_object,
             Self::overtaken,
+            Self::estranged,
         ];
         tell[rng.usize(..tell.len())](&mut opening, rng, cast);
         opening
@@ -374,6 +375,19 @@ impl OpeningStory {
         };
         let action = apply_with(BETA, &[cast.a, cast.c], flags);
         self.client(vec![step(rng.u64(3_000..4_000), action)]);
+    }
+
+    /// Nothing says any more whose an object is, but its uid in the record.
+    fn estranged(&mut self, rng: &mut Rng, cast: &Cast) {
+        self.client(vec![step(0, apply(&[cast.a, cast.b]))]);
+        self.meddle(2_000, Meddle::StripAll(cast.a));
+        let action = match rng.u8(..4) {
+            0 => delete(ALPHA),
+            1 => apply(&[cast.b]),
+            2 => Action::Rollback(ALPHA, PATIENT),
+            _ => apply(&[cast.a, cast.b]),
+        };
+        self.client(vec![step(3_000, action)]);
     }
 
     /// A module has another release's record as an object.

@@ -114,6 +114,8 @@ pub enum Meddle {
     Create(ObjectPlan),
     /// Somebody takes all labels off.
     StripLabels(ObjectPlan),
+    /// Somebody takes all labels off, and with them who has set what.
+    StripAll(ObjectPlan),
     /// A controller puts a finalizer on it, and takes it off so many milliseconds later.
     Finalizer(ObjectPlan, u64),
     /// Helm brings an object of that name.
