@@ -14,6 +14,7 @@ mod apply;
 mod bounds;
 mod client;
 mod clock;
+mod collection;
 mod connect;
 mod delete;
 mod discovery;

@@ -128,8 +128,13 @@ pub(crate) struct Keep<'a> {
 impl<'a> Keep<'a> {
     /// Everything.
     pub(crate) fn all() -> Self {
+        Self::expecting(0)
+    }
+
+    /// Everything, which may be so many.
+    pub(crate) fn expecting(objects: usize) -> Self {
         Self {
-            allowance: Allowance::about(0),
+            allowance: Allowance::about(objects),
             names: None,
         }
     }
@@ -259,8 +264,25 @@ impl ClusterClient {
         selectors: Selectors<'_>,
         keep: &Keep<'_>,
     ) -> Result<Page, ApiError> {
+        let mut items = Vec::new();
+        let mut take = |object: Option<Object>| match object {
+            Some(object) => items.push(object),
+            None => items.clear(),
+        };
+        let last = self.list_each(place, selectors, keep, &mut take).await?;
+        Ok(Page { items, ..last })
+    }
+
+    /// Hands on what matches and is wanted, object by object, and none where the list begins anew.
+    /// Answers with the last page, without its objects.
+    pub(crate) async fn list_each(
+        &self,
+        place: Place<'_>,
+        selectors: Selectors<'_>,
+        keep: &Keep<'_>,
+        take: &mut (dyn FnMut(Option<Object>) + Send),
+    ) -> Result<Page, ApiError> {
         let mut restarts: u32 = 0;
-        let mut all = Page::default();
         let mut paging = Paging::start(selectors.detail);
         loop {
             let page = ListPage {
@@ -274,7 +296,8 @@ impl ClusterClient {
                 Ok(page) => page,
                 Err(error) if error.status == Some(410) && restarts < RESTARTS => {
                     restarts = restarts.saturating_add(1);
-                    (all, paging) = (Page::default(), Paging::start(selectors.detail));
+                    paging = Paging::start(selectors.detail);
+                    take(None);
                     continue;
                 }
                 Err(error) if error.kind == ApiErrorKind::TooLarge && paging.shrink() => continue,
@@ -284,13 +307,11 @@ impl ClusterClient {
             for object in std::mem::take(&mut page.items) {
                 if keep.is_wanted(&object) {
                     keep.allowance.take(&object)?;
-                    all.items.push(object);
+                    take(Some(object));
                 }
             }
-            all.date = page.date;
-            all.metadata = page.metadata;
             if !more {
-                return Ok(all);
+                return Ok(page);
             }
         }
     }

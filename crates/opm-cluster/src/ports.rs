@@ -9,9 +9,9 @@ use opm_core::identity::{GroupKind, Identity};
 use opm_core::packed::PackedObject;
 use opm_core::rights::{AccessRule, ResourceRight};
 use opm_engine::ports::{
-    ApiError, ApplyObject, ApplyResponse, Backend, Clock, Cluster, DeleteObject, DeleteOutcome,
-    Detail, DisownObject, Instant, MoveFields, Observation, Permit, PodLog, PretendedPatch,
-    ServedKinds, Timestamp, WantedObject, WatchEvent,
+    ApiError, ApplyObject, ApplyResponse, Backend, Clock, Cluster, Collection, DeleteObject,
+    DeleteOutcome, Detail, DisownObject, Instant, ListedCollection, MoveFields, Observation,
+    Permit, PodLog, PretendedPatch, ServedKinds, Timestamp, WantedObject, WatchEvent,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -57,6 +57,19 @@ impl Cluster for ClusterClient {
             fields: None,
         };
         self.list_kind(kind, namespace, selectors).await
+    }
+
+    async fn list_collection(&self, of: &Collection) -> Result<ListedCollection, ApiError> {
+        self.list_together(of).await
+    }
+
+    async fn watch_collection(
+        &self,
+        of: &Collection,
+        resource_version: &str,
+        on_event: &mut (dyn FnMut(WatchEvent) -> bool + Send),
+    ) -> Result<bool, ApiError> {
+        self.watch_together(of, resource_version, on_event).await
     }
 
     async fn apply(

@@ -173,6 +173,7 @@ impl Place<'_> {
         query.add("allowWatchBookmarks", "true");
         query.add("resourceVersion", watch.resource_version);
         query.add("timeoutSeconds", &watch.seconds.to_string());
+        query.add_some("labelSelector", watch.labels);
         query.add_some("fieldSelector", watch.fields);
         let target = query.onto(self.collection()?);
         Ok(self.call(Method::GET, target, accept))
@@ -244,6 +245,7 @@ pub(crate) struct ListPage<'a> {
 pub(crate) struct WatchFrom<'a> {
     pub(crate) detail: Detail,
     pub(crate) resource_version: &'a str,
+    pub(crate) labels: Option<&'a str>,
     pub(crate) fields: Option<&'a str>,
     pub(crate) seconds: u64,
 }

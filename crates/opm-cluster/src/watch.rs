@@ -14,11 +14,11 @@ use tokio::sync::mpsc::{Sender, channel};
 
 use crate::bounds::Allowance;
 use crate::client::ClusterClient;
+use crate::collection::ChangeFeed;
 use crate::discovery::{ResolvedKind, not_reachable, resolve};
 use crate::json::{self, Object};
 use crate::list::{Keep, Kind, Selectors};
-use crate::request::WatchFrom;
-use crate::watch_stream::{Change, LASTS, StreamEnd};
+use crate::watch_stream::Change;
 
 /// Up to this many objects of a kind in a namespace are watched by name each, so that a crowd
 /// of others beside them costs nothing.
@@ -26,9 +26,6 @@ const BY_NAME: usize = 3;
 
 /// How often objects are asked for that may be read but not listed or watched.
 const POLL: Duration = Duration::from_secs(1);
-
-/// About how long to wait before a watch that ended is asked for again.
-const AGAIN: Duration = Duration::from_millis(300);
 
 /// Objects of one kind in one namespace that share a watch.
 struct WatchGroup {
@@ -184,48 +181,12 @@ impl ClusterClient {
                 .tell(WatchEvent::Gone(group.identity(&name)))
                 .await?;
         }
-        let mut version = list.metadata.resource_version;
-        let mut failing_since = None;
-        loop {
-            let from = WatchFrom {
-                detail: group.detail(),
-                resource_version: &version,
-                fields: fields.as_deref(),
-                seconds: LASTS.as_secs(),
-            };
-            let call = kind.place().watch(&from)?;
-            let ended = match self.open(&call).await {
-                Err(ended) => ended,
-                Ok(mut stream) => loop {
-                    match stream.next().await {
-                        Err(ended) => break ended,
-                        Ok(change) => {
-                            failing_since = None;
-                            if let Some(now) = change.version() {
-                                now.clone_into(&mut version);
-                            }
-                            reporter.report(group, kind, change).await?;
-                        }
-                    }
-                },
-            };
-            match ended {
-                StreamEnd::Expired => {
-                    self.pause().await;
-                    return Ok(());
-                }
-                StreamEnd::Failed(error) if !is_passing(&error) => return Err(error),
-                StreamEnd::Failed(error) => {
-                    let now = tokio::time::Instant::now();
-                    let since = *failing_since.get_or_insert(now);
-                    if now.saturating_duration_since(since) > self.settings.retry.budget {
-                        return Err(error);
-                    }
-                }
-                StreamEnd::Disconnected => {}
-            }
-            self.pause().await;
+        let version = list.metadata.resource_version;
+        let mut changes = ChangeFeed::new(self, kind.place(), selectors, version);
+        while let Some(change) = changes.next().await? {
+            reporter.report(group, kind, change).await?;
         }
+        Ok(())
     }
 
     /// For those who may read an object but not watch it.
@@ -248,11 +209,6 @@ impl ClusterClient {
             }
             tokio::time::sleep(POLL).await;
         }
-    }
-
-    /// A server that ends every watch at once must not be asked in a tight loop.
-    async fn pause(&self) {
-        tokio::time::sleep(AGAIN.mul_f64(0.5 + self.clock.random() / 2.0)).await;
     }
 }
 
@@ -310,11 +266,6 @@ impl Reporter {
 fn wanted(group: &WatchGroup, object: &Object) -> Option<Identity> {
     let name = json::metadata(object, "name")?;
     group.names.contains(name).then(|| group.identity(name))
-}
-
-/// Worth another try.
-fn is_passing(error: &ApiError) -> bool {
-    error.kind == ApiErrorKind::Unreachable || error.status.is_some_and(|status| status >= 500)
 }
 
 #[cfg(test)]

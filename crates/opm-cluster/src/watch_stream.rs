@@ -68,7 +68,7 @@ struct Line {
 /// One open watch.
 pub(crate) struct Stream<'a> {
     client: &'a ClusterClient,
-    call: &'a Call,
+    call: Call,
     body: Body,
     time: TimeBounds,
     lines: Lines,
@@ -109,7 +109,7 @@ impl Stream<'_> {
     pub(crate) async fn next(&mut self) -> Result<Change, StreamEnd> {
         loop {
             while let Some(line) = self.lines.next().map_err(StreamEnd::Failed)? {
-                if let Some(change) = self.client.read_line(self.call, &line)? {
+                if let Some(change) = self.client.read_line(&self.call, &line)? {
                     return Ok(change);
                 }
             }
@@ -128,8 +128,8 @@ impl Stream<'_> {
 
 impl ClusterClient {
     /// Sends a watch.
-    pub(crate) async fn open<'a>(&'a self, call: &'a Call) -> Result<Stream<'a>, StreamEnd> {
-        let body = self.open_body(call).await?;
+    pub(crate) async fn open(&self, call: Call) -> Result<Stream<'_>, StreamEnd> {
+        let body = self.open_body(&call).await?;
         Ok(Stream {
             client: self,
             call,

@@ -5,6 +5,7 @@
 //! directories of their names.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -17,11 +18,12 @@ use opm_core::record::size::MAX_RECORD_BYTES;
 use opm_core::takeover::RetiredManagers;
 use tracing::Instrument as _;
 
+use crate::actor::Actor;
 use crate::apply::Orphans;
 use crate::diff::DiffReport;
 use crate::failure::Failure;
 use crate::history::{Comparison, History, ShownManifests, ShownValues};
-use crate::list::Listing;
+use crate::list::{ListObserver, Listing};
 use crate::ports::{Backend, Caller, Renderer};
 use crate::repair::RepairReport;
 use crate::report::{Release, Report};
@@ -34,45 +36,6 @@ use crate::run::Run;
 use crate::status::{
     LogObserver, ObjectReport, ReleaseEvents, ReleaseLogs, ReleaseTree, Status, StatusObserver,
 };
-
-/// Who acts, and from where. Goes into the lock and the log.
-#[derive(Debug, Clone)]
-pub struct Actor {
-    /// The person or account, when the cluster itself does not say.
-    pub who: String,
-    /// The name of this machine.
-    pub host: String,
-    /// The pipeline that this process is a part of, in words, if it is one's.
-    pub pipeline: Option<String>,
-    /// The id of this process.
-    pub pid: u64,
-    /// What this machine calls its current boot, if it says so.
-    pub boot: Option<String>,
-    /// Which pid namespace the pid belongs to, if the machine says so.
-    pub pid_namespace: Option<String>,
-    /// The version of the program.
-    pub version: String,
-    /// Whether a process of this machine is alive. Asked only of pids that belong to the same
-    /// machine, boot and pid namespace.
-    pub is_alive: fn(u64) -> bool,
-}
-
-impl Actor {
-    /// An actor of whom nothing is known but a name: its locks expire, and are never taken over
-    /// because their holder is seen to be dead.
-    pub fn named(who: impl Into<String>) -> Self {
-        Self {
-            who: who.into(),
-            host: "unknown".to_owned(),
-            pipeline: None,
-            pid: u64::from(std::process::id()),
-            boot: None,
-            pid_namespace: None,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            is_alive: |_| true,
-        }
-    }
-}
 
 /// What holds for every use case.
 #[derive(Debug, Clone)]
@@ -343,6 +306,18 @@ impl<B: Backend> Engine<B> {
             .unless_cancelled(run.object(request)))
     }
 
+    /// Tells the resourceVersion of an object, now and whenever it is another, until it fails or the
+    /// caller cancels. None is told of one that is not there.
+    pub async fn watch_object(
+        &self,
+        object: &Identity,
+        observer: &mut (dyn FnMut(Option<&str>) + Send),
+        caller: &Caller<'_>,
+    ) -> Result<Infallible, Failure> {
+        run!(self, caller, "object", |run| run
+            .unless_cancelled(run.watch_object(object, observer)))
+    }
+
     /// What happened to a release's objects and to what lies below them: the newest so many.
     pub async fn events(
         &self,
@@ -390,6 +365,18 @@ impl<B: Backend> Engine<B> {
     ) -> Result<Listing, Failure> {
         run!(self, caller, "list", |run| run
             .unless_cancelled(run.list(request)))
+    }
+
+    /// Tells which releases there are and how they are doing, now and whenever that changes, until
+    /// it fails or the caller cancels.
+    pub async fn watch_list(
+        &self,
+        request: &ListRequest,
+        observer: &mut dyn ListObserver,
+        caller: &Caller<'_>,
+    ) -> Result<Infallible, Failure> {
+        run!(self, caller, "list", |run| run
+            .unless_cancelled(run.watch_list(request, observer)))
     }
 
     /// The changes and the deployments of a release.

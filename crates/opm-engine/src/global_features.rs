@@ -3,7 +3,8 @@
 
 use opm_core::feature::global;
 
-use crate::engine::{Actor, Settings};
+use crate::actor::Actor;
+use crate::engine::Settings;
 
 impl Settings {
     /// The settings of an actor, with the features of this process as they stand now

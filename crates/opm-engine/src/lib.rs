@@ -119,6 +119,7 @@
 
 #![deny(missing_docs)]
 
+mod actor;
 mod apply;
 mod concurrently;
 mod delete;
@@ -145,7 +146,8 @@ mod run;
 pub mod status;
 mod wait;
 
-pub use engine::{Actor, Engine, Settings, Timing};
+pub use actor::Actor;
+pub use engine::{Engine, Settings, Timing};
 pub use failure::{FailedObject, Failure, FailureKind, Remedy};
 pub use history::{Comparison, History, HistoryEntry, ShownManifests, ShownObject, ShownValues};
 pub use record::ManifestsError;

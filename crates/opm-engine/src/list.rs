@@ -3,9 +3,11 @@
 //! What a line shows is kept in an annotation, so no Secret's data is read for it. A Secret
 //! without that annotation (written by somebody who knows only RFC-0001) or with one that cannot
 //! be read is listed by its own name. One namespace that may not be looked into hides nothing
-//! but itself. Only `--health` reads the records, and looks at what they name.
+//! but itself. Only `--health` reads the records, and looks at what they name. Whoever watches the
+//! list is told of both by one list and one watch of each kind.
 
 mod health;
+mod watch;
 
 use std::collections::BTreeMap;
 
@@ -15,16 +17,21 @@ use opm_core::health::HealthState;
 use opm_core::identity::GroupKind;
 use opm_core::labels;
 use opm_core::managed::Manager;
+use opm_core::packed::PackedObject;
 use opm_core::record::{ReleaseState, SUMMARY_ANNOTATION, Summary};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::concurrently::concurrently;
 use crate::failure::{Failure, FailureKind};
-use crate::observe::metadata;
-use crate::ports::{ApiError, ApiErrorKind, Backend, Detail, StoredSecret, Timestamp};
+use crate::observe::{FollowedCollection, metadata};
+use crate::ports::{
+    ApiError, ApiErrorKind, Backend, Collection, CollectionLabel, Detail, StoredSecret, Timestamp,
+};
 use crate::request::ListRequest;
 use crate::run::Run;
+
+pub use watch::{Healths, ListObserver};
 
 /// How many namespaces are asked at a time.
 const CONCURRENT_NAMESPACES: usize = 16;
@@ -47,6 +54,35 @@ impl ListedRelease {
     fn is_deleted(&self) -> bool {
         self.summary.state.as_deref() == ReleaseState::Deleted.word()
     }
+
+    /// Whether it is among those that were deleted, or among those that are there.
+    pub fn is_among(&self, deleted: bool) -> bool {
+        // A deleted release that keeps objects is still there to be dealt with.
+        match self.is_deleted() {
+            true => deleted || self.summary.kept > 0,
+            false => !deleted,
+        }
+    }
+}
+
+/// How much of the releases' Secrets is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RecordDetail {
+    /// What a line shows.
+    Summary,
+    /// All of it.
+    Whole,
+    /// What a line shows, with the Secrets that releases have applied, and from where a watch goes
+    /// on.
+    Followed,
+}
+
+/// The Secrets of one namespace, or of all.
+#[derive(Default)]
+struct RecordList {
+    secrets: Vec<ReleaseSecret>,
+    /// Where they are followed: all that was listed.
+    followed: Option<(FollowedCollection, Vec<PackedObject>)>,
 }
 
 /// A release's Secret, as far as it was read.
@@ -88,14 +124,13 @@ impl<B: Backend> Run<'_, B> {
 
     /// Lists releases.
     pub(crate) async fn list(&self, request: &ListRequest) -> Result<Listing, Failure> {
-        let (secrets, unseen) = match &request.namespace {
-            Some(namespace) => {
-                let found = self.inventories(Some(namespace.as_str()), request.health);
-                let found = found.await.map_err(|error| unlisted(&error))?;
-                (found, Vec::new())
-            }
-            None => self.everywhere(request).await?,
+        let detail = match request.health {
+            true => RecordDetail::Whole,
+            false => RecordDetail::Summary,
         };
+        let (lists, unseen) = self.record_lists(request, detail).await?;
+        let lists = lists.into_iter();
+        let secrets: Vec<ReleaseSecret> = lists.flat_map(|list| list.secrets).collect();
         let healths = match request.health {
             true => self.healths(&secrets).await,
             false => vec![None; secrets.len()],
@@ -104,11 +139,7 @@ impl<B: Backend> Run<'_, B> {
         let mut releases: Vec<ListedRelease> = pairs
             .filter_map(|(secret, health)| listed(secret, health))
             .collect();
-        // A deleted release that keeps objects is still there to be dealt with.
-        releases.retain(|listed| match listed.is_deleted() {
-            true => request.deleted || listed.summary.kept > 0,
-            false => !request.deleted,
-        });
+        releases.retain(|listed| listed.is_among(request.deleted));
         releases.sort_by(|a, b| key(a).cmp(&key(b)));
         let now = self.server_now();
         Ok(Listing {
@@ -118,13 +149,28 @@ impl<B: Backend> Run<'_, B> {
         })
     }
 
+    /// The Secrets of all releases of a request, and where they could not be listed.
+    async fn record_lists(
+        &self,
+        request: &ListRequest,
+        detail: RecordDetail,
+    ) -> Result<(Vec<RecordList>, Vec<UnreadableNamespace>), Failure> {
+        let Some(namespace) = &request.namespace else {
+            return self.everywhere(request, detail).await;
+        };
+        let found = self.inventories(Some(namespace.as_str()), detail).await;
+        let found = found.map_err(|error| unlisted(&error))?;
+        Ok((vec![found], Vec::new()))
+    }
+
     /// All namespaces at once; if that is not permitted, each that can be named.
     async fn everywhere(
         &self,
         request: &ListRequest,
-    ) -> Result<(Vec<ReleaseSecret>, Vec<UnreadableNamespace>), Failure> {
-        let refused = match self.inventories(None, request.health).await {
-            Ok(found) => return Ok((found, Vec::new())),
+        detail: RecordDetail,
+    ) -> Result<(Vec<RecordList>, Vec<UnreadableNamespace>), Failure> {
+        let refused = match self.inventories(None, detail).await {
+            Ok(found) => return Ok((vec![found], Vec::new())),
             Err(error) if error.kind == ApiErrorKind::Forbidden => error,
             Err(error) => return Err(unlisted(&error)),
         };
@@ -144,14 +190,14 @@ impl<B: Backend> Run<'_, B> {
         let names = &namespaces;
         let lists = concurrently(CONCURRENT_NAMESPACES, asked, |at| async move {
             let name = names[at].as_str();
-            (self.inventories(Some(name), request.health).await, name)
+            (self.inventories(Some(name), detail).await, name)
         });
         let lists: Vec<_> = lists.collect().await;
         let (mut found, mut seen) = (Vec::new(), 0);
         for (list, name) in lists {
             match list {
-                Ok(secrets) => {
-                    found.extend(secrets);
+                Ok(list) => {
+                    found.push(list);
                     seen += 1;
                 }
                 Err(error) if error.kind == ApiErrorKind::Unreachable => {
@@ -173,22 +219,47 @@ impl<B: Backend> Run<'_, B> {
     async fn inventories(
         &self,
         namespace: Option<&str>,
-        whole: bool,
-    ) -> Result<Vec<ReleaseSecret>, ApiError> {
+        detail: RecordDetail,
+    ) -> Result<RecordList, ApiError> {
         let label = (labels::COMPONENT, labels::COMPONENT_INVENTORY);
-        if whole {
+        if detail == RecordDetail::Whole {
             let found = self.backend.list_secrets(namespace, &[label]).await?;
-            return Ok(found.into_iter().map(ReleaseSecret::of_secret).collect());
+            return Ok(RecordList {
+                secrets: found.into_iter().map(ReleaseSecret::of_secret).collect(),
+                followed: None,
+            });
         }
-        let secrets = GroupKind::new("", "Secret");
-        let found = self
-            .backend
-            .list(&secrets, namespace, Some(label), Detail::Metadata)
-            .await?;
-        Ok(found
-            .iter()
-            .filter_map(ReleaseSecret::of_metadata)
-            .collect())
+        let followed = detail == RecordDetail::Followed;
+        let (name, value) = match followed {
+            true => (labels::RELEASE_ID, None),
+            false => (label.0, Some(label.1.to_owned())),
+        };
+        let collection = Collection {
+            kind: GroupKind::new("", "Secret"),
+            namespace: namespace.map(str::to_owned),
+            version: None,
+            label: Some(CollectionLabel {
+                name: name.to_owned(),
+                value,
+            }),
+            detail: Detail::Metadata,
+            expected: 0,
+        };
+        let found = self.backend.list_collection(&collection).await?;
+        let objects = found.objects.iter();
+        let records = objects.filter(|object| is_record(object));
+        let secrets = records.filter_map(|object| ReleaseSecret::of_metadata(&object.unpack()));
+        Ok(RecordList {
+            secrets: secrets.collect(),
+            followed: followed.then(|| {
+                let followed = FollowedCollection {
+                    watched: collection.clone(),
+                    listed: collection,
+                    resource_version: found.resource_version,
+                };
+                (followed, found.objects)
+            }),
+        })
     }
 
     async fn namespaces(&self) -> Result<Vec<String>, ApiError> {
@@ -230,6 +301,12 @@ impl ReleaseSecret {
             stored: None,
         })
     }
+}
+
+/// Whether a Secret is the record of a release.
+fn is_record(secret: &PackedObject) -> bool {
+    let label = secret.text(&["metadata", "labels", labels::COMPONENT]);
+    label == Some(labels::COMPONENT_INVENTORY)
 }
 
 fn key(listed: &ListedRelease) -> (&str, &str, &str) {

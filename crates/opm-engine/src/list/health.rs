@@ -13,15 +13,23 @@ use opm_core::status::{ObjectEvidence, ReadObject, by_component, judge, overall}
 
 use super::{CONCURRENT_NAMESPACES, ReleaseSecret};
 use crate::concurrently::concurrently_in_order;
-use crate::ports::{Backend, Observation, WantedObject};
+use crate::ports::{Backend, Observation, StoredSecret, WantedObject};
 use crate::record::{RecordLookup, named_by_secret};
 use crate::report::Release;
 use crate::run::Run;
 
 /// What a listing needs of one record.
-struct CurrentChange {
+pub(super) struct CurrentChange {
     release: Release,
     change: Change,
+}
+
+impl CurrentChange {
+    /// The objects that it names.
+    pub(super) fn objects(&self) -> impl Iterator<Item = &Identity> {
+        let entries = self.change.entries().iter();
+        entries.map(|recorded| &recorded.entry.identity)
+    }
 }
 
 impl<B: Backend> Run<'_, B> {
@@ -34,26 +42,28 @@ impl<B: Backend> Run<'_, B> {
         let wanted: BTreeSet<Identity> = records
             .iter()
             .flatten()
-            .flat_map(|recorded| recorded.change.entries())
-            .map(|entry| entry.entry.identity.clone())
+            .flat_map(CurrentChange::objects)
+            .cloned()
             .collect();
         let wanted: Vec<WantedObject> = wanted.iter().map(WantedObject::from).collect();
         let objects = self.observe_objects(&wanted).await;
         let mut healths = Vec::with_capacity(records.len());
         for recorded in records {
-            let unpacked = self.unpacked.used();
             healths.push(match recorded {
                 Some(recorded) => Some(self.health_of(&recorded, &objects).await),
                 None => None,
             });
-            self.unpacked.give_back_to(unpacked);
         }
         healths
     }
 
     /// The current change of a record that can be read.
     async fn recorded_change(&self, secret: &ReleaseSecret) -> Option<CurrentChange> {
-        let stored = secret.stored.clone()?;
+        self.change_in(secret.stored.clone()?).await
+    }
+
+    /// The same, of a Secret.
+    pub(super) async fn change_in(&self, stored: StoredSecret) -> Option<CurrentChange> {
         let (release, _) = named_by_secret(&stored)?;
         let (found, _) = self.read_record(&release, stored).await.ok()?;
         let RecordLookup::Seen(read) = found else {
@@ -66,11 +76,13 @@ impl<B: Backend> Run<'_, B> {
         Some(CurrentChange { release, change })
     }
 
-    async fn health_of(
+    /// How a release is doing, from what was seen of its objects.
+    pub(super) async fn health_of(
         &self,
         recorded: &CurrentChange,
         objects: &BTreeMap<Identity, Observation<ReadObject>>,
     ) -> HealthState {
+        let unpacked = self.unpacked.used();
         let entries: Vec<&Entry> = recorded.change.entries().iter().map(|e| &e.entry).collect();
         let gone = |entry: &&Entry| {
             entry.identity.group_kind.is("batch", "Job")
@@ -97,6 +109,8 @@ impl<B: Backend> Run<'_, B> {
             };
             judge(entry.clone(), evidence)
         });
-        overall(&by_component(judged.collect()))
+        let health = overall(&by_component(judged.collect()));
+        self.unpacked.give_back_to(unpacked);
+        health
     }
 }

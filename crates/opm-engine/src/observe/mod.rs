@@ -4,12 +4,14 @@
 
 mod autoscalers;
 mod cluster_state;
+mod follow;
 mod labelled;
 mod namesakes;
 mod occupants;
 mod plan;
 
 pub(crate) use cluster_state::{AllKinds, scopes};
+pub(crate) use follow::{FollowedChange, FollowedCollection, followed_change, packed_identity};
 pub(crate) use labelled::{LabelledObjects, UnseenKinds, entry, was_applied};
 pub(crate) use plan::judged;
 

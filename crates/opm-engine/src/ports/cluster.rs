@@ -245,6 +245,42 @@ pub enum WatchEvent {
     Gone(Identity),
 }
 
+/// Objects of one kind that are listed, and watched, together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collection {
+    /// Their kind.
+    pub kind: GroupKind,
+    /// Their namespace; none for all of them, and for objects that live in none.
+    pub namespace: Option<String>,
+    /// The API version, without its group, that they are to be read in, if that matters. One that
+    /// is not served any more counts as none.
+    pub version: Option<String>,
+    /// The label that they carry, if that matters.
+    pub label: Option<CollectionLabel>,
+    /// How much of them is wanted.
+    pub detail: Detail,
+    /// About how many are expected: what they may take in memory follows from it.
+    pub expected: usize,
+}
+
+/// The label by which a collection is chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CollectionLabel {
+    /// Its name.
+    pub name: String,
+    /// Its value; none for any.
+    pub value: Option<String>,
+}
+
+/// What a list of a collection had.
+#[derive(Debug, Clone)]
+pub struct ListedCollection {
+    /// The objects, packed as they arrived.
+    pub objects: Vec<PackedObject>,
+    /// From where a watch goes on.
+    pub resource_version: String,
+}
+
 /// The log of one container.
 #[derive(Debug, Clone, Copy)]
 pub struct PodLog<'a> {
@@ -302,6 +338,23 @@ pub trait Cluster: Send + Sync {
         label: Option<(&str, &str)>,
         detail: Detail,
     ) -> impl Future<Output = Result<Vec<Map<String, Value>>, ApiError>> + Send;
+
+    /// One consistent list of a collection, and from where a watch of it goes on.
+    fn list_collection(
+        &self,
+        of: &Collection,
+    ) -> impl Future<Output = Result<ListedCollection, ApiError>> + Send;
+
+    /// Watches a collection from where a list of it was, through disconnects, and calls
+    /// `on_event` for each change until it returns true. An object that no longer carries the
+    /// collection's label counts as gone. Returns false when the server no longer knows what
+    /// became of it since: it has to be listed anew.
+    fn watch_collection(
+        &self,
+        of: &Collection,
+        resource_version: &str,
+        on_event: &mut (dyn FnMut(WatchEvent) -> bool + Send),
+    ) -> impl Future<Output = Result<bool, ApiError>> + Send;
 
     /// Applies one object, repeating the request where that is safe.
     fn apply(

@@ -12,9 +12,9 @@ pub use backend::Backend;
 pub use caller::{AnnouncedHook, Answer, Caller, Events, Frontend, Prompt, Question, Unattended};
 pub use clock::{Clock, Instant, Timestamp};
 pub use cluster::{
-    ApplyObject, ApplyResponse, Cluster, DeleteObject, DeleteOutcome, Detail, DisownObject,
-    MoveFields, PodLog, Precondition, PretendedPatch, Propagation, ServedKind, ServedKinds,
-    WantedObject, WatchEvent,
+    ApplyObject, ApplyResponse, Cluster, Collection, CollectionLabel, DeleteObject, DeleteOutcome,
+    Detail, DisownObject, ListedCollection, MoveFields, PodLog, Precondition, PretendedPatch,
+    Propagation, ServedKind, ServedKinds, WantedObject, WatchEvent,
 };
 pub use opm_core::api_error::{ApiError, ApiErrorKind, Cause, Stopped};
 pub use opm_core::observation::Observation;

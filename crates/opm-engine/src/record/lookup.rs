@@ -330,14 +330,19 @@ pub(super) fn set_aside(stored: &StoredSecret, record: &Record) -> Vec<String> {
 /// readable whatever has become of its data.
 pub(crate) fn named_by_secret(stored: &StoredSecret) -> Option<(Release, String)> {
     let content = &stored.content;
-    let (name, id) = content.name.strip_prefix("opm.")?.split_once('.')?;
     let labelled = content.labels.get(labels::MODULE_NAME);
-    let release = Release {
-        name: ReleaseName::new(name).ok()?,
-        namespace: NamespaceName::new(&*content.namespace).ok()?,
-        id: id.parse().ok()?,
-    };
+    let release = release_of_secret(&content.name, &content.namespace)?;
     Some((release, labelled.cloned().unwrap_or_default()))
+}
+
+/// The release whose record a Secret of this name is.
+pub(crate) fn release_of_secret(name: &str, namespace: &str) -> Option<Release> {
+    let (name, id) = name.strip_prefix("opm.")?.split_once('.')?;
+    Some(Release {
+        name: ReleaseName::new(name).ok()?,
+        namespace: NamespaceName::new(namespace).ok()?,
+        id: id.parse().ok()?,
+    })
 }
 
 fn only(release: &Release, mut found: Vec<StoredSecret>) -> Result<Option<StoredSecret>, Failure> {

@@ -26,7 +26,7 @@ pub(crate) use attempts::{Attempt, NoRecord, RecordWriter, not_let_go};
 pub(crate) use begin::{Beginning, LockedRun};
 pub(crate) use lock_guard::{LockGuard, WriteError};
 pub(crate) use log::FreeRecord;
-pub(crate) use lookup::{LoadedRecord, named_by_secret};
+pub(crate) use lookup::{LoadedRecord, named_by_secret, release_of_secret};
 pub(crate) use manifests::KeptChange;
 pub(crate) use payload::{CHANGE_ANNOTATION, CHANGE_KEY, FAILED_ANNOTATION, LOG_KEY};
 pub use read_back::ManifestsError;

@@ -17,13 +17,15 @@ use serde_json::{Map, Value};
 
 use super::secret::content;
 use super::{Attempt, LockGuard, Reading, RecordWriter, WritableRecord, WriteError};
-use crate::engine::{Actor, Settings};
+use crate::actor::Actor;
+use crate::engine::Settings;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{
     ApiError, ApiErrorKind, ApplyObject, ApplyResponse, Backend, Caller, Clock, Cluster,
-    DeleteObject, DeleteOutcome, Detail, DisownObject, Instant, MoveFields, Observation, Permit,
-    PodLog, PretendedPatch, RemoveOutcome, SecretContent, SecretStore, SecretVersion, ServedKinds,
-    Stopped, StoredSecret, Timestamp, WantedObject, WatchEvent, WriteOutcome,
+    Collection, DeleteObject, DeleteOutcome, Detail, DisownObject, Instant, ListedCollection,
+    MoveFields, Observation, Permit, PodLog, PretendedPatch, RemoveOutcome, SecretContent,
+    SecretStore, SecretVersion, ServedKinds, Stopped, StoredSecret, Timestamp, WantedObject,
+    WatchEvent, WriteOutcome,
 };
 use crate::report::Release;
 use crate::run::Run;
@@ -217,6 +219,19 @@ impl Cluster for Store {
         _: Detail,
     ) -> Result<Vec<Map<String, Value>>, ApiError> {
         Ok(Vec::new())
+    }
+
+    async fn list_collection(&self, _: &Collection) -> Result<ListedCollection, ApiError> {
+        Err(no_answer())
+    }
+
+    async fn watch_collection(
+        &self,
+        _: &Collection,
+        _: &str,
+        _: &mut (dyn FnMut(WatchEvent) -> bool + Send),
+    ) -> Result<bool, ApiError> {
+        Err(no_answer())
     }
 
     async fn apply(&self, _: ApplyObject<'_>, _: Permit<'_>) -> Result<ApplyResponse, ApiError> {

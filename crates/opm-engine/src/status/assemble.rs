@@ -18,7 +18,6 @@ impl StatusInputs {
         let Self {
             known,
             seen,
-            orphans,
             warnings,
         } = self;
         let judged = known.entries.iter().map(|entry| {
@@ -48,7 +47,7 @@ impl StatusInputs {
             transferred,
             pending,
             kept: known.kept.iter().map(|t| self.tracked(t)).collect(),
-            orphans: orphans.clone(),
+            orphans: seen.orphans.values().cloned().collect(),
             lock: known.lock.clone(),
             warnings: warnings.clone(),
             // Whatever is found by labels has no record that can be read.

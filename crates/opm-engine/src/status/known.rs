@@ -93,6 +93,11 @@ impl<B: Backend> Run<'_, B> {
                 }
             },
         };
+        self.known_of(release).await
+    }
+
+    /// What is known of a release.
+    pub(super) async fn known_of(&self, release: Release) -> Result<KnownRelease, Failure> {
         let (found, mut warnings) = self.look_up_record(&release).await?;
         match found {
             RecordLookup::Seen(read) => Ok(self.recorded(release, &read, warnings)),

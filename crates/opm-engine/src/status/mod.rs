@@ -3,8 +3,9 @@
 //! ```text
 //! known      which release, and what its record (or, without one, its objects' labels) says
 //! see        what there is of its objects, and what was applied
+//! places     the lists by which they are seen, and from where a watch goes on
 //! readiness  how those of its objects are doing that are not ready, and nothing else
-//! orphans    objects with its labels that its record does not know
+//! orphans    objects with its labels that its record does not know, wherever they are
 //! assemble   all of it together, judged by the core
 //! below      what its objects own, what happened there, and what was written there
 //! object     one object: live, as it was applied, and as it is recorded
@@ -15,6 +16,7 @@ mod below;
 mod known;
 mod object;
 mod orphans;
+mod places;
 mod readiness;
 mod see;
 mod watch;
@@ -37,9 +39,10 @@ pub use below::{
     ComponentTree, ContainerLog, LogObserver, ReleaseEvents, ReleaseLogs, ReleaseTree,
 };
 pub use object::{ObjectReport, SentObject};
-pub use watch::StatusObserver;
+pub use watch::{ObjectVersions, StatusObserver};
 
 use known::KnownRelease;
+use places::SecretList;
 use see::ReleaseObservations;
 
 /// Where the list of a release's objects comes from.
@@ -186,28 +189,45 @@ impl Status {
 struct StatusInputs {
     known: KnownRelease,
     seen: ReleaseObservations,
-    orphans: Vec<Entry>,
     warnings: Vec<String>,
 }
 
 impl<B: Backend> Run<'_, B> {
     /// How a release stands.
     pub(crate) async fn status(&self, request: &StatusRequest) -> Result<Status, Failure> {
-        Ok(self.gather(request).await?.assemble())
+        let known = self.known(request).await?;
+        Ok(self.gather(known, None, request.scan).await?.assemble())
     }
 
-    async fn gather(&self, request: &StatusRequest) -> Result<StatusInputs, Failure> {
-        let known = self.known(request).await?;
-        let (seen, orphans) =
-            futures::join!(self.see(&known), self.find_orphans(&known, request.scan));
-        let (orphans, more) = orphans?;
+    /// The same, with everything that it takes to watch it from there on.
+    async fn gather_to_watch(&self, request: &StatusRequest) -> Result<StatusInputs, Failure> {
+        let secrets = self.secrets_of(request).await;
+        let listed = secrets.as_ref();
+        let known = match listed.and_then(|secrets| secrets.release(&request.release)) {
+            Some(release) => self.known_of(release).await?,
+            None => self.known(request).await?,
+        };
+        self.gather(known, secrets, request.scan).await
+    }
+
+    async fn gather(
+        &self,
+        known: KnownRelease,
+        secrets: Option<SecretList>,
+        scan: bool,
+    ) -> Result<StatusInputs, Failure> {
+        let (mut seen, scanned) =
+            futures::join!(self.see(&known, secrets), self.scan_orphans(&known, scan));
+        let (scanned, more) = scanned?;
+        let scanned = scanned.into_iter();
+        seen.orphans
+            .extend(scanned.map(|entry| (entry.identity.clone(), entry)));
         let mut warnings = known.warnings.clone();
         warnings.extend(seen.warnings.clone());
         warnings.extend(more);
         Ok(StatusInputs {
             known,
             seen,
-            orphans,
             warnings,
         })
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use futures::StreamExt as _;
 use opm_core::entry::Entry;
 use opm_core::identity::{GroupKind, Identity};
-use opm_core::{labels, status};
+use opm_core::status;
 use serde_json::{Map, Value};
 
 use super::InventorySource;
@@ -18,30 +18,22 @@ use crate::ports::{ApiError, ApiErrorKind, Backend, Detail};
 use crate::run::Run;
 
 impl<B: Backend> Run<'_, B> {
-    /// Finds them: everywhere and in all kinds, or where the release's changes have put objects.
-    /// Also says where it could not look.
-    pub(super) async fn find_orphans(
+    /// Finds them everywhere and in all kinds, where that is asked for. Also says where it could
+    /// not look.
+    pub(super) async fn scan_orphans(
         &self,
         known: &KnownRelease,
         scan: bool,
     ) -> Result<(Vec<Entry>, Vec<String>), Failure> {
         // Without a record, everything with a label is already in the list.
-        if known.source == InventorySource::Labels {
+        if !scan || known.source == InventorySource::Labels {
             return Ok((Vec::new(), Vec::new()));
         }
-        let id = known.release.id.to_string();
-        let label = (labels::RELEASE_ID, id.as_str());
-        let (objects, warnings) = match scan {
-            true => {
-                let served = self.discover_all().await?;
-                let found = self.labelled(&known.release, &served).await?;
-                (found.objects, found.warnings)
-            }
-            false => self.labelled_where(&known.places, label).await,
-        };
-        let found = objects.iter().filter_map(entry).collect();
+        let served = self.discover_all().await?;
+        let found = self.labelled(&known.release, &served).await?;
         let tracked: BTreeSet<&Identity> = known.tracked.keys().collect();
-        Ok((status::orphans(found, &tracked), warnings))
+        let entries = found.objects.iter().filter_map(entry).collect();
+        Ok((status::orphans(entries, &tracked), found.warnings))
     }
 
     /// What carries a label in these kinds and namespaces. A place that may not be listed is left
@@ -72,7 +64,7 @@ impl<B: Backend> Run<'_, B> {
 
 /// Whether there can be no orphan that this user may see: such objects may not be listed, cannot be
 /// listed, or do not exist.
-fn has_none(error: &ApiError) -> bool {
+pub(super) fn has_none(error: &ApiError) -> bool {
     let hidden = [ApiErrorKind::Forbidden, ApiErrorKind::KindNotServed];
     hidden.contains(&error.kind) || error.status == Some(405)
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use futures::StreamExt as _;
+use opm_core::entry::Entry;
 use opm_core::health;
 use opm_core::identity::Identity;
 use opm_core::packed::PackedObject;
@@ -15,7 +16,9 @@ use opm_core::takeover::RetiredManagers;
 use serde_json::{Map, Value};
 
 use super::known::KnownRelease;
+use super::places::SecretList;
 use crate::concurrently::concurrently;
+use crate::observe::FollowedCollection;
 use crate::ports::{ApiError, Backend, Detail, Observation, WantedObject};
 use crate::record::ManifestsError;
 use crate::run::Run;
@@ -31,6 +34,10 @@ pub(super) type ObjectMap = BTreeMap<Identity, PackedObject>;
 #[derive(Default)]
 pub(super) struct ReleaseObservations {
     pub(super) objects: BTreeMap<Identity, Observation<ReadObject>>,
+    /// What carries its label, and its record does not know.
+    pub(super) orphans: BTreeMap<Identity, Entry>,
+    /// What was listed, and from where a watch goes on.
+    pub(super) followed: Vec<FollowedCollection>,
     /// What was applied; empty if that was not kept.
     pub(super) applied: ObjectMap,
     /// What the last run sent, if it did not end well and that was kept.
@@ -63,25 +70,25 @@ impl ReleaseObservations {
 }
 
 impl<B: Backend> Run<'_, B> {
-    /// Looks at everything that a release tracks.
-    pub(super) async fn see(&self, known: &KnownRelease) -> ReleaseObservations {
-        let tracked: Vec<Identity> = known.tracked.keys().cloned().collect();
-        let wanted = tracked.iter().map(|identity| known.wanted(identity));
-        let wanted: Vec<WantedObject> = wanted.collect();
-        let (objects, applied, sent) = futures::join!(
-            self.observe_objects(&wanted),
+    /// Looks at everything that a release tracks, and at what else carries its label there.
+    pub(super) async fn see(
+        &self,
+        known: &KnownRelease,
+        secrets: Option<SecretList>,
+    ) -> ReleaseObservations {
+        let (seen, (applied, warnings), sent) = futures::join!(
+            self.look_in_places(known, secrets),
             self.applied(known),
             self.sent(known)
         );
-        let (applied, warnings) = applied;
         let mut seen = ReleaseObservations {
-            objects,
             applied,
             sent,
-            warnings,
+            warnings: [warnings, seen.warnings].concat(),
             retired: self.settings.retired_managers.clone(),
-            ..ReleaseObservations::default()
+            ..seen
         };
+        let tracked: Vec<Identity> = known.tracked.keys().cloned().collect();
         self.look_closer(known, &tracked, &mut seen).await;
         seen
     }

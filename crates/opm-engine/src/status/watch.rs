@@ -1,21 +1,28 @@
 //! `status --watch`: the same status again and again, as things change.
 //!
-//! One watch follows every object and the record itself. A change of an object is judged anew by
-//! itself; a change of the record begins everything anew, because it may name other objects. A
-//! server that does not answer for a while is waited for.
+//! Every kind in every namespace is watched once, from where the list was by which its objects were
+//! seen. A change of an object is judged anew by itself; a change of the record begins everything
+//! anew, because it may name other objects. A server that does not answer for a while is waited
+//! for.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::pin::pin;
 use std::time::Duration;
 
-use futures::channel::mpsc::{UnboundedReceiver, unbounded};
-use futures::future::{Either, select};
-use futures::{FutureExt as _, StreamExt as _, pin_mut};
+use futures::StreamExt as _;
+use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
+use futures::future::{Either, select, try_join, try_join_all};
+use opm_core::entry::Entry;
 use opm_core::identity::{GroupKind, Identity};
-use opm_core::packed::PackedObject;
 use opm_core::status::ReadObject;
 
 use super::{Status, StatusInputs};
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiError, ApiErrorKind, Backend, Observation, WatchEvent};
+use crate::observe::{FollowedChange, FollowedCollection, followed_change, metadata};
+use crate::ports::{
+    ApiError, ApiErrorKind, Backend, Collection, Detail, Observation, WantedObject, WatchEvent,
+};
 use crate::request::StatusRequest;
 use crate::run::Run;
 
@@ -33,7 +40,18 @@ pub trait StatusObserver: Send {
 
     /// The cluster does not answer; it is asked again.
     fn trouble(&mut self, what: &str);
+
+    /// These objects that the release tracks were looked at, and this is how it stands with them;
+    /// none if that is the same as before.
+    fn looked(&mut self, status: Option<&Status>, _objects: &ObjectVersions) {
+        if let Some(status) = status {
+            self.status(status);
+        }
+    }
 }
+
+/// The resourceVersions of objects; none where one is not there, or cannot be seen.
+pub type ObjectVersions = BTreeMap<Identity, Option<String>>;
 
 /// Why a watch has ended.
 enum WatchEnd {
@@ -59,7 +77,7 @@ impl<B: Backend> Run<'_, B> {
         let mut last: Option<Status> = None;
         loop {
             self.unpacked.give_back_to(0);
-            let mut gathered = match self.gather(request).await {
+            let mut gathered = match self.gather_to_watch(request).await {
                 Ok(gathered) => gathered,
                 // What could be reached once will be back.
                 Err(failure) if failure.kind == FailureKind::Unreachable && last.is_some() => {
@@ -72,7 +90,8 @@ impl<B: Backend> Run<'_, B> {
                 }
                 Err(failure) => return Err(failure),
             };
-            tell(gathered.assemble(), &mut last, observer);
+            let versions = gathered.versions(gathered.known.tracked.keys());
+            tell(gathered.assemble(), &versions, &mut last, observer);
             match self
                 .follow(&mut gathered, left(), &mut last, observer)
                 .await
@@ -83,13 +102,29 @@ impl<B: Backend> Run<'_, B> {
                     observer.trouble(&error.to_string());
                     self.backend.sleep(AGAIN.min(left())).await;
                 }
-                Err(error) => {
-                    return Err(Failure::before_writing(
-                        "cannot watch the release's objects",
-                        &error,
-                    ));
-                }
+                Err(error) => return Err(unwatched(&error)),
             }
+        }
+    }
+
+    /// Tells the resourceVersion of an object, now and whenever it is another, until that fails.
+    pub(crate) async fn watch_object(
+        &self,
+        object: &Identity,
+        observer: &mut (dyn FnMut(Option<&str>) + Send),
+    ) -> Result<Infallible, Failure> {
+        let mut tell_version = |event: WatchEvent| {
+            match &event {
+                WatchEvent::Seen(_, object) => observer(metadata(object, "resourceVersion")),
+                WatchEvent::Gone(_) => observer(None),
+            }
+            false
+        };
+        let wanted = std::slice::from_ref(object);
+        let watched = self.backend.watch(wanted, FOREVER, &mut tell_version).await;
+        match watched {
+            Ok(_) => futures::future::pending().await,
+            Err(error) => Err(unwatched(&error)),
         }
     }
 
@@ -102,19 +137,65 @@ impl<B: Backend> Run<'_, B> {
         observer: &mut dyn StatusObserver,
     ) -> Result<WatchEnd, ApiError> {
         let record = gathered.record_identity();
-        let mut wanted = gathered.to_watch();
-        wanted.push(record.clone());
-        let (sender, events) = unbounded();
-        let mut pass_on = |event| sender.unbounded_send(event).is_err();
-        let watching = self.backend.watch(&wanted, left, &mut pass_on).fuse();
-        let telling = self
-            .tell_changes(gathered, &record, events, last, observer)
-            .fuse();
-        pin_mut!(watching, telling);
-        match select(telling, watching).await {
+        let followed = std::mem::take(&mut gathered.seen.followed);
+        let named = gathered.to_watch_by_name(&record, &followed);
+        let tracked: Vec<Identity> = gathered.known.tracked.keys().cloned().collect();
+        let (sender, changes) = unbounded();
+        let collections = followed.iter().map(|one| {
+            let fallback = tracked.iter().chain([&record]);
+            let fallback = fallback.filter(|id| is_in(id, &one.listed));
+            self.follow_or_poll(one, fallback.cloned().collect(), &sender)
+        });
+        let watching = try_join_all(collections);
+        let watching = try_join(watching, self.watch_by_name(&named, &sender));
+        let over = self.backend.sleep(left);
+        let (watching, over) = (pin!(watching), pin!(over));
+        let watching = select(watching, over);
+        let telling = self.tell_changes(gathered, &record, changes, last, observer);
+        match select(pin!(telling), watching).await {
             Either::Left(((), _)) => Ok(WatchEnd::RecordChanged),
-            Either::Right((watched, _)) => watched.map(|_| WatchEnd::TimeOver),
+            Either::Right((Either::Right(_), _)) => Ok(WatchEnd::TimeOver),
+            Either::Right((Either::Left((failed, _)), _)) => {
+                failed.map(|(_, never): (Vec<Infallible>, Infallible)| match never {})
+            }
         }
+    }
+
+    /// Follows a collection, or, if it may not be watched, some of its objects by name.
+    async fn follow_or_poll(
+        &self,
+        followed: &FollowedCollection,
+        wanted: Vec<Identity>,
+        changes: &UnboundedSender<FollowedChange>,
+    ) -> Result<Infallible, ApiError> {
+        let error = self.follow_collection(followed, changes).await;
+        match error.kind {
+            ApiErrorKind::Forbidden | ApiErrorKind::KindNotServed => {
+                self.watch_by_name(&wanted, changes).await
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// Follows objects by name.
+    async fn watch_by_name(
+        &self,
+        wanted: &[Identity],
+        changes: &UnboundedSender<FollowedChange>,
+    ) -> Result<Infallible, ApiError> {
+        let mut pass_on = |event: WatchEvent| {
+            // Nobody watches the content of a Secret.
+            let detail = match &event {
+                WatchEvent::Seen(id, _) if id.group_kind.is("", "Secret") => Detail::Metadata,
+                _ => Detail::Whole,
+            };
+            let change = followed_change(event, detail);
+            changes.unbounded_send(change).is_err()
+        };
+        if !wanted.is_empty() {
+            self.backend.watch(wanted, FOREVER, &mut pass_on).await?;
+        }
+        futures::future::pending().await
     }
 
     /// Takes events as they come, and ends when the record has changed.
@@ -122,61 +203,134 @@ impl<B: Backend> Run<'_, B> {
         &self,
         gathered: &mut StatusInputs,
         record: &Identity,
-        mut events: UnboundedReceiver<WatchEvent>,
+        mut changes: UnboundedReceiver<FollowedChange>,
         last: &mut Option<Status>,
         observer: &mut dyn StatusObserver,
     ) {
-        while let Some(first) = events.next().await {
+        while let Some(first) = changes.next().await {
             self.backend.sleep(SETTLE).await;
-            let mut came = vec![first];
-            while let Ok(next) = events.try_recv() {
-                came.push(next);
-            }
-            let mut changed = Vec::new();
-            let mut other_version = Vec::new();
-            for event in came {
-                let (identity, seen) = match event {
-                    WatchEvent::Seen(identity, object) => {
-                        // Nobody watches the content of a Secret.
-                        let whole = !identity.group_kind.is("", "Secret");
-                        let object = PackedObject::new(&object);
-                        (identity, Observation::Present(ReadObject { object, whole }))
-                    }
-                    WatchEvent::Gone(identity) => (identity, Observation::Absent),
-                };
-                if identity == *record {
-                    if gathered.is_another_record(&seen) {
-                        return;
-                    }
-                } else {
-                    if !gathered.is_read_as_applied(&identity, &seen) {
-                        other_version.push(gathered.known.wanted(&identity));
-                    }
-                    if gathered.take(&identity, seen) {
-                        changed.push(identity);
-                    }
+            let mut news = News::default();
+            let mut next = Some(first);
+            while let Some(change) = next {
+                if gathered.take_change(record, change, &mut news) {
+                    return;
                 }
+                next = changes.try_recv().ok();
             }
-            // Fields may have other names in the version that is watched.
-            other_version.retain(|wanted| changed.contains(&wanted.identity));
-            let found = self.observe_objects(&other_version).await;
-            gathered.seen.objects.extend(found);
-            if !changed.is_empty() {
+            let again = news.again.iter().map(|id| gathered.known.wanted(id));
+            let again: Vec<WantedObject> = again.collect();
+            gathered
+                .seen
+                .objects
+                .extend(self.observe_objects(&again).await);
+            if news.any {
+                let changed: Vec<Identity> = news.changed.into_iter().collect();
                 self.look_closer(&gathered.known, &changed, &mut gathered.seen)
                     .await;
-                tell(gathered.assemble(), last, observer);
+                let versions = gathered.versions(&changed);
+                tell(gathered.assemble(), &versions, last, observer);
             }
         }
     }
 }
 
+/// What changes that came together have brought.
+#[derive(Default)]
+struct News {
+    /// Whether anything did.
+    any: bool,
+    /// The tracked objects that are others now.
+    changed: BTreeSet<Identity>,
+    /// Those of them that have to be read once more.
+    again: BTreeSet<Identity>,
+}
+
+fn unwatched(error: &ApiError) -> Failure {
+    Failure::before_writing("cannot watch the release's objects", error)
+}
+
+/// Whether an object is in a collection, but for the label.
+fn is_in(identity: &Identity, of: &Collection) -> bool {
+    identity.group_kind == of.kind && identity.namespace == of.namespace
+}
+
 impl StatusInputs {
-    /// What can be watched: what may not even be read would end the watch of everything else.
-    fn to_watch(&self) -> Vec<Identity> {
+    /// What is in no collection that is followed. What may not even be read would end the watch
+    /// of everything else.
+    fn to_watch_by_name(
+        &self,
+        record: &Identity,
+        followed: &[FollowedCollection],
+    ) -> Vec<Identity> {
         let hidden =
-            |id: &&Identity| matches!(self.seen.objects.get(*id), Some(Observation::Failed(_)));
-        let tracked = self.known.tracked.keys();
-        tracked.filter(|id| !hidden(id)).cloned().collect()
+            |id: &Identity| matches!(self.seen.objects.get(id), Some(Observation::Failed(_)));
+        let elsewhere = |id: &Identity| !followed.iter().any(|one| is_in(id, &one.listed));
+        let wanted = self.known.tracked.keys().chain([record]);
+        let wanted = wanted.filter(|id| elsewhere(id) && !hidden(id));
+        wanted.cloned().collect()
+    }
+
+    /// Takes in a change, and says whether it is one of the record, which begins everything anew.
+    fn take_change(&mut self, record: &Identity, change: FollowedChange, news: &mut News) -> bool {
+        match change {
+            FollowedChange::Seen(identity, read) => {
+                let orphan = self.known.orphan(&identity, &read.object);
+                self.take_seen(record, identity, Observation::Present(read), orphan, news)
+            }
+            FollowedChange::Gone(identity) => {
+                self.take_seen(record, identity, Observation::Absent, None, news)
+            }
+            FollowedChange::Listed(of, listed) => {
+                let unlisted = |id: &Identity| is_in(id, &of) && !listed.contains(id);
+                let tracked = self.known.tracked.keys().filter(|id| unlisted(id));
+                news.again.extend(tracked.cloned());
+                news.changed.extend(news.again.iter().cloned());
+                let before = self.seen.orphans.len();
+                self.seen.orphans.retain(|id, _| !unlisted(id));
+                news.any |= self.seen.orphans.len() != before || !news.again.is_empty();
+                unlisted(record)
+            }
+        }
+    }
+
+    fn take_seen(
+        &mut self,
+        record: &Identity,
+        identity: Identity,
+        seen: Observation<ReadObject>,
+        orphan: Option<Entry>,
+        news: &mut News,
+    ) -> bool {
+        if identity == *record {
+            return self.is_another_record(&seen);
+        }
+        if self.known.tracked.contains_key(&identity) {
+            // Fields may have other names in the version that is watched.
+            let as_applied = self.is_read_as_applied(&identity, &seen);
+            if self.take(&identity, seen) {
+                news.any = true;
+                if !as_applied {
+                    news.again.insert(identity.clone());
+                }
+                news.changed.insert(identity);
+            }
+        } else {
+            let before = self.seen.orphans.remove(&identity);
+            news.any |= before != orphan;
+            self.seen
+                .orphans
+                .extend(orphan.map(|orphan| (identity, orphan)));
+        }
+        false
+    }
+
+    fn versions<'a>(&self, of: impl IntoIterator<Item = &'a Identity>) -> ObjectVersions {
+        let versions = of.into_iter().map(|identity| {
+            let seen = self.seen.objects.get(identity);
+            let version = seen.and_then(version).map(str::to_owned);
+            (identity.clone(), version)
+        });
+        versions.collect()
     }
 
     fn record_identity(&self) -> Identity {
@@ -218,10 +372,16 @@ fn version(seen: &Observation<ReadObject>) -> Option<&str> {
     object.text(&["metadata", "resourceVersion"])
 }
 
-/// Tells a status unless it is what was told last.
-fn tell(status: Status, last: &mut Option<Status>, observer: &mut dyn StatusObserver) {
-    if last.as_ref() != Some(&status) {
-        observer.status(&status);
+/// Tells a status, unless it is what was told last, and the objects that it was made of.
+fn tell(
+    status: Status,
+    objects: &ObjectVersions,
+    last: &mut Option<Status>,
+    observer: &mut dyn StatusObserver,
+) {
+    let is_news = last.as_ref() != Some(&status);
+    observer.looked(is_news.then_some(&status), objects);
+    if is_news {
         *last = Some(status);
     }
 }

@@ -10,10 +10,11 @@ use opm_core::identity::{GroupKind, Identity};
 use opm_core::packed::PackedObject;
 use opm_core::rights::{AccessRule, ResourceRight};
 use opm_engine::ports::{
-    ApiError, ApiErrorKind, ApplyObject, ApplyResponse, Backend, Clock, Cluster, DeleteObject,
-    DeleteOutcome, Detail, DisownObject, Instant, MoveFields, Observation, Permit, PodLog,
-    Precondition, PretendedPatch, RemoveOutcome, SecretContent, SecretStore, SecretVersion,
-    ServedKinds, StoredSecret, Timestamp, WantedObject, WatchEvent, WriteOutcome,
+    ApiError, ApiErrorKind, ApplyObject, ApplyResponse, Backend, Clock, Cluster, Collection,
+    DeleteObject, DeleteOutcome, Detail, DisownObject, Instant, ListedCollection, MoveFields,
+    Observation, Permit, PodLog, Precondition, PretendedPatch, RemoveOutcome, SecretContent,
+    SecretStore, SecretVersion, ServedKinds, StoredSecret, Timestamp, WantedObject, WatchEvent,
+    WriteOutcome,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -131,6 +132,21 @@ impl Cluster for Mistaken {
         detail: Detail,
     ) -> Result<Vec<Map<String, Value>>, ApiError> {
         self.real.list(kind, namespace, label, detail).await
+    }
+
+    async fn list_collection(&self, of: &Collection) -> Result<ListedCollection, ApiError> {
+        self.real.list_collection(of).await
+    }
+
+    async fn watch_collection(
+        &self,
+        of: &Collection,
+        resource_version: &str,
+        on_event: &mut (dyn FnMut(WatchEvent) -> bool + Send),
+    ) -> Result<bool, ApiError> {
+        self.real
+            .watch_collection(of, resource_version, on_event)
+            .await
     }
 
     async fn apply(
