@@ -1,5 +1,7 @@
 //! A request becomes a question to the engine, and its report a view.
 
+mod told;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,15 +16,15 @@ use opm_core::identity::{GroupKind, Identity};
 use opm_core::name::{NamespaceName, ReleaseName};
 use opm_engine::ports::Backend;
 use opm_engine::request::{
-    CompareRequest, ComparedChanges, HistoryRequest, ListRequest, LogRequest, ObjectRequest,
-    ReleaseRef, ShowRequest, StatusRequest,
+    CompareRequest, ComparedChanges, HistoryRequest, LogRequest, ObjectRequest, ReleaseRef,
+    ShowRequest, StatusRequest,
 };
 use opm_engine::{Failure, FailureKind};
 use serde::Deserialize;
 
 use crate::Page;
 use crate::changes;
-use crate::live::{self, Healths, Look, Subject};
+use crate::live::{self, ReleaseList, Subject, Wanted};
 use crate::views::confirm::Form;
 use crate::views::{self, Frame, LiveView};
 
@@ -47,9 +49,11 @@ pub(crate) fn router<B: Backend + Send + Sync + 'static>(page: Arc<Page<B>>) -> 
         .route(&below("manifests"), get(manifests::<B>))
         .route(&below("events"), get(events::<B>))
         .route(&below("logs"), get(logs::<B>))
-        .route("/live/plan", get(live_plan::<B>))
-        .route("/live/releases", get(live_releases::<B>))
-        .route("/live/releases/{namespace}/{name}", get(live_release::<B>))
+        .route("/live/plan", get(told::plan::<B>))
+        .route("/live/releases", get(told::releases::<B>))
+        .route(&format!("/live{release}"), get(told::release::<B>))
+        .route(&format!("/live{release}/object"), get(told::object::<B>))
+        .route("/live/object", get(told::below::<B>))
         .route("/style.css", get(style))
         .route("/page.js", get(script))
         .fallback(nothing_here);
@@ -84,11 +88,16 @@ pub(crate) struct Named {
 
 impl Named {
     pub(crate) fn parse(&self) -> Result<(ReleaseRef, NamespaceName), Failure> {
+        let (name, namespace) = self.names()?;
+        Ok((ReleaseRef::Name(name), namespace))
+    }
+
+    fn names(&self) -> Result<(ReleaseName, NamespaceName), Failure> {
         let invalid = |message: String| Failure::new(FailureKind::NotFound, message);
         let name = ReleaseName::new(&self.name).map_err(|error| invalid(error.to_string()))?;
         let namespace = NamespaceName::new(&self.namespace);
         let namespace = namespace.map_err(|error| invalid(error.to_string()))?;
-        Ok((ReleaseRef::Name(name), namespace))
+        Ok((name, namespace))
     }
 
     pub(crate) fn status(&self) -> Result<StatusRequest, Failure> {
@@ -101,8 +110,9 @@ impl Named {
     }
 
     /// The release as something to look at.
-    fn subject(&self) -> Subject {
-        Subject::Release(self.namespace.clone(), self.name.clone())
+    fn subject(&self) -> Result<Subject, Failure> {
+        let (name, namespace) = self.names()?;
+        Ok(Subject::Release(namespace, name))
     }
 
     pub(crate) fn title(&self) -> String {
@@ -174,26 +184,30 @@ async fn releases<B: Backend + Send + Sync + 'static>(
     State(page): Shared<B>,
     Query(query): Query<ListQuery>,
 ) -> Response {
-    let request = ListRequest {
-        namespace: None,
-        home: page.settings.home.clone(),
-        health: query.health,
-        deleted: query.deleted,
+    let (wanted, patience) = match query.health {
+        true => (Wanted::Whole, Duration::MAX),
+        false => (Wanted::Anything, page.settings.patience),
     };
-    let listing = page.engine.list(&request, &page.caller()).await;
-    let view = listing.map(|listing| {
-        let healths = match query.health {
-            true => Arc::new(Healths::of(&listing)),
-            false => page.live.healths(),
+    let live = |digest| {
+        let address = "/live/releases".to_owned();
+        Some(LiveView { address, digest })
+    };
+    let view = async {
+        let known = live::known(&page, &Subject::Releases, wanted, patience).await;
+        let Some(known) = known else {
+            return Ok((views::releases::not_yet(&query), live(live::NOTHING_YET)));
         };
-        let live = LiveView {
-            address: "/live/releases".to_owned(),
-            digest: live::digest_of_list(&listing, &healths),
+        let releases = match known.releases {
+            Some(releases) => releases,
+            None => {
+                let listing = page.engine.list(&page.all_releases(), &page.caller()).await;
+                Arc::new(ReleaseList::of(listing?))
+            }
         };
-        let live = Some(live).filter(|_| !query.deleted);
-        (views::releases::view(&listing, &healths, &query), live)
-    });
-    page.answer("Releases", view)
+        let digest = releases.digest();
+        Ok((views::releases::view(&releases, &query), live(digest)))
+    };
+    page.answer("Releases", view.await)
 }
 
 async fn status<B: Backend + Send + Sync + 'static>(
@@ -211,14 +225,15 @@ async fn status<B: Backend + Send + Sync + 'static>(
             true => Duration::MAX,
             false => page.settings.patience,
         };
-        let look = live::status_of(&page, named.subject(), request.clone(), patience);
-        let status = match look.await {
-            Look::Seen(status) => status,
-            Look::Failed => Arc::new(page.engine.status(&request, &page.caller()).await?),
-            Look::NotYet => {
-                let view = views::release::not_yet(&named.namespace, &named.name);
-                return Ok((view, live(live::NOTHING_YET)));
-            }
+        let known = live::known(&page, &named.subject()?, Wanted::Anything, patience).await;
+        let Some(known) = known else {
+            let view = views::release::not_yet(&named.namespace, &named.name);
+            return Ok((view, live(live::NOTHING_YET)));
+        };
+        let status = match known.status {
+            Some(status) => status,
+            // It cannot be seen, and this says why.
+            None => Arc::new(page.engine.status(&request, &page.caller()).await?),
         };
         let hints = (page.settings.hints)(&status.remedies);
         let changing = page.settings.allow_changes;
@@ -250,25 +265,49 @@ struct ObjectQuery {
     r#in: Option<String>,
 }
 
+impl ObjectQuery {
+    fn identity(&self) -> Identity {
+        let kind = GroupKind::new(&*self.group, &*self.kind);
+        Identity::new(kind, self.r#in.as_deref(), &*self.name)
+    }
+}
+
 async fn object<B: Backend + Send + Sync + 'static>(
     State(page): Shared<B>,
     Path(named): Path<Named>,
     Query(query): Query<ObjectQuery>,
 ) -> Response {
-    let kind = GroupKind::new(query.group, query.kind);
-    let object = Identity::new(kind, query.r#in.as_deref(), query.name);
+    let object = query.identity();
     let title = format!("{}/{} of {}", object.kind(), object.name, named.title());
     let view = async {
         let (release, namespace) = named.parse()?;
         let request = ObjectRequest {
             release,
             namespace,
-            object,
+            object: object.clone(),
             events: EVENTS,
             tail: LINES,
         };
+        // What changes while it is read makes another digest, and the page is asked for again.
+        let patience = page.settings.patience;
+        let subject = named.subject()?;
+        let of_release = live::known(&page, &subject, Wanted::Anything, patience).await;
         let report = page.engine.object(&request, &page.caller()).await?;
-        Ok((views::object::view(&report), None))
+        let live = match report.status.is_some() || report.tracked.is_some() {
+            true => LiveView {
+                address: format!("/live{}", views::object_address(&named.address(), &object)),
+                digest: of_release.map_or(live::NOTHING_YET, |known| known.digest_of(&object)),
+            },
+            false => {
+                let subject = Subject::Below(object.clone());
+                let known = live::known(&page, &subject, Wanted::Anything, patience).await;
+                LiveView {
+                    address: views::object_address("/live", &object),
+                    digest: known.map_or(live::NOTHING_YET, |known| known.digest),
+                }
+            }
+        };
+        Ok((views::object::view(&report), Some(live)))
     };
     page.answer(&title, view.await)
 }
@@ -401,25 +440,4 @@ pub(crate) async fn plan<B: Backend + Send + Sync + 'static>(State(page): Shared
         }
     };
     page.answer("Plan", Ok((content, Some(live))))
-}
-
-async fn live_plan<B: Backend + Send + Sync + 'static>(State(page): Shared<B>) -> Response {
-    match page.settings.plan {
-        Some(_) => live::tell(&page, Subject::Plan, None).into_response(),
-        None => nothing_here().await,
-    }
-}
-
-async fn live_releases<B: Backend + Send + Sync + 'static>(State(page): Shared<B>) -> Response {
-    live::tell(&page, Subject::Releases, None).into_response()
-}
-
-async fn live_release<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
-    Path(named): Path<Named>,
-) -> Response {
-    match named.status() {
-        Ok(request) => live::tell(&page, named.subject(), Some(request)).into_response(),
-        Err(_) => nothing_here().await,
-    }
 }

@@ -5,40 +5,26 @@
 //! begins with the first who looks and ends soon after the last has gone, and a browser has to ask
 //! again after a while, so that nobody who has fallen asleep holds one open for ever.
 
-use std::collections::HashMap;
-use std::convert::Infallible;
+mod told;
+mod watching;
+
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::response::Sse;
-use axum::response::sse::{Event, KeepAlive};
-use futures::{Stream, StreamExt as _};
 use opm_core::health::HealthState;
-use opm_engine::list::{ListedRelease, Listing};
-use opm_engine::ports::{Backend, Caller};
-use opm_engine::request::{ListRequest, StatusRequest};
-use opm_engine::status::{Status, StatusObserver};
+use opm_core::identity::Identity;
+use opm_core::name::{NamespaceName, ReleaseName};
+use opm_engine::list::{Healths, Listing};
+use opm_engine::ports::Backend;
+use opm_engine::status::Status;
 use serde::Serialize;
 use tokio::sync::watch::{self, Receiver, Sender};
-use tokio_util::sync::CancellationToken;
 
 use crate::Page;
 
-/// How long one browser is told anything before it has to ask again.
-const LONGEST: Duration = Duration::from_secs(600);
-
-/// How often releases are listed while somebody looks at the list.
-const LIST_EVERY: Duration = Duration::from_secs(2);
-
-/// How often all objects of all releases are looked at while somebody looks at the list.
-const HEALTH_EVERY: Duration = Duration::from_secs(10);
-
-/// How often the files of a module are looked at while somebody looks at its plan.
-const FILES_EVERY: Duration = Duration::from_millis(500);
-
-/// How soon a watch ends when nobody looks any more.
-const LINGER: Duration = Duration::from_secs(5);
+pub(crate) use told::{follow, tell, tell_object};
 
 /// What somebody looks at.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -47,8 +33,10 @@ pub(crate) enum Subject {
     Releases,
     /// The module that somebody works on.
     Plan,
-    /// One of them: its namespace and name.
-    Release(String, String),
+    /// One of the releases.
+    Release(NamespaceName, ReleaseName),
+    /// An object that no record names: something of a release owns it.
+    Below(Identity),
 }
 
 /// The digest of a page that waits for what it is to show: never that of anything which is told.
@@ -62,36 +50,46 @@ pub(crate) fn digest(shown: &impl Serialize) -> u64 {
     hasher.finish()
 }
 
-/// How releases are doing, by their ids; none where that cannot be told.
-#[derive(Default)]
-pub(crate) struct Healths(HashMap<String, Option<HealthState>>);
-
-impl Healths {
-    pub(crate) fn of(listing: &Listing) -> Self {
-        let releases = listing.releases.iter();
-        let healths = releases.map(|one| (one.summary.release_id.clone(), one.health));
-        Self(healths.collect())
-    }
-
-    /// None where nobody has looked yet.
-    pub(crate) fn get(&self, release: &ListedRelease) -> Option<Option<HealthState>> {
-        self.0.get(&release.summary.release_id).copied()
-    }
+/// All releases, and what is known of how they are doing.
+pub(crate) struct ReleaseList {
+    pub(crate) listing: Listing,
+    pub(crate) healths: Healths,
 }
 
-/// The digest of a list of releases, with what is known of their health.
-pub(crate) fn digest_of_list(listing: &Listing, healths: &Healths) -> u64 {
-    let word = |one| healths.get(one).map(|health| health.map(HealthState::word));
-    let lines = listing.releases.iter().map(|one| (&one.summary, word(one)));
-    digest(&(lines.collect::<Vec<_>>(), &listing.unseen))
+impl ReleaseList {
+    /// A listing for which nobody looked at objects.
+    pub(crate) fn of(listing: Listing) -> Self {
+        let healths = Healths::default();
+        Self { listing, healths }
+    }
+
+    /// Whether nothing is left to be looked at.
+    fn is_whole(&self) -> bool {
+        let mut releases = self.listing.releases.iter();
+        releases.all(|one| self.healths.get(one).is_some())
+    }
+
+    pub(crate) fn digest(&self) -> u64 {
+        let word = |one| {
+            let health = self.healths.get(one);
+            health.map(|health| health.map(HealthState::word))
+        };
+        let lines = self.listing.releases.iter();
+        let lines = lines.map(|one| (&one.summary, word(one)));
+        digest(&(lines.collect::<Vec<_>>(), &self.listing.unseen))
+    }
 }
 
 /// What is known of what somebody looks at.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct LiveState {
     pub(crate) digest: u64,
     /// How a release stands, if it is one, and could be looked at.
-    status: Option<Arc<Status>>,
+    pub(crate) status: Option<Arc<Status>>,
+    /// The versions of its objects.
+    versions: Arc<BTreeMap<Identity, String>>,
+    /// All releases, if it is these, and they could be listed.
+    pub(crate) releases: Option<Arc<ReleaseList>>,
 }
 
 impl LiveState {
@@ -99,8 +97,18 @@ impl LiveState {
     pub(crate) fn of(digest: u64) -> Self {
         Self {
             digest,
-            status: None,
+            ..Self::default()
         }
+    }
+
+    /// What one object of a release looks like, in short.
+    pub(crate) fn digest_of(&self, identity: &Identity) -> u64 {
+        let Some(status) = &self.status else {
+            return self.digest;
+        };
+        let judged = status.objects().find(|one| one.entry.identity == *identity);
+        let version = self.versions.get(identity);
+        digest(&(version, judged, &status.change_id))
     }
 }
 
@@ -112,21 +120,11 @@ type LiveReceiver = Receiver<Option<LiveState>>;
 #[derive(Default)]
 pub(crate) struct Live {
     watched: Mutex<HashMap<Subject, LiveSender>>,
-    healths: Mutex<Arc<Healths>>,
 }
 
 impl Live {
     fn watched(&self) -> MutexGuard<'_, HashMap<Subject, LiveSender>> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn healths_now(&self) -> MutexGuard<'_, Arc<Healths>> {
-        self.healths.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How releases are doing, as far as that was seen.
-    pub(crate) fn healths(&self) -> Arc<Healths> {
-        self.healths_now().clone()
     }
 
     /// Somebody more who looks; and the sender, if nobody did so far.
@@ -151,207 +149,48 @@ impl Live {
     }
 }
 
-/// Tells a browser whenever what it looks at has changed.
-pub(crate) fn tell<B>(
-    page: &Arc<Page<B>>,
-    subject: Subject,
-    release: Option<StatusRequest>,
-) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<B>>
+fn receiver<B>(page: &Arc<Page<B>>, subject: &Subject) -> LiveReceiver
 where
     B: Backend + Send + Sync + 'static,
 {
-    follow(receiver(page, subject, release), page.cancel.clone())
-}
-
-/// What is known of how a release stands.
-pub(crate) enum Look {
-    /// This.
-    Seen(Arc<Status>),
-    /// It cannot be seen.
-    Failed,
-    /// Nothing yet.
-    NotYet,
-}
-
-/// How a release stands, as the watch that all who look at it share has seen it, if that is known
-/// soon enough.
-pub(crate) async fn status_of<B>(
-    page: &Arc<Page<B>>,
-    subject: Subject,
-    release: StatusRequest,
-    patience: Duration,
-) -> Look
-where
-    B: Backend + Send + Sync + 'static,
-{
-    let mut receiver = receiver(page, subject, Some(release));
-    receiver.mark_changed();
-    let known = tokio::time::timeout(patience, next_known(&mut receiver)).await;
-    match known.map(|known| known.and_then(|known| known.status)) {
-        Ok(Some(status)) => Look::Seen(status),
-        Ok(None) => Look::Failed,
-        Err(_) => Look::NotYet,
-    }
-}
-
-fn receiver<B>(
-    page: &Arc<Page<B>>,
-    subject: Subject,
-    release: Option<StatusRequest>,
-) -> LiveReceiver
-where
-    B: Backend + Send + Sync + 'static,
-{
-    let (receiver, sender) = page.live.look(&subject);
+    let (receiver, sender) = page.live.look(subject);
     if let Some(sender) = sender {
-        tokio::spawn(watch_subject(Arc::clone(page), subject, release, sender));
+        let (page, subject) = (Arc::clone(page), subject.clone());
+        tokio::spawn(watching::watch(page, subject, sender));
     }
     receiver
 }
 
-/// Tells what comes, and at first what there is, until the page is no longer served.
-pub(crate) fn follow(
-    mut receiver: LiveReceiver,
-    served: CancellationToken,
-) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    receiver.mark_changed();
-    let until = tokio::time::Instant::now() + LONGEST;
-    let events = futures::stream::unfold(receiver, move |mut receiver| async move {
-        let known = tokio::time::timeout_at(until, next_known(&mut receiver)).await;
-        let digest = known.ok().flatten()?.digest;
-        let event = Event::default().data(format!("{digest:016x}"));
-        Some((Ok(event), receiver))
-    });
-    let events = events.take_until(served.cancelled_owned());
-    Sse::new(events).keep_alive(KeepAlive::default())
+/// How much has to be known before something is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Whatever there is.
+    Anything,
+    /// How each release is doing, too.
+    Whole,
 }
 
-/// What is known next; none if nobody watches any more.
-async fn next_known(receiver: &mut LiveReceiver) -> Option<LiveState> {
-    loop {
-        receiver.changed().await.ok()?;
-        if let Some(known) = &*receiver.borrow_and_update() {
-            return Some(known.clone());
-        }
-    }
-}
-
-async fn watch_subject<B>(
-    page: Arc<Page<B>>,
-    subject: Subject,
-    release: Option<StatusRequest>,
-    sender: LiveSender,
-) where
+/// What is known of something, as the watch that all who look at it share has seen it; none if
+/// that is not known soon enough.
+pub(crate) async fn known<B>(
+    page: &Arc<Page<B>>,
+    subject: &Subject,
+    wanted: Wanted,
+    patience: Duration,
+) -> Option<LiveState>
+where
     B: Backend + Send + Sync + 'static,
 {
-    let stop = page.cancel.child_token();
-    let unseen = async {
+    let mut receiver = receiver(page, subject);
+    receiver.mark_changed();
+    let known = async {
         loop {
-            sender.closed().await;
-            tokio::time::sleep(LINGER).await;
-            if page.live.end(&subject) {
-                return;
+            let known = told::next_known(&mut receiver).await.unwrap_or_default();
+            let releases = known.releases.as_ref();
+            if wanted == Wanted::Anything || releases.is_none_or(|list| list.is_whole()) {
+                return known;
             }
         }
     };
-    let caller = Caller {
-        cancel: stop.clone(),
-        ..Caller::default()
-    };
-    let watching = async {
-        let mut teller = Teller(&sender);
-        match (&release, &page.settings.plan) {
-            (None, Some(plan)) if subject == Subject::Plan => loop {
-                teller.tell(plan.stamp());
-                tokio::time::sleep(FILES_EVERY).await;
-            },
-            (Some(request), _) => loop {
-                let ended = page
-                    .engine
-                    .watch_status(request, None, &mut teller, &caller);
-                if ended.await.is_err() {
-                    // It may be there again later, and whoever looks should see why it is not.
-                    teller.tell(0);
-                    tokio::time::sleep(LIST_EVERY).await;
-                }
-                if caller.cancel.is_cancelled() {
-                    return;
-                }
-            },
-            (None, _) => {
-                let lists = async {
-                    loop {
-                        if let Ok(listing) = page.engine.list(&page.list(false), &caller).await {
-                            teller.tell(digest_of_list(&listing, &page.live.healths()));
-                        }
-                        tokio::time::sleep(LIST_EVERY).await;
-                    }
-                };
-                // It may take long, and nobody waits for it.
-                let healths = async {
-                    loop {
-                        if let Ok(listing) = page.engine.list(&page.list(true), &caller).await {
-                            let healths = Arc::new(Healths::of(&listing));
-                            *page.live.healths_now() = Arc::clone(&healths);
-                            teller.tell(digest_of_list(&listing, &healths));
-                        }
-                        tokio::time::sleep(HEALTH_EVERY).await;
-                    }
-                };
-                futures::join!(lists, healths);
-            }
-        }
-    };
-    tokio::select! {
-        () = unseen => {}
-        () = watching => {}
-        () = page.cancel.cancelled() => {}
-    }
-    stop.cancel();
-    if subject == Subject::Releases {
-        // What nobody follows any more is no longer known.
-        *page.live.healths_now() = Arc::default();
-    }
-    page.live.watched().remove(&subject);
-}
-
-impl<B> Page<B> {
-    /// All releases, with or without a look at their objects.
-    fn list(&self, health: bool) -> ListRequest {
-        ListRequest {
-            namespace: None,
-            home: self.settings.home.clone(),
-            health,
-            deleted: false,
-        }
-    }
-}
-
-/// Tells what there is now.
-struct Teller<'a>(&'a LiveSender);
-
-impl Teller<'_> {
-    fn tell(&self, digest: u64) {
-        self.replace(LiveState::of(digest));
-    }
-
-    fn replace(&self, state: LiveState) {
-        self.0.send_if_modified(|known| {
-            let digest = state.digest;
-            known.replace(state).map(|known| known.digest) != Some(digest)
-        });
-    }
-}
-
-impl StatusObserver for Teller<'_> {
-    fn status(&mut self, status: &Status) {
-        self.replace(LiveState {
-            digest: digest(status),
-            status: Some(Arc::new(status.clone())),
-        });
-    }
-
-    fn trouble(&mut self, what: &str) {
-        self.tell(digest(&what));
-    }
+    tokio::time::timeout(patience, known).await.ok()
 }

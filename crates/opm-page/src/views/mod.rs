@@ -98,7 +98,7 @@ pub(crate) fn release_address(namespace: &str, name: &str) -> String {
 }
 
 /// The address of an object of a release, or of what lies below it.
-fn object_address(release: &str, of: &Identity) -> String {
+pub(crate) fn object_address(release: &str, of: &Identity) -> String {
     let mut address = format!(
         "{release}/object?kind={}&name={}",
         segment(of.kind()),

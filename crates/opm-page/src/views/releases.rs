@@ -2,26 +2,23 @@
 
 use maud::{Markup, html};
 use opm_core::health::HealthState;
-use opm_engine::list::{ListedRelease, Listing};
+use opm_engine::list::ListedRelease;
 
 use super::{Part, Text, change, release_address, segment, state, time};
-use crate::live::Healths;
+use crate::live::ReleaseList;
 use crate::routes::ListQuery;
 
-pub(crate) fn view(listing: &Listing, healths: &Healths, query: &ListQuery) -> Markup {
+pub(crate) fn view(releases: &ReleaseList, query: &ListQuery) -> Markup {
+    let ReleaseList { listing, healths } = releases;
     let wanted = query.q.to_lowercase();
-    let shown = listing.releases.iter().filter(|one| holds(one, &wanted));
+    let among = listing.releases.iter();
+    let among: Vec<&ListedRelease> = among.filter(|one| one.is_among(query.deleted)).collect();
+    let shown = among.iter().copied().filter(|one| holds(one, &wanted));
     let shown: Vec<&ListedRelease> = shown.collect();
     let part = Part::of(shown.len(), query.page);
     let unseen = shown.iter().any(|one| healths.get(one).is_none());
     html! {
-        h1 { "Releases" }
-        form.filter role="search" action="/" method="get" {
-            label for="q" { "Filter" }
-            input #q type="search" name="q" value=(Text(&query.q));
-            label { input type="checkbox" name="deleted" value="true" checked[query.deleted]; " deleted" }
-            button type="submit" { "Show" }
-        }
+        (head(query))
         @for place in &listing.unseen {
             p.warnings {
                 @match &place.namespace {
@@ -33,14 +30,14 @@ pub(crate) fn view(listing: &Listing, healths: &Healths, query: &ListQuery) -> M
         }
         @if shown.is_empty() {
             p.none {
-                @match listing.releases.is_empty() {
+                @match among.is_empty() {
                     true => { "There are no releases." }
                     false => { "No release matches." }
                 }
             }
         } @else {
             div.wide { table {
-                caption { (shown.len()) " of " (listing.releases.len()) }
+                caption { (shown.len()) " of " (among.len()) }
                 thead { tr {
                     th scope="col" { "Name" }
                     th scope="col" { "Namespace" }
@@ -61,6 +58,27 @@ pub(crate) fn view(listing: &Listing, healths: &Healths, query: &ListQuery) -> M
                 noscript { p { a href=(address(query, true, part.at)) { "Look at the health of all" } } }
             }
         }
+    }
+}
+
+fn head(query: &ListQuery) -> Markup {
+    html! {
+        h1 { "Releases" }
+        form.filter role="search" action="/" method="get" {
+            label for="q" { "Filter" }
+            input #q type="search" name="q" value=(Text(&query.q));
+            label { input type="checkbox" name="deleted" value="true" checked[query.deleted]; " deleted" }
+            button type="submit" { "Show" }
+        }
+    }
+}
+
+/// The frame that is filled as soon as they are listed.
+pub(crate) fn not_yet(query: &ListQuery) -> Markup {
+    html! {
+        (head(query))
+        p role="status" { span.looking { "…" } " They are being listed." }
+        noscript { p { a href=(address(query, true, query.page)) { "Wait until all is known" } } }
     }
 }
 

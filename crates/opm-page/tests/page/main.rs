@@ -175,6 +175,18 @@ impl World {
         body
     }
 
+    /// A page as soon as it shows something, of which it is told.
+    async fn until_it_shows(&self, path: &str, live: &str, expected: &str) -> String {
+        let mut told = self.follow(live).await;
+        loop {
+            told.next().await;
+            let page = self.get(path).await;
+            if page.contains(expected) {
+                return page;
+            }
+        }
+    }
+
     /// What a page is told, as it comes.
     async fn follow(&self, path: &str) -> Told {
         let mut stream = TcpStream::connect(self.address).await.unwrap();

@@ -10,8 +10,9 @@ async fn every_page_shows_what_the_engine_says_and_nothing_more() {
     assert!(world.get("/").await.contains("There are no releases."));
     world.apply("first").await;
     world.apply(HOSTILE).await;
-    let list = world.get("/").await;
-    assert!(list.contains("href=\"/releases/default/web\""), "{list}");
+    world
+        .until_it_shows("/", "/live/releases", "href=\"/releases/default/web\"")
+        .await;
     assert!(world.get("/?q=WEB").await.contains("1 of 1"));
     assert!(world.get("/?q=other").await.contains("No release matches."));
     assert!(world.get("/?health=true").await.contains("Ready"));
@@ -137,9 +138,26 @@ async fn an_object_shows_who_owns_which_field_and_what_changed() {
     for expected in ["Recorded", "Digest", "In <code", "(this release)"] {
         assert!(page.contains(expected), "{expected}: {page}");
     }
-    // Somebody writes past the release.
+    // Somebody writes past the release, and who looks is told.
+    let live = page.split("data-live=\"").nth(1).unwrap();
+    let live = live.split('"').next().unwrap().replace("&amp;", "&");
+    let mut told = world.follow(&live).await;
+    assert_eq!(told.next().await, digest_of(&page));
     let patch = serde_json::json!({"data": {"text": "another", "more": "<b>"}});
     world.patch("configmaps/settings", &patch).await;
+    assert_ne!(told.next().await, digest_of(&page));
+    // A change that is no drift is one all the same.
+    let before = world.get(&settings).await;
+    let patch = serde_json::json!({"metadata": {"annotations": {"note": "seen"}}});
+    world.patch("configmaps/settings", &patch).await;
+    loop {
+        let digest = told.next().await;
+        let page = world.get(&settings).await;
+        if page.contains("note: &quot;seen&quot;") && digest == digest_of(&page) {
+            assert_ne!(digest, digest_of(&before));
+            break;
+        }
+    }
     let patch = serde_json::json!({"stringData": {"key": format!("{SECRET}-edited")}});
     world.patch("secrets/token", &patch).await;
     let page = world.get(&settings).await;
