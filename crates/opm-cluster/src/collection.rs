@@ -125,11 +125,19 @@ fn kind_of<'a>(of: &'a Collection, served: &'a ServedKind) -> Kind<'a> {
 
 /// The label as a query has it.
 fn label_of(of: &Collection) -> Option<String> {
-    let CollectionLabel { name, value } = of.label.as_ref()?;
-    Some(match value {
-        Some(value) => format!("{name}={value}"),
-        None => name.clone(),
-    })
+    let CollectionLabel {
+        name,
+        value,
+        without,
+    } = of.label.as_ref()?;
+    let mut label = name.clone();
+    if let Some(value) = value {
+        label.push_str(&format!("={value}"));
+    }
+    if let Some((name, value)) = without {
+        label.push_str(&format!(",{name}!={value}"));
+    }
+    Some(label)
 }
 
 fn selectors<'a>(of: &Collection, labels: Option<&'a str>) -> Selectors<'a> {
@@ -216,5 +224,37 @@ impl ClusterClient {
             }
         }
         Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opm_core::identity::GroupKind;
+    use opm_engine::ports::Detail;
+
+    use super::*;
+
+    #[test]
+    fn labels_become_queries() {
+        for (value, without, expected) in [
+            (Some("x"), None, "a=x"),
+            (None, None, "a"),
+            (None, Some(("b", "y")), "a,b!=y"),
+            (Some("x"), Some(("b", "y")), "a=x,b!=y"),
+        ] {
+            let of = Collection {
+                kind: GroupKind::new("", "Secret"),
+                namespace: None,
+                version: None,
+                label: Some(CollectionLabel {
+                    name: "a".to_owned(),
+                    value: value.map(str::to_owned),
+                    without,
+                }),
+                detail: Detail::Metadata,
+                expected: 0,
+            };
+            assert_eq!(label_of(&of).as_deref(), Some(expected));
+        }
     }
 }

@@ -241,6 +241,7 @@ impl<B: Backend> Run<'_, B> {
             label: Some(CollectionLabel {
                 name: name.to_owned(),
                 value,
+                without: followed.then_some((labels::COMPONENT, labels::COMPONENT_RECORD)),
             }),
             detail: Detail::Metadata,
             expected: 0,

@@ -273,6 +273,7 @@ fn labelled(kind: &GroupKind, named: &BTreeMap<Identity, BTreeSet<Identity>>) ->
         label: Some(CollectionLabel {
             name: labels::RELEASE_ID.to_owned(),
             value: None,
+            without: None,
         }),
         detail: match health::says_nothing(kind) {
             true => Detail::Metadata,

@@ -270,6 +270,8 @@ pub struct CollectionLabel {
     pub name: String,
     /// Its value; none for any.
     pub value: Option<String>,
+    /// The name and the value of one that they do not carry, if that matters.
+    pub without: Option<(&'static str, &'static str)>,
 }
 
 /// What a list of a collection had.

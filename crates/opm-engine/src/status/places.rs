@@ -67,6 +67,7 @@ impl KnownRelease {
         let label = CollectionLabel {
             name: labels::RELEASE_ID.to_owned(),
             value: Some(self.release.id.to_string()),
+            without: None,
         };
         let collections = versions.into_iter().map(|((kind, namespace), versions)| {
             // Of what only may be an orphan, nothing more has to be known.
@@ -128,6 +129,7 @@ impl<B: Backend> Run<'_, B> {
             label: Some(CollectionLabel {
                 name: name.to_owned(),
                 value: Some(value),
+                without: Some((labels::COMPONENT, labels::COMPONENT_RECORD)),
             }),
             detail: Detail::Metadata,
             expected: 0,
