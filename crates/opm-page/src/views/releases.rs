@@ -55,7 +55,7 @@ pub(crate) fn view(releases: &ReleaseList, query: &ListQuery) -> Markup {
             (part.ways(|page| address(query, query.health, page)))
             // With the script it comes by itself.
             @if unseen {
-                noscript { p { a href=(address(query, true, part.at)) { "Look at the health of all" } } }
+                noscript { p { a href=(address(query, true, part.at)) { "Wait until all is known" } } }
             }
         }
     }

@@ -194,6 +194,8 @@ async fn the_health_of_all_releases_comes_by_itself() {
     world.apply("first").await;
     let list = world.get("/").await;
     assert!(list.contains("<span class=\"looking\">…</span>"), "{list}");
+    // Who has no script waits for it.
+    assert!(list.contains("&amp;health=true\">Wait until"), "{list}");
     let mut told = world.follow("/live/releases").await;
     loop {
         let digest = told.next().await;
