@@ -9,9 +9,7 @@ use std::time::Duration;
 
 use super::Failed;
 use super::cluster::Releases;
-
-/// The kernel counts processor time in these.
-const TICKS: f64 = 100.0;
+use crate::bench::{cpu_of, memory_of};
 
 /// A controller. It is killed when this is dropped.
 pub(super) struct Controller {
@@ -80,32 +78,19 @@ impl Controller {
         Ok(sent)
     }
 
-    fn status(&self, key: &str) -> Result<u64, Failed> {
-        let text = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
-        let line = text.lines().find_map(|line| line.strip_prefix(key));
-        let kibibytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
-        Ok(kibibytes.ok_or("the kernel says nothing about memory")? << 10)
-    }
-
     /// The memory that it takes now.
     pub(super) fn memory(&self) -> Result<u64, Failed> {
-        self.status("VmRSS")
+        memory_of(self.process.id(), "VmRSS")
     }
 
     /// The most that it ever took.
     pub(super) fn peak(&self) -> Result<u64, Failed> {
-        self.status("VmHWM")
+        memory_of(self.process.id(), "VmHWM")
     }
 
     /// The processor time that it took so far.
     pub(super) fn cpu(&self) -> Result<Duration, Failed> {
-        let text = fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
-        // The name in parentheses may hold anything.
-        let (_, fields) = text.rsplit_once(") ").ok_or("no processor time")?;
-        let fields: Vec<&str> = fields.split(' ').collect();
-        let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok());
-        let both = ticks(11).zip(ticks(12)).ok_or("no processor time")?;
-        Ok(Duration::from_secs_f64((both.0 + both.1) / TICKS))
+        cpu_of(self.process.id())
     }
 
     /// Kills it at once.
