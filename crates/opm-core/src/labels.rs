@@ -68,6 +68,11 @@ pub fn shared_field_manager(id: &ReleaseId) -> String {
     format!("opm-{id}")
 }
 
+/// The release that a field manager of shared objects belongs to.
+pub fn shared_manager_release(manager: &str) -> Option<ReleaseId> {
+    manager.strip_prefix("opm-")?.parse().ok()
+}
+
 /// The label that says that a release is among those that share an object.
 pub fn shared_label(id: &ReleaseId) -> String {
     format!("{SHARED_PREFIX}{id}")

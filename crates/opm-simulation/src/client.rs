@@ -117,6 +117,7 @@ impl Client {
             match &step.action {
                 Action::Forget(release, _) => ledger.let_go(*release, &path),
                 Action::Delete(release, _) => ledger.leave_stripped(*release, &path),
+                Action::Apply(release, ..) => ledger.leave_shared(*release, &path),
                 _ => {}
             }
         }

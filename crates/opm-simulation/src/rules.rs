@@ -193,7 +193,7 @@ pub(crate) fn landed(ledger: &mut Ledger, landing: &Landing) {
     };
     let life = ledger.objects.get(uid(before));
     let owners = life.map(|life| life.owners.clone()).unwrap_or_default();
-    let own = owners.contains(&release);
+    let own = owners.contains(&release) || ledger.is_still_labelled(release, before);
     let mut broken = Vec::new();
     if landing.method != Method::DELETE {
         let shares = landing.after.as_ref().is_some_and(is_shared);

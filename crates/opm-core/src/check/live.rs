@@ -9,7 +9,7 @@ use crate::identity::Identity;
 use crate::ids::ReleaseId;
 use crate::labels::{
     COMPONENT, COMPONENT_INVENTORY, COMPONENT_RECORD, FIELD_MANAGER, MANAGED_BY, OwnerLabels,
-    PRUNE, shared_field_manager,
+    PRUNE, shared_field_manager, shared_manager_release,
 };
 use crate::observation::Observation;
 
@@ -27,6 +27,8 @@ pub struct LiveObject {
     pub owner: OwnerLabels,
     /// Whether this release's `opm` has applied it: an Apply entry of its field manager.
     pub applied_by_opm: bool,
+    /// The ids of other releases whose field managers for shared objects have applied it.
+    pub sharing: Vec<String>,
     /// Whether it is being deleted.
     pub terminating: bool,
     /// Whether it carries `opmodel.dev/prune: "false"`.
@@ -84,7 +86,8 @@ impl LiveObject {
                 && managers.iter().all(aggregator)
                 && owner == OwnerLabels::default(),
             owner,
-            applied_by_opm: applied_by_opm(field("managedFields"), release),
+            applied_by_opm: applied_by_opm(managers, release),
+            sharing: sharing(managers, release),
             terminating: field("deletionTimestamp").is_some_and(|time| !time.is_null()),
             opted_out: annotation(PRUNE) == Some("false"),
             helm: annotation("meta.helm.sh/release-name").map(|name| {
@@ -111,16 +114,21 @@ fn helm_release(object: &Map<String, Value>) -> Option<HelmRelease> {
     (manager == "Helm").then_some(release)
 }
 
-fn applied_by_opm(managed_fields: Option<&Value>, release: &ReleaseId) -> bool {
+fn applied_by_opm(managed_fields: &[Value], release: &ReleaseId) -> bool {
     let shared = shared_field_manager(release);
-    let entries = managed_fields
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
-    let text = |entry: &Value, name: &str| entry.get(name)?.as_str().map(str::to_owned);
-    entries
-        .filter(|entry| text(entry, "operation").as_deref() == Some("Apply"))
-        .any(|entry| {
-            text(entry, "manager").is_some_and(|name| name == FIELD_MANAGER || name == shared)
-        })
+    appliers(managed_fields).any(|name| name == FIELD_MANAGER || name == shared)
+}
+
+/// The other releases that have applied an object as a shared one, and have not left it.
+fn sharing(managed_fields: &[Value], release: &ReleaseId) -> Vec<String> {
+    let ids = appliers(managed_fields).filter_map(shared_manager_release);
+    let others = ids.filter(|id| id != release);
+    others.map(|id| id.to_string()).collect()
+}
+
+/// Who has applied something of an object.
+fn appliers(managed_fields: &[Value]) -> impl Iterator<Item = &str> {
+    let applies = |entry: &&Value| entry.get("operation").and_then(Value::as_str) == Some("Apply");
+    let entries = managed_fields.iter().filter(applies);
+    entries.filter_map(|entry| entry.get("manager")?.as_str())
 }

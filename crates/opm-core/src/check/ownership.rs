@@ -5,6 +5,7 @@
 //! | mine | any | any | mine |
 //! | another's | any | any | another's |
 //! | none | as recorded | yes | mine |
+//! | none | as recorded | yes, and that of another release that shares it | shared |
 //! | none | as recorded | no | nobody's |
 //! | none | different, or not recorded | any | nobody's |
 //! | none | any | no, and nobody but the controller of aggregated ClusterRoles | mine |
@@ -68,17 +69,26 @@ pub enum Ownership {
 }
 
 impl LiveObject {
-    /// The other releases that share the object. One that belongs to a release alone has none,
+    /// The other releases that share the object, by its labels, or without any by who applies it.
+    /// One that belongs to a release alone has none,
     /// unless one joined in the moment in which it ceased to be shared.
     pub fn shared_with(&self, release: &ReleaseId) -> Vec<LabelledRelease> {
         let mine = release.to_string();
         let others = self.owner.shared.iter().filter(|(id, _)| *id != mine);
-        let release = |(id, name): &(String, String)| LabelledRelease {
+        let labelled = |(id, name): &(String, String)| LabelledRelease {
             id: id.clone(),
             name: Some(name.clone()),
             namespace: None,
         };
-        others.map(release).collect()
+        let unlabelled = |id: &String| LabelledRelease {
+            id: id.clone(),
+            name: None,
+            namespace: None,
+        };
+        match self.owner.shared.is_empty() && self.owner.id.is_none() {
+            true => self.sharing.iter().map(unlabelled).collect(),
+            false => others.map(labelled).collect(),
+        }
     }
 }
 
@@ -108,7 +118,16 @@ impl Ownership {
             };
         }
         match recorded_uid {
-            Some(uid) if !uid.is_empty() && uid == live.uid && live.applied_by_opm => Self::Mine,
+            Some(uid) if !uid.is_empty() && uid == live.uid && live.applied_by_opm => {
+                match live.sharing.is_empty() {
+                    true => Self::Mine,
+                    // Somebody took the labels off; who applies it is still known.
+                    false => Self::Shared {
+                        mine: true,
+                        others: live.shared_with(release),
+                    },
+                }
+            }
             _ if live.rebuilt => Self::Mine,
             _ => Self::Unowned,
         }

@@ -133,7 +133,7 @@ fn present(
         origin,
         uid: live.uid.clone(),
         resource_version: live.resource_version.clone(),
-        shared: !live.owner.shared.is_empty(),
+        shared: !(alone && live.owner.shared.is_empty()),
         method: if alone {
             PruneMethod::Delete
         } else {

@@ -72,6 +72,32 @@ fn the_ownership_table() {
     }
 }
 
+/// Labels can be stripped; who applies an object as a shared one is known all the same.
+#[test]
+fn without_labels_the_field_managers_say_who_shares_an_object() {
+    let managers = |names: &[String]| {
+        let entries = names
+            .iter()
+            .map(|name| json!({"manager": name, "operation": "Apply"}));
+        let entries: Vec<_> = entries.collect();
+        json!({"metadata": {"uid": "u", "managedFields": entries}})
+    };
+    let (mine, other) = (format!("opm-{}", release()), format!("opm-{OTHER}"));
+    let of = |names: &[String], recorded| {
+        let object = managers(names);
+        let live = LiveObject::read(object.as_object().unwrap(), &release());
+        Ownership::of(&live, recorded, &release())
+    };
+    let shared = of(&[mine.clone(), other.clone()], Some("u"));
+    let Ownership::Shared { mine: true, others } = shared else {
+        panic!("it is {shared:?}");
+    };
+    assert_eq!(others[0].id, OTHER);
+    assert_eq!(of(std::slice::from_ref(&mine), Some("u")), Ownership::Mine);
+    assert_eq!(of(&[other], Some("u")), Ownership::Unowned);
+    assert_eq!(of(&[mine, "opm-lock".into()], Some("u")), Ownership::Mine);
+}
+
 /// A server that tells no uid, and a record that has an empty one, do not match.
 #[test]
 fn an_empty_uid_is_no_uid() {

@@ -21,6 +21,8 @@ pub(crate) struct Life {
     pub(crate) recorded_by: BTreeSet<ReleaseIndex>,
     /// The releases that it belongs to.
     pub(crate) owners: BTreeSet<ReleaseIndex>,
+    /// The releases that let go of it.
+    forgotten_by: BTreeSet<ReleaseIndex>,
     pub(crate) from: u64,
     pub(crate) until: Option<u64>,
     /// Since when it is being deleted: the server removes it when nothing holds it any more.
@@ -126,6 +128,7 @@ impl Ledger {
                 made_by: release,
                 recorded_by: BTreeSet::new(),
                 owners: BTreeSet::new(),
+                forgotten_by: BTreeSet::new(),
                 from: landing.at,
                 until: None,
                 ending: None,
@@ -179,13 +182,31 @@ impl Ledger {
         let lives = self.objects.values_mut().filter(|life| life.path == path);
         for life in lives {
             life.owners.remove(&release);
+            life.forgotten_by.insert(release);
         }
+    }
+
+    /// Whether an object that a release let go of still says that it is the release's: where its
+    /// labels could not be taken off, it counts as such, and `forget` says so.
+    pub(crate) fn is_still_labelled(&self, release: ReleaseIndex, object: &Value) -> bool {
+        let life = self.objects.get(uid(object));
+        life.is_some_and(|life| life.forgotten_by.contains(&release))
+            && carries_label(object, release)
     }
 
     /// A deleted release told that an object stays which no longer says that it is the release's.
     pub(crate) fn leave_stripped(&mut self, release: ReleaseIndex, path: &str) {
         let lives = self.objects.values_mut();
         for life in lives.filter(|life| life.path == path && life.stripped) {
+            life.owners.remove(&release);
+        }
+    }
+
+    /// A release told that it leaves a shared object to others which no longer says who shares it.
+    pub(crate) fn leave_shared(&mut self, release: ReleaseIndex, path: &str) {
+        let lives = self.objects.values_mut();
+        let lives = lives.filter(|life| life.path == path && life.stripped);
+        for life in lives.filter(|life| life.states.last().is_some_and(|(_, now)| is_shared(now))) {
             life.owners.remove(&release);
         }
     }
