@@ -36,6 +36,8 @@ pub(crate) enum RemovalOutcome {
         /// Whether finalizers or a grace period still hold it.
         lingering: bool,
     },
+    /// Other releases share it: it stands, and this release has let go of it.
+    Left,
     /// It is another object by now, or another release has joined it: it was left alone.
     NotMine(String),
     /// It could not be removed.
@@ -52,7 +54,7 @@ impl RemovalOutcome {
         done: Action,
     ) -> Result<(ObjectOutcome, PruneOutcome), Stopped> {
         let (action, reason, result) = match self {
-            Self::Gone { .. } if step.method == PruneMethod::LeaveShared => {
+            Self::Left => {
                 let reason = "other releases share it; this one has let go of it";
                 (Action::Kept, Some(reason.to_owned()), PruneOutcome::Done)
             }
@@ -296,7 +298,7 @@ impl<B: Backend> Run<'_, B> {
             };
             let live = LiveObject::read(&object, options.release);
             let done = match decide_removal(&live, step, options.release) {
-                RemovalDecision::LetGo => return Ok(RemovalOutcome::Gone { lingering: false }),
+                RemovalDecision::LetGo => return Ok(RemovalOutcome::Left),
                 RemovalDecision::TakenOver => {
                     let reason = "another release has taken it over meanwhile";
                     return Ok(RemovalOutcome::NotMine(reason.to_owned()));
@@ -344,7 +346,7 @@ impl<B: Backend> Run<'_, B> {
             };
             self.backend.disown(request, options.permit).await?;
         }
-        Ok(RemovalOutcome::Gone { lingering: false })
+        Ok(RemovalOutcome::Left)
     }
 
     /// Takes this release's labels and field manager off an object, if it is this release's, and

@@ -39,6 +39,16 @@ impl BroughtAlong<'_> {
     }
 }
 
+/// Whether an object that cannot be changed in place may be recreated.
+enum Recreation {
+    /// It may.
+    Settled,
+    /// It may not.
+    Refused(Box<Refusal>),
+    /// Nobody could tell yet.
+    Open,
+}
+
 impl<B: Backend> Apply<'_, B> {
     /// Every reason to refuse that is not about whose the objects are. What may be recreated is
     /// noted in the context.
@@ -141,8 +151,9 @@ impl<B: Backend> Apply<'_, B> {
                 }
                 TrialFinding::Immutable(fields) => {
                     match self.settle_recreate(step, fields, context).await? {
-                        None => drop(context.recreate.insert(identity.clone())),
-                        Some(refusal) => refusals.push(refusal),
+                        Recreation::Settled => drop(context.recreate.insert(identity.clone())),
+                        Recreation::Refused(refusal) => refusals.push(*refusal),
+                        Recreation::Open => {}
                     }
                     continue;
                 }
@@ -172,15 +183,15 @@ impl<B: Backend> Apply<'_, B> {
         self.request.options.preflight || self.mode.fallback.is_some()
     }
 
-    /// Whether the object would be recreated, and may be: none if so.
+    /// Whether the object would be recreated, and may be.
     async fn settle_recreate(
         &self,
         step: &ApplyStep,
         fields: Vec<String>,
         context: &ApplyContext,
-    ) -> Result<Option<Refusal>, Failure> {
+    ) -> Result<Recreation, Failure> {
         let Some(object) = self.object(&step.entry.identity, context) else {
-            return Ok(None);
+            return Ok(Recreation::Open);
         };
         let item = self.item(step, &object, context);
         let settled = match self.live(step).await {
@@ -188,13 +199,14 @@ impl<B: Backend> Apply<'_, B> {
             Err(error) => Err(error),
         };
         match settled {
-            Ok(()) => Ok(None),
-            Err(SendError::Refused(refusal)) => Ok(Some(*refusal)),
+            Ok(()) => Ok(Recreation::Settled),
+            Err(SendError::Refused(refusal)) => Ok(Recreation::Refused(refusal)),
             Err(SendError::Stopped(stopped)) => {
                 Err(Failure::stopped("nothing was changed", stopped))
             }
-            // What keeps it from being looked at now is told when it is sent.
-            Err(_) => Ok(None),
+            // What keeps it from being looked at now is told when it is sent, and whether it may
+            // be recreated is asked then.
+            Err(_) => Ok(Recreation::Open),
         }
     }
 

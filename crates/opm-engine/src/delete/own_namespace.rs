@@ -63,7 +63,7 @@ impl<B: Backend> Delete<'_, B> {
             permit,
         };
         match self.run.remove_one(step, options).await {
-            RemovalOutcome::Gone { .. } => (PruneOutcome::Done, None),
+            RemovalOutcome::Gone { .. } | RemovalOutcome::Left => (PruneOutcome::Done, None),
             RemovalOutcome::NotMine(reason) => (PruneOutcome::NotMine(reason), None),
             RemovalOutcome::Stopped(stopped) => {
                 let reason = crate::ports::ApiError::stopped(stopped).message;
