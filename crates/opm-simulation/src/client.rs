@@ -113,6 +113,10 @@ impl Client {
         if let Ok(Outcome::Repair(repaired)) = &result {
             ledger.figures.repairs += u64::from(repaired.needed);
         }
+        if let (Action::Forget(release, Some(object)), Ok(_)) = (&step.action, &result) {
+            // Also what it does not say of, because it may not look at it.
+            ledger.let_go(*release, &object.path());
+        }
         for path in truth::told_as_kept(&result) {
             match &step.action {
                 Action::Forget(release, _) => ledger.let_go(*release, &path),

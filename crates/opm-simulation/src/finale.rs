@@ -8,7 +8,7 @@ use opm_engine::report::Action as Did;
 use opm_engine::{Failure, Report};
 
 use crate::client::{Client, Outcome};
-use crate::ledger::{Actor, contains};
+use crate::ledger::{Actor, Life, contains};
 use crate::machine::MachineClock;
 use crate::meddler;
 use crate::mistakes::Mistake;
@@ -173,10 +173,11 @@ impl Finale<'_> {
             let own = ledger.objects.values();
             let own = own.filter(|life| life.until.is_none() && !life.remade);
             let own = own.filter(|life| life.owners.contains(&release));
-            // Who loses its record and its label as well is nobody's.
+            // What loses its label, and its record as well or before it was recorded, is nobody's.
             let mut moments = ledger.moments(release).iter();
             let meddled = moments.any(|moment| moment.by == Actor::Meddler);
-            let own = own.filter(|life| !(meddled && life.stripped));
+            let recorded = |life: &&Life| life.recorded_by.contains(&release);
+            let own = own.filter(|life| !(life.stripped && (meddled || !recorded(life))));
             own.map(|life| life.path.clone()).collect()
         };
         let secret = format!(

@@ -212,7 +212,7 @@ pub(crate) fn landed(ledger: &mut Ledger, landing: &Landing) {
             broken.push((GUARDED, text));
         }
         let stays = before["metadata"]["annotations"][labels::PRUNE] == "false";
-        if stays && !matches!(step.action, Action::Prune(..)) {
+        if stays && !matches!(step.action, Action::Prune(..)) && !step.action.recreates(path) {
             let text = format!("{actor} deletes {path}, which says that it stays");
             broken.push((GUARDED, text));
         }

@@ -212,6 +212,12 @@ fn failure_holds(ledger: &Ledger, span: &Span, failure: &Failure) -> bool {
             let unheard = failure.message.contains("record could not be written");
             !applies || atomic || meddled || unheard || !was_recorded(ledger, span)
         }
+        // What is not gone yet is still there.
+        FailureKind::Incomplete if matches!(span.action, Action::Delete(..)) => {
+            let mut objects = failure.report.resources.iter();
+            let stands = |path: &str| ledger.existed(path, span.until, span.until);
+            meddled || step.troubled || objects.any(|one| stands(&path_of(&one.identity)))
+        }
         FailureKind::Incomplete => meddled || step.troubled || was_recorded(ledger, span),
         FailureKind::Refused => true,
     };

@@ -122,6 +122,16 @@ impl Action {
         }
     }
 
+    /// Whether it says that the object at a path may be deleted to be created anew.
+    pub(crate) fn recreates(&self, path: &str) -> bool {
+        match self {
+            Self::Apply(_, module, flags) if flags.recreate => {
+                module.objects.iter().any(|object| object.path() == path)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether it may take over what is not the release's.
     pub fn takes_over(&self) -> bool {
         match self {
