@@ -128,7 +128,7 @@ async fn forbidden_is_never_absent() {
 #[tokio::test]
 async fn a_crowd_is_not_read_for_a_few() {
     let test = on_a_server!("look-crowd");
-    let crowd: Vec<_> = (0..1100)
+    let crowd: Vec<_> = (0..2100)
         .map(|n| test.map(&format!("crowd-{n:04}"), json!({})))
         .collect();
     for some in crowd.chunks(50) {
@@ -153,7 +153,7 @@ async fn a_crowd_is_not_read_for_a_few() {
     let asked = counting.seen();
     assert_eq!(asked.len(), 1 + 6, "one page, then one by one: {asked:?}");
     // Wanting most of the crowd, the list is worth it.
-    let wanted: Vec<_> = (0..1100)
+    let wanted: Vec<_> = (0..2100)
         .map(|n| test.map_id(&format!("crowd-{n:04}")))
         .collect();
     counting.reset();
