@@ -30,6 +30,7 @@ mod controller_kills;
 mod controller_life;
 mod controller_managed;
 mod controller_operation;
+mod controller_registry;
 mod controller_tenancy;
 mod damages;
 mod delete_order;
