@@ -108,7 +108,7 @@ async fn a_module_comes_from_a_registry_by_its_version(w: World) {
     let module = w.get_release("app").await.unwrap()["status"]["module"].clone();
     assert_eq!(
         module,
-        json!({"path": "example.com/app@v0", "version": "v0.1.0"})
+        json!({"path": "example.com/app@v0", "version": "0.1.0"})
     );
 
     w.edit_release("app", spec("v0.2.0")).await;
