@@ -1,10 +1,10 @@
 //! The clocks of this machine.
 
-use std::future::Future;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant as StdInstant, SystemTime, UNIX_EPOCH};
 
+use async_trait::async_trait;
 use opm_engine::ports::{Clock, Instant, Timestamp};
 
 /// The system's wall clock and monotonic clock, with tokio's timer.
@@ -62,6 +62,7 @@ impl SystemClock {
     }
 }
 
+#[async_trait]
 impl Clock for SystemClock {
     fn wall(&self) -> Timestamp {
         if let Some(machine) = &self.simulated {
@@ -85,8 +86,8 @@ impl Clock for SystemClock {
         Instant(ORIGIN.get_or_init(StdInstant::now).elapsed())
     }
 
-    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
-        tokio::time::sleep(duration)
+    async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
     }
 }
 

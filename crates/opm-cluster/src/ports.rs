@@ -1,10 +1,10 @@
 //! The cluster port: one line per verb, the work is in the files of that name.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::packed::PackedObject;
 use opm_core::rights::{AccessRule, ResourceRight};
@@ -26,6 +26,7 @@ use crate::send::SendOptions;
 /// A name in a log is not worth waiting long for.
 const WHO_AM_I: Duration = Duration::from_secs(6);
 
+#[async_trait]
 impl Cluster for ClusterClient {
     async fn served(&self) -> Result<Arc<ServedKinds>, ApiError> {
         self.discover().await
@@ -166,6 +167,7 @@ impl Cluster for ClusterClient {
     }
 }
 
+#[async_trait]
 impl Clock for ClusterClient {
     fn wall(&self) -> Timestamp {
         self.clock.wall()
@@ -175,17 +177,17 @@ impl Clock for ClusterClient {
         self.clock.monotonic()
     }
 
-    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
-        self.clock.sleep(duration)
+    async fn sleep(&self, duration: Duration) {
+        self.clock.sleep(duration).await;
     }
 }
 
 impl Backend for ClusterClient {
-    fn for_run(&self, act_as: Option<&str>) -> Self {
-        self.with_fresh_run(act_as)
+    fn for_run(&self, act_as: Option<&str>) -> Arc<dyn Backend> {
+        Arc::new(self.with_fresh_run(act_as))
     }
 
-    fn with_reads_until(&self, cancel: Option<CancellationToken>) -> Self {
-        self.with_cancel(cancel)
+    fn with_reads_until(&self, cancel: Option<CancellationToken>) -> Arc<dyn Backend> {
+        Arc::new(self.with_cancel(cancel))
     }
 }

@@ -1,6 +1,7 @@
 //! Records in Secrets: every write carries what it was based on, and an answer that got lost is
 //! looked up rather than guessed.
 
+use async_trait::async_trait;
 use opm_core::labels::{FIELD_MANAGER, LOCK_FIELD_MANAGER};
 use opm_engine::ports::{
     ApiError, ApiErrorKind, Detail, Permit, RemoveOutcome, SecretContent, SecretStore,
@@ -15,6 +16,7 @@ use crate::request::{ApplyOptions, Call, secrets};
 use crate::secret_object::{from_object, to_lock, to_object, to_replacement};
 use crate::send::{Answer, Exchange, SendOptions};
 
+#[async_trait]
 impl SecretStore for ClusterClient {
     fn server_time(&self) -> Option<Timestamp> {
         self.server_clock()

@@ -30,7 +30,7 @@ const LAST_REQUEST: Duration = Duration::from_secs(5);
 
 /// What all reconciles share.
 pub(crate) struct Context {
-    pub(crate) engine: Engine<ClusterClient>,
+    pub(crate) engine: Engine,
     /// The cluster, as the controller itself.
     pub(crate) cluster: ClusterClient,
     pub(crate) kube: KubeClient,

@@ -183,7 +183,7 @@ async fn attempt(
     let shard = shard.and_then(|uid| context.shards.of(uid));
     let client = context.cluster.for_run(act_as.as_deref());
     let client = client.with_reads_until(shard);
-    let loaded = match source::load(resource, &client, context).await {
+    let loaded = match source::load(resource, &*client, context).await {
         Ok(loaded) => loaded,
         Err(verdict) => return Ok(verdict.into()),
     };

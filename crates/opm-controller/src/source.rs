@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use opm_cluster::ClusterClient;
 use opm_core::digest::ObjectHash;
 use opm_core::identity::{GroupKind, Identity};
-use opm_engine::ports::{ApiError, ApiErrorKind, Cluster as _, Detail, SecretStore as _};
+use opm_engine::ports::{ApiError, ApiErrorKind, Backend, Detail};
 use opm_render::{GivenManifests, Inputs, Loaded, ModuleFiles, ModuleRef, RenderError, Values};
 use serde_json::Value;
 
@@ -46,7 +45,7 @@ pub(crate) fn references(resource: &ModuleRelease) -> Vec<Identity> {
 /// The module of a resource, rendered with its values.
 pub(crate) async fn load(
     resource: &ModuleRelease,
-    client: &ClusterClient,
+    client: &dyn Backend,
     context: &Context,
 ) -> Result<Loaded, Verdict> {
     let key = ReleaseKey::of(resource);
@@ -100,7 +99,7 @@ enum SourceModule {
 async fn module(
     spec: &ModuleReleaseSpec,
     key: &ReleaseKey,
-    client: &ClusterClient,
+    client: &dyn Backend,
     context: &Context,
 ) -> Result<SourceModule, Verdict> {
     let module = &spec.module;
@@ -163,7 +162,7 @@ fn registry(reference: &str) -> Result<SourceModule, Verdict> {
 async fn values(
     spec: &ModuleReleaseSpec,
     key: &ReleaseKey,
-    client: &ClusterClient,
+    client: &dyn Backend,
 ) -> Result<Values, Verdict> {
     let mut layers = Vec::new();
     for source in &spec.values_from {
@@ -196,7 +195,7 @@ async fn values(
 
 /// The texts in a ConfigMap or Secret, by key; none if it is not there.
 async fn texts(
-    client: &ClusterClient,
+    client: &dyn Backend,
     identity: &Identity,
 ) -> Result<Option<BTreeMap<String, String>>, Verdict> {
     let namespace = identity.namespace.as_deref().unwrap_or_default();

@@ -18,8 +18,8 @@ use opm_core::protocol::SendOutcome;
 use serde_json::{Map, Value};
 
 use crate::ports::{
-    ApiError, ApiErrorKind, ApplyObject, Backend, DeleteObject, Permit, Precondition, Propagation,
-    Stopped, WatchEvent,
+    ApiError, ApiErrorKind, ApplyObject, DeleteObject, Permit, Precondition, Propagation, Stopped,
+    WatchEvent,
 };
 use crate::report::{Action, ObjectOutcome};
 use crate::run::Run;
@@ -86,7 +86,7 @@ impl From<ApiError> for HookError {
     }
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Runs hooks of one moment, one after the other, and then takes away those that are to go.
     pub(crate) async fn run_hooks(
         &self,

@@ -92,7 +92,7 @@
 //! use opm_engine::request::ListRequest;
 //! use opm_engine::{Engine, Failure};
 //!
-//! async fn count<B: Backend>(engine: &Engine<B>, request: &ListRequest) -> Result<usize, Failure> {
+//! async fn count(engine: &Engine, request: &ListRequest) -> Result<usize, Failure> {
 //!     let listing = engine.list(request, &Caller::default()).await?;
 //!     Ok(listing.releases.len())
 //! }

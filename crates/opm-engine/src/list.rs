@@ -26,7 +26,7 @@ use crate::concurrently::concurrently;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::{FollowedCollection, metadata};
 use crate::ports::{
-    ApiError, ApiErrorKind, Backend, Collection, CollectionLabel, Detail, StoredSecret, Timestamp,
+    ApiError, ApiErrorKind, Collection, CollectionLabel, Detail, StoredSecret, Timestamp,
 };
 use crate::request::ListRequest;
 use crate::run::Run;
@@ -116,7 +116,7 @@ pub struct Listing {
     pub now: Timestamp,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// The names of all namespaces that may be seen.
     pub(crate) async fn all_namespaces(&self) -> Result<Vec<String>, Failure> {
         self.namespaces().await.map_err(|error| unlisted(&error))

@@ -18,8 +18,8 @@ use serde_json::{Map, Value, json};
 
 use crate::concurrently::concurrently;
 use crate::ports::{
-    ApiError, ApiErrorKind, Backend, DeleteObject, DeleteOutcome, Detail, DisownObject,
-    Observation, Permit, Propagation, Stopped, WantedObject,
+    ApiError, ApiErrorKind, DeleteObject, DeleteOutcome, Detail, DisownObject, Observation, Permit,
+    Propagation, Stopped, WantedObject,
 };
 use crate::report::{Action, ObjectOutcome};
 use crate::request::Concurrency;
@@ -128,7 +128,7 @@ impl RemovalResults {
     }
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Removes all of these objects, in order.
     pub(crate) async fn remove_all(
         &self,

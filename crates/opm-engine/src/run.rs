@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::channel::oneshot;
@@ -33,8 +34,8 @@ const FALLBACK: u64 = 1 << 63;
 const LOOK_UP: Duration = Duration::from_millis(100);
 
 /// Everything that belongs to one call of a use case, and to no other.
-pub(crate) struct Run<'a, B> {
-    pub(crate) backend: B,
+pub(crate) struct Run<'a> {
+    pub(crate) backend: Arc<dyn Backend>,
     pub(crate) settings: &'a Settings,
     pub(crate) caller: &'a Caller<'a>,
     /// Tells the runs of one engine apart.
@@ -58,9 +59,9 @@ pub(crate) struct Run<'a, B> {
     pub(crate) absent: Mutex<Option<oneshot::Sender<()>>>,
 }
 
-impl<'a, B: Backend> Run<'a, B> {
+impl<'a> Run<'a> {
     pub(crate) fn new(
-        backend: &B,
+        backend: &dyn Backend,
         settings: &'a Settings,
         number: u64,
         caller: &'a Caller<'a>,
@@ -85,9 +86,9 @@ impl<'a, B: Backend> Run<'a, B> {
     }
 
     /// A run that cancelling does not stop: it puts back what this one began.
-    pub(crate) fn not_cancellable<'s>(&'s self, caller: &'s Caller<'s>) -> Run<'s, B> {
+    pub(crate) fn not_cancellable<'s>(&'s self, caller: &'s Caller<'s>) -> Run<'s> {
         let number = self.number | FALLBACK;
-        let run = Run::new(&self.backend, self.settings, number, caller);
+        let run = Run::new(&*self.backend, self.settings, number, caller);
         Run {
             cancel: None,
             backend: run.backend.with_reads_until(None),

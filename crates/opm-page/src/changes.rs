@@ -12,7 +12,7 @@ use axum::routing::get;
 use futures::future::BoxFuture;
 use maud::Markup;
 use opm_core::rendered::Rendered;
-use opm_engine::ports::{Backend, Caller, Frontend, RenderFailure, RenderRequest, Renderer};
+use opm_engine::ports::{Caller, Frontend, RenderFailure, RenderRequest, Renderer};
 use opm_engine::request::{
     ApplyOptions, ApplyRequest, Concurrency, DeleteRequest, ObjectSelection, PruneRequest,
     RollbackRequest, UnlockRequest,
@@ -30,25 +30,25 @@ use crate::views::{self, LiveView, confirm};
 const LARGEST_FORM: usize = 64 << 10;
 
 /// What is done, by those who may.
-pub(crate) fn routes<B: Backend + Send + Sync + 'static>() -> Router<Arc<Page<B>>> {
+pub(crate) fn routes() -> Router<Arc<Page>> {
     let router = Router::new()
-        .route("/plan", get(crate::routes::plan::<B>).post(apply::<B>))
-        .route("/runs/{id}", get(run::<B>))
-        .route("/live/runs/{id}", get(live_run::<B>));
+        .route("/plan", get(crate::routes::plan).post(apply))
+        .route("/runs/{id}", get(run))
+        .route("/live/runs/{id}", get(live_run));
     let all = [Doing::GoBack, Doing::Delete, Doing::Prune, Doing::Unlock];
     let router = all.into_iter().fold(router, |router, doing| {
-        let look = move |page, named, query| look::<B>(page, named, query, doing);
-        let act = move |page, named, form| act::<B>(page, named, form, doing);
+        let look = move |page, named, query| look(page, named, query, doing);
+        let act = move |page, named, form| act(page, named, form, doing);
         router.route(&doing.route(), get(look).post(act))
     });
     router.layer(DefaultBodyLimit::max(LARGEST_FORM))
 }
 
 /// What only shows what would be done.
-pub(crate) fn rehearsals<B: Backend + Send + Sync + 'static>() -> Router<Arc<Page<B>>> {
-    let look = |page, named, query| look::<B>(page, named, query, Doing::GoBack);
+pub(crate) fn rehearsals() -> Router<Arc<Page>> {
+    let look = |page, named, query| look(page, named, query, Doing::GoBack);
     Router::new()
-        .route("/plan", get(crate::routes::plan::<B>))
+        .route("/plan", get(crate::routes::plan))
         .route(&Doing::GoBack.route(), get(look))
 }
 
@@ -96,9 +96,9 @@ impl Doing {
     }
 
     /// Does it, or rehearses it. A lock is removed, or not: there is nothing to rehearse.
-    async fn carry_out<B: Backend + Send + Sync + 'static>(
+    async fn carry_out(
         self,
-        page: &Page<B>,
+        page: &Page,
         target: &Target,
         dry_run: bool,
         caller: &Caller<'_>,
@@ -179,7 +179,7 @@ pub(crate) struct Confirmation {
 
 impl Confirmation {
     /// Whether this page made the form, and the name that was typed is the right one.
-    fn check<B>(&self, page: &Page<B>, name: &str) -> Result<(), Failure> {
+    fn check(&self, page: &Page, name: &str) -> Result<(), Failure> {
         let refused = |message: String| Failure::new(FailureKind::Refused, message);
         if !page.form_token.is(&self.token) {
             return Err(refused("this form is not of this page".to_owned()));
@@ -199,7 +199,7 @@ enum Work {
     Apply(Box<ApplyRequest>),
 }
 
-impl<B: Backend + Send + Sync + 'static> Page<B> {
+impl Page {
     /// Begins a run, and leads to where it is told. It goes on whoever looks.
     fn begin(self: &Arc<Self>, title: String, address: String, work: Work) -> Response {
         let told = self.runs.begin(title, address);
@@ -257,8 +257,8 @@ impl<B: Backend + Send + Sync + 'static> Page<B> {
     }
 }
 
-async fn look<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
+async fn look(
+    State(page): Shared,
     Path(named): Path<Named>,
     Query(query): Query<ChangeQuery>,
     doing: Doing,
@@ -269,8 +269,8 @@ async fn look<B: Backend + Send + Sync + 'static>(
     page.answer(&title, view.map(|content| (content, None)))
 }
 
-async fn act<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
+async fn act(
+    State(page): Shared,
     Path(named): Path<Named>,
     Form(form): Form<Confirmation>,
     doing: Doing,
@@ -285,10 +285,7 @@ async fn act<B: Backend + Send + Sync + 'static>(
 }
 
 /// Applies the plan that was shown: if anything moved since, it is refused.
-async fn apply<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
-    Form(form): Form<Confirmation>,
-) -> Response {
+async fn apply(State(page): Shared, Form(form): Form<Confirmation>) -> Response {
     let Some(source) = page.settings.plan.clone() else {
         return (StatusCode::NOT_FOUND, "there is no such page\n").into_response();
     };
@@ -311,10 +308,7 @@ async fn apply<B: Backend + Send + Sync + 'static>(
     page.begin(title, address, Work::Apply(Box::new(request)))
 }
 
-async fn run<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
-    Path(id): Path<u64>,
-) -> Response {
+async fn run(State(page): Shared, Path(id): Path<u64>) -> Response {
     let found = page.runs.find(id);
     let found = found.ok_or_else(|| {
         let message = "this run is no longer known: the history of its release has it";
@@ -336,10 +330,7 @@ async fn run<B: Backend + Send + Sync + 'static>(
     page.answer("Run", view)
 }
 
-async fn live_run<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
-    Path(id): Path<u64>,
-) -> Response {
+async fn live_run(State(page): Shared, Path(id): Path<u64>) -> Response {
     match page.runs.find(id) {
         Some(run) => crate::live::follow(run.watched(), page.cancel.clone()).into_response(),
         None => (StatusCode::NOT_FOUND, "there is no such run\n").into_response(),

@@ -27,7 +27,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use opm_core::name::NamespaceName;
 use opm_core::review::ReviewedPlan;
-use opm_engine::ports::{Backend, Caller};
+use opm_engine::ports::Caller;
 use opm_engine::request::ApplyRequest;
 use opm_engine::{Engine, Failure, Remedy};
 use tokio::net::TcpListener;
@@ -65,8 +65,8 @@ pub struct PageSettings {
 }
 
 /// What every request shares.
-struct Page<B> {
-    engine: Arc<Engine<B>>,
+struct Page {
+    engine: Arc<Engine>,
     settings: PageSettings,
     live: Live,
     runs: Runs,
@@ -85,7 +85,7 @@ const LAST_ANSWERS: Duration = Duration::from_secs(2);
 /// How many plans that were shown can still be carried out.
 const PLANS: usize = 20;
 
-impl<B: Backend> Page<B> {
+impl Page {
     /// A reader who is not waited for when the page ends.
     fn caller(&self) -> Caller<'static> {
         Caller {
@@ -121,16 +121,16 @@ impl<B: Backend> Page<B> {
 }
 
 /// A page that is about to be served.
-pub struct PageServer<B> {
-    page: Arc<Page<B>>,
+pub struct PageServer {
+    page: Arc<Page>,
     listener: TcpListener,
     token: Token,
 }
 
-impl<B: Backend + Send + Sync + 'static> PageServer<B> {
+impl PageServer {
     /// A page on a port of the loopback interface; 0 takes any that is free.
     pub async fn bind(
-        engine: Engine<B>,
+        engine: Engine,
         settings: PageSettings,
         port: u16,
         cancel: CancellationToken,

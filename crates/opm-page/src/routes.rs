@@ -14,7 +14,6 @@ use axum::routing::get;
 use maud::Markup;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::name::{NamespaceName, ReleaseName};
-use opm_engine::ports::Backend;
 use opm_engine::request::{
     CompareRequest, ComparedChanges, HistoryRequest, LogRequest, ObjectRequest, ReleaseRef,
     ShowRequest, StatusRequest,
@@ -32,28 +31,28 @@ use crate::views::{self, Frame, LiveView};
 const EVENTS: usize = 100;
 const LINES: u32 = 100;
 
-pub(crate) type Shared<B> = State<Arc<Page<B>>>;
+pub(crate) type Shared = State<Arc<Page>>;
 
 /// All pages.
-pub(crate) fn router<B: Backend + Send + Sync + 'static>(page: Arc<Page<B>>) -> Router {
+pub(crate) fn router(page: Arc<Page>) -> Router {
     let release = "/releases/{namespace}/{name}";
     let below = |place: &str| format!("{release}/{place}");
     let changing = page.settings.allow_changes;
     let router = Router::new()
-        .route("/", get(releases::<B>))
-        .route(release, get(status::<B>))
-        .route(&below("tree"), get(tree::<B>))
-        .route(&below("object"), get(object::<B>))
-        .route(&below("history"), get(history::<B>))
-        .route(&below("compare"), get(compare::<B>))
-        .route(&below("manifests"), get(manifests::<B>))
-        .route(&below("events"), get(events::<B>))
-        .route(&below("logs"), get(logs::<B>))
-        .route("/live/plan", get(told::plan::<B>))
-        .route("/live/releases", get(told::releases::<B>))
-        .route(&format!("/live{release}"), get(told::release::<B>))
-        .route(&format!("/live{release}/object"), get(told::object::<B>))
-        .route("/live/object", get(told::below::<B>))
+        .route("/", get(releases))
+        .route(release, get(status))
+        .route(&below("tree"), get(tree))
+        .route(&below("object"), get(object))
+        .route(&below("history"), get(history))
+        .route(&below("compare"), get(compare))
+        .route(&below("manifests"), get(manifests))
+        .route(&below("events"), get(events))
+        .route(&below("logs"), get(logs))
+        .route("/live/plan", get(told::plan))
+        .route("/live/releases", get(told::releases))
+        .route(&format!("/live{release}"), get(told::release))
+        .route(&format!("/live{release}/object"), get(told::object))
+        .route("/live/object", get(told::below))
         .route("/style.css", get(style))
         .route("/page.js", get(script))
         .fallback(nothing_here);
@@ -124,7 +123,7 @@ impl Named {
     }
 }
 
-impl<B: Backend> Page<B> {
+impl Page {
     /// A page, or what stands in its way.
     pub(crate) fn answer(
         &self,
@@ -180,10 +179,7 @@ struct PartQuery {
     whole: bool,
 }
 
-async fn releases<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
-    Query(query): Query<ListQuery>,
-) -> Response {
+async fn releases(State(page): Shared, Query(query): Query<ListQuery>) -> Response {
     let (wanted, patience) = match query.health {
         true => (Wanted::Whole, Duration::MAX),
         false => (Wanted::Anything, page.settings.patience),
@@ -210,8 +206,8 @@ async fn releases<B: Backend + Send + Sync + 'static>(
     page.answer("Releases", view.await)
 }
 
-async fn status<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
+async fn status(
+    State(page): Shared,
     Path(named): Path<Named>,
     Query(query): Query<PartQuery>,
 ) -> Response {
@@ -243,10 +239,7 @@ async fn status<B: Backend + Send + Sync + 'static>(
     page.answer(&named.title(), view.await)
 }
 
-async fn tree<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
-    Path(named): Path<Named>,
-) -> Response {
+async fn tree(State(page): Shared, Path(named): Path<Named>) -> Response {
     let view = async {
         let tree = page.engine.tree(&named.status()?, &page.caller()).await?;
         Ok((views::tree::view(&tree), None))
@@ -272,8 +265,8 @@ impl ObjectQuery {
     }
 }
 
-async fn object<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
+async fn object(
+    State(page): Shared,
     Path(named): Path<Named>,
     Query(query): Query<ObjectQuery>,
 ) -> Response {
@@ -312,10 +305,7 @@ async fn object<B: Backend + Send + Sync + 'static>(
     page.answer(&title, view.await)
 }
 
-async fn history<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
-    Path(named): Path<Named>,
-) -> Response {
+async fn history(State(page): Shared, Path(named): Path<Named>) -> Response {
     let view = async {
         let (release, namespace) = named.parse()?;
         let request = HistoryRequest { release, namespace };
@@ -333,8 +323,8 @@ pub(crate) struct ChangeQuery {
     pub(crate) to: String,
 }
 
-async fn compare<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
+async fn compare(
+    State(page): Shared,
     Path(named): Path<Named>,
     Query(query): Query<ChangeQuery>,
 ) -> Response {
@@ -355,8 +345,8 @@ async fn compare<B: Backend + Send + Sync + 'static>(
     page.answer(&format!("Changes of {}", named.title()), view.await)
 }
 
-async fn manifests<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
+async fn manifests(
+    State(page): Shared,
     Path(named): Path<Named>,
     Query(query): Query<ChangeQuery>,
 ) -> Response {
@@ -374,10 +364,7 @@ async fn manifests<B: Backend + Send + Sync + 'static>(
     page.answer(&format!("Manifests of {}", named.title()), view.await)
 }
 
-async fn events<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
-    Path(named): Path<Named>,
-) -> Response {
+async fn events(State(page): Shared, Path(named): Path<Named>) -> Response {
     let view = async {
         let request = named.status()?;
         let events = page.engine.events(&request, EVENTS, &page.caller()).await?;
@@ -386,10 +373,7 @@ async fn events<B: Backend + Send + Sync + 'static>(
     page.answer(&format!("Events of {}", named.title()), view.await)
 }
 
-async fn logs<B: Backend + Send + Sync + 'static>(
-    State(page): Shared<B>,
-    Path(named): Path<Named>,
-) -> Response {
+async fn logs(State(page): Shared, Path(named): Path<Named>) -> Response {
     let view = async {
         let (release, namespace) = named.parse()?;
         let request = LogRequest {
@@ -405,7 +389,7 @@ async fn logs<B: Backend + Send + Sync + 'static>(
     page.answer(&format!("Logs of {}", named.title()), view.await)
 }
 
-pub(crate) async fn plan<B: Backend + Send + Sync + 'static>(State(page): Shared<B>) -> Response {
+pub(crate) async fn plan(State(page): Shared) -> Response {
     let Some(source) = &page.settings.plan else {
         return nothing_here().await;
     };

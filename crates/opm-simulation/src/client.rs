@@ -29,7 +29,7 @@ pub(crate) struct Client {
     pub(crate) server: Server,
     machine: Arc<Machine>,
     network: Network,
-    pub(crate) engine: Engine<Mistaken>,
+    pub(crate) engine: Engine,
 }
 
 /// What a command came to that ended well.

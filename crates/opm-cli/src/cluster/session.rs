@@ -26,7 +26,7 @@ use crate::ui::{Ui, Verbosity};
 pub(crate) struct Session {
     client: ClusterClient,
     /// The use cases.
-    pub(crate) engine: Engine<ClusterClient>,
+    pub(crate) engine: Engine,
     /// The namespace that the flag, or else the context, sets.
     pub(crate) namespace: Option<NamespaceName>,
     /// Where the cluster is, for messages.

@@ -19,7 +19,7 @@ use super::source::{ApplyMode, ApplySource, ApplyTask, Reapply};
 use super::{ApplyEnd, release_of};
 use crate::failure::{Failure, FailureKind};
 use crate::history::RestoredChange;
-use crate::ports::{Answer, Backend, Caller, Frontend, Prompt, Question};
+use crate::ports::{Answer, Caller, Frontend, Prompt, Question};
 use crate::report::{Release, Report};
 use crate::request::{Adopt, ApplyOptions, ApplyRequest, DeleteRequest, GuardFlags, ReleaseRef};
 use crate::run::Run;
@@ -48,7 +48,7 @@ pub(crate) struct FallbackRun<'a> {
     failed: String,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Applies, and goes back if that fails.
     pub(super) async fn apply_atomic(&self, request: &ApplyRequest) -> Result<Report, Failure> {
         let release = release_of(request);

@@ -22,7 +22,7 @@ use super::check::ApplyContext;
 use super::send::{ObjectToSend, SendError, conflict, precondition};
 use crate::concurrently::concurrently_in_order;
 use crate::failure::Failure;
-use crate::ports::{ApiError, ApiErrorKind, Backend};
+use crate::ports::{ApiError, ApiErrorKind};
 
 /// What is not there before this run: nobody can pretend to put anything into it.
 pub(super) struct BroughtAlong<'a> {
@@ -49,7 +49,7 @@ enum Recreation {
     Open,
 }
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// Every reason to refuse that is not about whose the objects are. What may be recreated is
     /// noted in the context.
     pub(super) async fn refused_beforehand(

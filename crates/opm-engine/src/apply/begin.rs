@@ -12,10 +12,10 @@ use super::Apply;
 use super::check::{ApplyContext, CheckedApply};
 use super::send::{ObjectToSend, SendError};
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiErrorKind, ApplyObject, Backend, Precondition};
+use crate::ports::{ApiErrorKind, ApplyObject, Precondition};
 use crate::record::{Beginning, LockedRun};
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// Takes the lock and writes the intent down. None if somebody else was faster.
     pub(super) async fn begin(
         &self,

@@ -11,7 +11,6 @@ use opm_core::record::{AppliedNotes, Record, RecordPart, RecordRef};
 use super::Apply;
 use super::check::ApplyContext;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::Backend;
 use crate::record::{
     CHANGE_ANNOTATION, FAILED_ANNOTATION, KeptChange, LockGuard, RecordSecret, unswept,
 };
@@ -27,7 +26,7 @@ pub(super) struct ChangeManifests {
     pub(super) places: BTreeSet<u8>,
 }
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// Keeps the manifests of this change, if they are to be kept, and looks which record
     /// Secrets there are while the lock is held.
     pub(super) async fn keep_manifests(

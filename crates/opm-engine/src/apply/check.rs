@@ -19,7 +19,7 @@ use super::Apply;
 use super::observe::ObservedApply;
 use super::send::AppliedObject;
 use crate::failure::{Failure, FailureKind, Remedy};
-use crate::ports::{Answer, Backend, Observation, Question, StoredSecret};
+use crate::ports::{Answer, Observation, Question, StoredSecret};
 use crate::record::StoredNotes;
 use crate::rollback::data::VolumeData;
 
@@ -72,7 +72,7 @@ impl ApplyContext {
     }
 }
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// What is sent for an object of the plan.
     pub(super) fn object<'s>(
         &'s self,

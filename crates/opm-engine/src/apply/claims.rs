@@ -11,9 +11,9 @@ use serde_json::{Map, Value};
 use super::Apply;
 use super::check::ApplyContext;
 use crate::failure::{Failure, Remedy};
-use crate::ports::{Backend, Detail, Observation};
+use crate::ports::{Detail, Observation};
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// Refuses if what has to be ready first waits for a claim of what goes only then.
     pub(super) async fn without_contested_claims(
         &self,

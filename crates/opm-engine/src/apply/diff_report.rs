@@ -12,7 +12,7 @@ use super::check::ApplyContext;
 use super::tell::transferred;
 use crate::diff::{DiffReport, Difference};
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Backend, Stopped};
+use crate::ports::Stopped;
 use crate::report::{Action, ObjectOutcome, TrackedObject};
 
 /// Objects, what would happen to them, and what kinds of failure there were.
@@ -27,7 +27,7 @@ pub(super) struct DryRunResults {
     pub(super) stopped: Option<Stopped>,
 }
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     pub(super) fn diff_report(
         &self,
         preview: Preview,

@@ -31,7 +31,6 @@ use super::{Apply, ApplySource};
 use crate::concurrently::concurrently_in_order;
 use crate::diff::{DiffReport, Difference};
 use crate::failure::Failure;
-use crate::ports::Backend;
 use crate::record::{check_writable, holder};
 use crate::removal::RemovalOptions;
 use crate::report::{Action, ObjectOutcome, Release};
@@ -47,7 +46,7 @@ pub(crate) enum Orphans {
     LeftOut,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// What applying a rendered module would do.
     pub(crate) async fn diff(
         &self,
@@ -99,7 +98,7 @@ impl<B: Backend> Run<'_, B> {
     }
 }
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     async fn rehearse(
         &self,
         observed: ObservedApply,

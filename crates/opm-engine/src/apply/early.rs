@@ -11,7 +11,7 @@ use opm_core::reach::NamespacePlan;
 use super::{Apply, ApplySource, ApplyWriter};
 use crate::failure::Failure;
 use crate::observe::judged;
-use crate::ports::{Backend, Detail, WantedObject};
+use crate::ports::{Detail, WantedObject};
 
 /// What was seen early. Good for a release without a record only.
 pub(super) struct EarlyLook {
@@ -26,7 +26,7 @@ pub(super) struct EarlyLook {
     pub(super) live: BTreeMap<Identity, PackedObject>,
 }
 
-impl<B: Backend> ApplyWriter<'_, B> {
+impl ApplyWriter<'_> {
     /// Looks at what a first apply is about. None where something else has to be known first.
     pub(super) async fn look_early(&self) -> Option<EarlyLook> {
         let ApplySource::Module(request) = self.source else {
@@ -49,7 +49,7 @@ impl<B: Backend> ApplyWriter<'_, B> {
     }
 }
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     async fn look_early(&self, wanted: Vec<WantedObject>) -> EarlyLook {
         let (run, release) = (self.run, self.release());
         let (namesakes, was_there_before, reached, looks, _, ()) = futures::join!(

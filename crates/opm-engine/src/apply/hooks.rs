@@ -14,9 +14,9 @@ use super::check::ApplyContext;
 use super::stages::ApplyResults;
 use crate::failure::Failure;
 use crate::hooks::HookOptions;
-use crate::ports::{Backend, Permit};
+use crate::ports::Permit;
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// What this apply is to charts; none if no hook runs.
     pub(super) fn hook_flow(&self, record: &Record) -> Option<HookFlow> {
         if !self.request.options.hooks {

@@ -43,7 +43,7 @@ use opm_core::managed::ManagerState;
 use tracing::{Instrument as _, info_span};
 
 use crate::failure::Failure;
-use crate::ports::{Backend, ServedKinds};
+use crate::ports::ServedKinds;
 use crate::record::{Attempt, FreeRecord, LockedRun, NoRecord, RecordWriter, WritableRecord};
 use crate::report::{Release, Report};
 use crate::request::ApplyRequest;
@@ -55,8 +55,8 @@ pub(crate) use source::{ApplyMode, ApplySource, ApplyTask, Reapply};
 use touch::Touched;
 
 /// One apply: what every step of it needs.
-struct Apply<'a, B> {
-    run: &'a Run<'a, B>,
+struct Apply<'a> {
+    run: &'a Run<'a>,
     request: &'a ApplyRequest,
     mode: &'a ApplyMode,
     served: &'a Arc<ServedKinds>,
@@ -71,7 +71,7 @@ pub(crate) struct ApplyEnd {
     mode: ApplyMode,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Applies a rendered module.
     pub(crate) async fn apply(&self, request: &ApplyRequest) -> Result<Report, Failure> {
         if request.options.dry_run {
@@ -107,8 +107,8 @@ impl<B: Backend> Run<'_, B> {
 }
 
 /// An apply on its way to the record.
-struct ApplyWriter<'a, B> {
-    run: &'a Run<'a, B>,
+struct ApplyWriter<'a> {
+    run: &'a Run<'a>,
     release: &'a Release,
     source: &'a ApplySource<'a>,
     served: Option<Arc<ServedKinds>>,
@@ -120,7 +120,7 @@ struct ApplyWriter<'a, B> {
     agreed: Option<Vec<AnnouncedObject>>,
 }
 
-impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
+impl RecordWriter for ApplyWriter<'_> {
     type Output = ApplyEnd;
 
     async fn prepare(&mut self, unrecorded: NoRecord) -> Result<(), Failure> {
@@ -226,7 +226,7 @@ impl<B: Backend> RecordWriter for ApplyWriter<'_, B> {
     }
 }
 
-impl<B: Backend> ApplyWriter<'_, B> {
+impl ApplyWriter<'_> {
     /// What is refused before it is known what would be applied.
     async fn log_refused(&self, failure: Failure, free: Option<FreeRecord>) -> Failure {
         let (command, message) = self.source.called();
@@ -252,7 +252,7 @@ fn release_of(request: &ApplyRequest) -> Release {
     }
 }
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     fn release(&self) -> Release {
         Release::of(&self.candidate.owner)
     }

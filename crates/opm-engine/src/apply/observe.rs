@@ -17,7 +17,7 @@ use super::Apply;
 use super::early::EarlyLook;
 use super::plan::PlannedApply;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Backend, Detail, Observation, WantedObject};
+use crate::ports::{Detail, Observation, WantedObject};
 use crate::record::StoredNotes;
 
 /// A plan, and everything that was seen of what it is about.
@@ -34,7 +34,7 @@ pub(super) struct ObservedApply {
     pub(super) reached: Result<NamespacePlan, Failure>,
 }
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// Looks at the namespaces and kinds that the candidate needs, at every object of the plan,
     /// and into what the plan would delete with everything in it.
     pub(super) async fn observe(

@@ -22,12 +22,12 @@ use serde_json::{Map, Value};
 use super::Apply;
 use crate::failure::Failure;
 use crate::observe::entry;
-use crate::ports::{ApiErrorKind, Backend, Detail};
+use crate::ports::{ApiErrorKind, Detail};
 
 /// How many orphans a warning names.
 const NAMED: usize = 10;
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// Looks for the release's orphans where there is reason to, and adds them to what is
     /// pending in `record` if the feature is on. `was_there` says that the release was there before
     /// and has no record. Answers whether some are left behind.

@@ -10,7 +10,7 @@ use opm_core::record::Record;
 use super::Apply;
 use super::early::EarlyLook;
 use crate::failure::{Failure, Remedy};
-use crate::ports::{Backend, StoredSecret};
+use crate::ports::StoredSecret;
 use crate::record::LoadedRecord;
 use crate::report::Release;
 
@@ -36,7 +36,7 @@ impl PlannedApply {
     }
 }
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// Plans. Without a record, other releases of the name and objects that carry this release's
     /// labels are looked for.
     pub(super) async fn plan(

@@ -16,7 +16,7 @@ use super::check::ApplyContext;
 use super::send::SendError;
 use super::stages::ApplyResults;
 use crate::concurrently::concurrently_in_order;
-use crate::ports::{Backend, Permit};
+use crate::ports::Permit;
 
 /// How long to wait before they are sent again: at first, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -60,7 +60,7 @@ impl<'s> Postponed<'s> {
     }
 }
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// Sends them until each is taken, or refused for good, or the time is over. When something
     /// else has failed, there is nothing to wait for.
     pub(super) async fn send_postponed(

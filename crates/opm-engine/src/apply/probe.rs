@@ -9,9 +9,9 @@ use opm_core::labels;
 use opm_core::reach::{ClusterState, NamespaceState};
 
 use super::Apply;
-use crate::ports::{ApiErrorKind, ApplyObject, Backend, Precondition};
+use crate::ports::{ApiErrorKind, ApplyObject, Precondition};
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// Replaces "hidden" by what the server says when something is sent there.
     pub(super) async fn probe(&self, cluster_state: &mut ClusterState) {
         let hidden: BTreeSet<String> = cluster_state

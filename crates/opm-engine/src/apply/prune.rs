@@ -8,7 +8,7 @@ use super::Apply;
 use super::stages::{AppliedRun, stopped_failure};
 use super::tell::{transferred, without_request};
 use crate::failure::Failure;
-use crate::ports::{ApiErrorKind, Backend, Permit};
+use crate::ports::{ApiErrorKind, Permit};
 use crate::record::LockGuard;
 use crate::removal::{RemovalOptions, RemovalOutcome, RemovalResults};
 use crate::report::{Action, Report};
@@ -21,7 +21,7 @@ pub(super) struct PrunedRun {
     pub(super) noted: AppliedNotes,
 }
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// Removes every stale object that may go, in order. What is cut short is let go of: nothing
     /// is recorded. Where there has to be a way back, neither is what is not ready.
     pub(super) async fn prune(

@@ -14,12 +14,12 @@ use super::Apply;
 use super::record::RecordedRun;
 use super::stages::stopped_failure;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiErrorKind, Backend, Permit, Stopped};
+use crate::ports::{ApiErrorKind, Permit, Stopped};
 use crate::record::LockGuard;
 use crate::report::Report;
 use crate::wait::{UnreadyObject, WaitTarget};
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// What readiness is waited for: not what is ready as soon as it exists, not what is done and
     /// gone, and not what says that nobody should wait for it.
     pub(super) fn targets<'s>(

@@ -11,7 +11,7 @@ use super::Apply;
 use super::check::ApplyContext;
 use super::prune::PrunedRun;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiErrorKind, Backend};
+use crate::ports::ApiErrorKind;
 use crate::record::{LockGuard, WriteError};
 use crate::report::Report;
 
@@ -22,7 +22,7 @@ pub(super) struct RecordedRun {
     pub(super) unpruned: bool,
 }
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// Keeps the change's manifests, writes the change down, lets go of the lock, and removes
     /// what the record names no longer.
     pub(super) async fn record(

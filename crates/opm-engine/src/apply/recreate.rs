@@ -17,8 +17,7 @@ use super::Apply;
 use super::send::{AppliedObject, ObjectToSend, SendError};
 use crate::observe::metadata;
 use crate::ports::{
-    Answer, ApiError, Backend, DeleteObject, Detail, Precondition, Propagation, Question,
-    WantedObject,
+    Answer, ApiError, DeleteObject, Detail, Precondition, Propagation, Question, WantedObject,
 };
 use crate::report::Action;
 use crate::wait::WaitTarget;
@@ -31,7 +30,7 @@ fn refused(item: ObjectToSend<'_>, fields: Vec<String>, recreate: RecreateRefusa
     }))
 }
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// The server found the object invalid: perhaps only because it cannot be changed in place.
     pub(super) async fn perhaps_recreate(
         &self,

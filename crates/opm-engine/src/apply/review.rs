@@ -10,9 +10,9 @@ use super::Apply;
 use super::check::ApplyContext;
 use super::tell::announcement;
 use crate::failure::Failure;
-use crate::ports::{AnnouncedHook, Answer, Backend, Question};
+use crate::ports::{AnnouncedHook, Answer, Question};
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// The plan, as it can be reviewed and held against later.
     pub(super) fn reviewable<'s>(
         &self,

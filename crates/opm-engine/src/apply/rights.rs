@@ -12,12 +12,11 @@ use opm_core::rights::{self, AccessRule, NeededRights, Plurals, ResourceRight};
 use super::Apply;
 use super::check::ApplyContext;
 use crate::concurrently::concurrently_in_order;
-use crate::ports::Backend;
 
 /// How many reviews run at a time.
 const CONCURRENT_REVIEWS: usize = 8;
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// The rights that are missing to send these objects, run these hooks and write the record.
     pub(super) async fn missing_rights(
         &self,

@@ -16,8 +16,7 @@ use serde_json::{Map, Value};
 use super::Apply;
 use crate::observe::metadata;
 use crate::ports::{
-    ApiError, ApiErrorKind, ApplyObject, ApplyResponse, Backend, Permit, Precondition, Stopped,
-    WantedObject,
+    ApiError, ApiErrorKind, ApplyObject, ApplyResponse, Permit, Precondition, Stopped, WantedObject,
 };
 use crate::removal::identity_only;
 use crate::report::Action;
@@ -157,7 +156,7 @@ fn at_last(precondition: Precondition) -> Precondition {
     }
 }
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// Sends one object until it is taken, or will not be.
     pub(super) async fn send(&self, item: ObjectToSend<'_>) -> Result<AppliedObject, SendError> {
         if item.step.method == ApplyMethod::Completed {

@@ -17,7 +17,7 @@ use super::Apply;
 use super::atomic::{Fallback, FallbackRun};
 use crate::failure::Failure;
 use crate::observe::scopes;
-use crate::ports::{Backend, ServedKinds};
+use crate::ports::ServedKinds;
 use crate::report::Release;
 use crate::request::ApplyRequest;
 use crate::rollback::Rollback;
@@ -81,9 +81,9 @@ impl ApplySource<'_> {
     }
 
     /// What to apply, decided from the record as it stands.
-    pub(super) async fn render<B: Backend>(
+    pub(super) async fn render(
         &self,
-        run: &Run<'_, B>,
+        run: &Run<'_>,
         release: &Release,
         record: Option<&Record>,
     ) -> Result<ApplyTask<'_>, Failure> {
@@ -109,7 +109,7 @@ impl ApplySource<'_> {
     }
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// The request with what its charts made up when the current change was applied; none if they
     /// made up nothing, or are to do so anew.
     async fn keep_generated(
@@ -143,10 +143,10 @@ impl<B: Backend> Run<'_, B> {
     }
 }
 
-impl<'a, B: Backend> Apply<'a, B> {
+impl<'a> Apply<'a> {
     /// What the release is about to be.
     pub(super) fn candidate(
-        run: &'a Run<'a, B>,
+        run: &'a Run<'a>,
         task: &'a ApplyTask<'_>,
         served: &'a Arc<ServedKinds>,
         stored: Option<&Record>,

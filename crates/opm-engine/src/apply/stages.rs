@@ -26,7 +26,7 @@ use super::send::{AppliedObject, ObjectToSend, SendError};
 use crate::concurrently::concurrently;
 use crate::failure::{Failure, FailureKind};
 use crate::hooks::HookResults;
-use crate::ports::{ApiError, Backend, Permit, Stopped};
+use crate::ports::{ApiError, Permit, Stopped};
 use crate::record::LockGuard;
 use crate::report::{Action, ObjectOutcome, Report};
 use crate::wait::{UnreadyObject, WaitTarget};
@@ -119,7 +119,7 @@ impl ApplyResults {
     }
 }
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// Applies everything that the plan says. What is not applied whole is let go of: nothing is
     /// pruned, and nothing recorded.
     pub(super) async fn apply_all(

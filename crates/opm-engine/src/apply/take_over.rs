@@ -26,7 +26,7 @@ use crate::concurrently::concurrently_in_order;
 use crate::failure::Failure;
 use crate::observe::metadata;
 use crate::ports::{
-    ApiError, ApiErrorKind, ApplyResponse, Backend, Detail, MoveFields, Observation, Precondition,
+    ApiError, ApiErrorKind, ApplyResponse, Detail, MoveFields, Observation, Precondition,
     PretendedPatch,
 };
 
@@ -43,7 +43,7 @@ pub(super) struct TakenOver {
     pub(super) removed: Vec<String>,
 }
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// Takes over the fields of retired tools, after the object was applied and looks like this.
     pub(super) async fn take_fields(
         &self,

@@ -5,11 +5,10 @@ use opm_core::entry::Entry;
 use opm_core::event::{AnnouncedObject, Event, PlannedAction, RunPhase, Wait};
 
 use super::Apply;
-use crate::ports::Backend;
 use crate::report::{Action, ObjectOutcome};
 use crate::wait::WaitTarget;
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// The whole plan comes first.
     pub(super) fn announce<'s>(
         &self,

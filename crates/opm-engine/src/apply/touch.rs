@@ -15,7 +15,7 @@ use super::Apply;
 use super::check::CheckedApply;
 use super::tell::{transferred, without_request};
 use crate::failure::Failure;
-use crate::ports::{Backend, StoredSecret};
+use crate::ports::StoredSecret;
 use crate::report::{Action, ObjectOutcome, Report};
 
 /// What became of it.
@@ -26,7 +26,7 @@ pub(super) enum Touched {
     Lost,
 }
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// Writes down that nothing had to be done. None if something has to be.
     pub(super) async fn touch(
         &self,

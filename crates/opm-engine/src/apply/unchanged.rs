@@ -18,10 +18,9 @@ use serde_json::{Map, Value};
 use super::Apply;
 use super::check::ApplyContext;
 use super::send::{AppliedObject, ObjectToSend};
-use crate::ports::Backend;
 use crate::report::Action;
 
-impl<B: Backend> Apply<'_, B> {
+impl Apply<'_> {
     /// Decides which of these need not be sent, and puts them down as unchanged.
     pub(super) fn decide_unchanged(&self, applies: &[ApplyStep], context: &mut ApplyContext) {
         if self.request.options.send_all || !context.settled {

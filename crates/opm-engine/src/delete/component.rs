@@ -17,11 +17,10 @@ use opm_core::record::{Change, LogResult, RecordRef};
 use super::{Delete, DeleteSource};
 use crate::failure::{Failure, FailureKind, Remedy};
 use crate::observe::scopes;
-use crate::ports::Backend;
 use crate::record::{CHANGE_ANNOTATION, KeptChange, LockGuard};
 use crate::report::{Release, Report};
 
-impl<B: Backend> Delete<'_, B> {
+impl Delete<'_> {
     pub(super) async fn record_component(
         &self,
         applied: Applied,

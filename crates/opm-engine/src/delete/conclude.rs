@@ -15,7 +15,7 @@ use opm_core::words;
 use super::hooks::{hook_failure, presumed};
 use super::{Delete, DeleteSource};
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Backend, Stopped};
+use crate::ports::Stopped;
 use crate::record::{LockGuard, RecordSecret, WriteError, not_let_go};
 use crate::report::Report;
 
@@ -34,7 +34,7 @@ enum CutShort {
     Held,
 }
 
-impl<B: Backend> Delete<'_, B> {
+impl Delete<'_> {
     /// Deletes everything that may go, and then the record, or what is left of it.
     pub(super) async fn delete_all(
         &self,

@@ -14,12 +14,11 @@ use serde_json::{Map, Value};
 use super::Delete;
 use crate::failure::{Failure, Remedy};
 use crate::observe::{AllKinds, UnseenKinds};
-use crate::ports::Backend;
 use crate::report::Release;
 use crate::request::ReleaseRef;
 use crate::run::Run;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Which release a name or id means, when no record says so.
     pub(crate) async fn find_by_labels(
         &self,
@@ -142,7 +141,7 @@ fn sharing(object: &Map<String, Value>) -> impl Iterator<Item = (ReleaseId, Rele
     shared.filter_map(|(id, name)| Some((id.parse().ok()?, ReleaseName::new(name).ok()?)))
 }
 
-impl<B: Backend> Delete<'_, B> {
+impl Delete<'_> {
     /// A record made of what the labels say, and warnings; none if they say nothing.
     pub(super) async fn discovered(&self) -> Result<Option<(Record, Vec<String>)>, Failure> {
         let served = self.run.discover_all().await?;

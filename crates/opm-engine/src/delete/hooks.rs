@@ -13,11 +13,10 @@ use opm_core::record::Record;
 use super::{Delete, DeleteSource};
 use crate::failure::{Failure, FailureKind};
 use crate::hooks::{HookOptions, HookResults};
-use crate::ports::Backend;
 use crate::record::LockGuard;
 use crate::report::Report;
 
-impl<B: Backend> Delete<'_, B> {
+impl Delete<'_> {
     /// The hooks that run, from the manifests of the current change. One component goes without
     /// its hooks, and so does a release that is deleted already.
     pub(super) async fn hooks(&self, record: &Record) -> Result<Vec<CandidateHook>, Failure> {

@@ -26,7 +26,7 @@ use opm_core::record::size::Records;
 pub(crate) use self::discovered::LabelLookup;
 use crate::apply::tell::{transferred, without_request};
 use crate::failure::{Failure, FailureKind, Remedy};
-use crate::ports::{AnnouncedHook, Answer, Backend, Detail, Observation, Question, StoredSecret};
+use crate::ports::{AnnouncedHook, Answer, Detail, Observation, Question, StoredSecret};
 use crate::record::{
     Attempt, Beginning, FreeRecord, LoadedRecord, LockedRun, RecordSecret, RecordSecretScope,
     RecordWriter, WritableRecord,
@@ -36,8 +36,8 @@ use crate::request::DeleteRequest;
 use crate::run::Run;
 
 /// One delete: what every step of it needs.
-struct Delete<'a, B> {
-    run: &'a Run<'a, B>,
+struct Delete<'a> {
+    run: &'a Run<'a>,
     request: &'a DeleteRequest,
     release: Release,
     confirmed: bool,
@@ -54,7 +54,7 @@ struct DeleteSource {
     beside: Option<Vec<RecordSecret>>,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Deletes a release, or one of its components.
     pub(crate) async fn delete(&self, request: &DeleteRequest) -> Result<Report, Failure> {
         let (reference, namespace) = (&request.release, &request.namespace);
@@ -79,7 +79,7 @@ impl<B: Backend> Run<'_, B> {
     }
 }
 
-impl<B: Backend> RecordWriter for Delete<'_, B> {
+impl RecordWriter for Delete<'_> {
     type Output = Report;
 
     fn writes(&self) -> bool {
@@ -179,7 +179,7 @@ fn saw_nothing(observed: &Observed) -> bool {
     !observed.is_empty() && observed.values().all(failed)
 }
 
-impl<B: Backend> Delete<'_, B> {
+impl Delete<'_> {
     /// The record, or what the labels say where there is none.
     async fn source(
         &self,

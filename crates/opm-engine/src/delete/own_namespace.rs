@@ -11,12 +11,12 @@ use super::Delete;
 use super::conclude::DeletedRun;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::metadata;
-use crate::ports::{ApiErrorKind, Backend, Detail, Observation, Permit, Stopped};
+use crate::ports::{ApiErrorKind, Detail, Observation, Permit, Stopped};
 use crate::removal::{RemovalOptions, RemovalOutcome, RemovalResults};
 use crate::report::{Action, ObjectOutcome, Report};
 use crate::request::Concurrency;
 
-impl<B: Backend> Delete<'_, B> {
+impl Delete<'_> {
     fn own_namespace(&self) -> Identity {
         let name = self.release.namespace.as_str();
         Identity::new(GroupKind::new("", "Namespace"), None, name)

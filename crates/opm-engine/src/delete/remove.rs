@@ -15,7 +15,7 @@ use opm_core::words;
 
 use super::Delete;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiError, ApiErrorKind, Backend, Permit};
+use crate::ports::{ApiError, ApiErrorKind, Permit};
 use crate::removal::{RemovalOptions, RemovalOutcome, RemovalResults};
 use crate::report::{Action, ObjectOutcome, Report};
 
@@ -27,7 +27,7 @@ pub(super) struct DeletedObjects {
     pub(super) held: bool,
 }
 
-impl<B: Backend> Delete<'_, B> {
+impl Delete<'_> {
     /// Removes these objects, which were decided about together with the others, in order.
     pub(super) async fn remove_all(
         &self,

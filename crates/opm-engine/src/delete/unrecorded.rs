@@ -8,10 +8,9 @@ use opm_core::words;
 
 use super::Delete;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::Backend;
 use crate::report::Report;
 
-impl<B: Backend> Delete<'_, B> {
+impl Delete<'_> {
     /// Deletes what the labels say, without lock and record.
     pub(super) async fn unrecorded(
         &self,

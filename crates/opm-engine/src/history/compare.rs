@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::{find_change, unavailable};
 use crate::failure::{Failure, FailureKind, Remedy};
-use crate::ports::Backend;
 use crate::report::Release;
 use crate::request::{CompareRequest, ComparedChanges};
 use crate::run::Run;
@@ -28,7 +27,7 @@ pub struct Comparison {
     pub warnings: Vec<String>,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// What a change changed against the one before it, or how any two differ.
     pub(crate) async fn compare(&self, request: &CompareRequest) -> Result<Comparison, Failure> {
         let past = self.past(&request.release, &request.namespace).await?;

@@ -15,7 +15,6 @@ use opm_core::record::{Change, Content, LogEntry, Record, RecordPart, ReleaseSta
 use serde::Serialize;
 
 use crate::failure::{Failure, FailureKind, Remedy};
-use crate::ports::Backend;
 use crate::record::{RecordLookup, RecordSecret, RecordSecretScope, held};
 use crate::report::Release;
 use crate::request::{HistoryRequest, ReleaseRef};
@@ -70,7 +69,7 @@ impl HistoryEntry {
     }
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// The changes and the deployments of a release.
     pub(crate) async fn history(&self, request: &HistoryRequest) -> Result<History, Failure> {
         let mut past = self.past(&request.release, &request.namespace).await?;

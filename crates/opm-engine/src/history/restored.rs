@@ -8,7 +8,6 @@ use thiserror::Error;
 
 use super::unavailable;
 use crate::failure::Failure;
-use crate::ports::Backend;
 use crate::record::ManifestsError;
 use crate::report::Release;
 use crate::run::Run;
@@ -53,7 +52,7 @@ impl RestoredChange {
     }
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// A change as it was applied: its manifests, its values, its components and their order.
     pub(crate) async fn restored(
         &self,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::restored::values_of;
 use super::{find_change, readable};
 use crate::failure::{Failure, FailureKind, Remedy};
-use crate::ports::{ApiErrorKind, Backend};
+use crate::ports::ApiErrorKind;
 use crate::record::ManifestsError;
 use crate::report::Release;
 use crate::request::ShowRequest;
@@ -63,7 +63,7 @@ pub struct ShownManifests {
     pub objects: Vec<ShownObject>,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// The values of a change.
     pub(crate) async fn show_values(&self, request: &ShowRequest) -> Result<ShownValues, Failure> {
         let past = self.past(&request.release, &request.namespace).await?;

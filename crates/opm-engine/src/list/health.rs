@@ -13,7 +13,7 @@ use opm_core::status::{ObjectEvidence, ReadObject, by_component, judge, overall}
 
 use super::{CONCURRENT_NAMESPACES, ReleaseSecret};
 use crate::concurrently::concurrently_in_order;
-use crate::ports::{Backend, Observation, StoredSecret, WantedObject};
+use crate::ports::{Observation, StoredSecret, WantedObject};
 use crate::record::{RecordLookup, named_by_secret};
 use crate::report::Release;
 use crate::run::Run;
@@ -32,7 +32,7 @@ impl CurrentChange {
     }
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// How each release is doing; none where its record cannot be read or has no change yet.
     pub(super) async fn healths(&self, secrets: &[ReleaseSecret]) -> Vec<Option<HealthState>> {
         let records = concurrently_in_order(CONCURRENT_NAMESPACES, secrets.len(), |at| {

@@ -28,8 +28,8 @@ use crate::concurrently::{concurrently, concurrently_in_order};
 use crate::failure::Failure;
 use crate::observe::{CONCURRENT_LISTS, FollowedChange, FollowedCollection, packed_identity};
 use crate::ports::{
-    ApiError, ApiErrorKind, Backend, Collection, CollectionLabel, Detail, ListedCollection,
-    Observation, WantedObject,
+    ApiError, ApiErrorKind, Collection, CollectionLabel, Detail, ListedCollection, Observation,
+    WantedObject,
 };
 use crate::request::ListRequest;
 use crate::run::Run;
@@ -91,7 +91,7 @@ struct WatchedReleases {
 /// What is followed, each until it fails.
 type Watches<'s> = FuturesUnordered<BoxFuture<'s, (GroupKind, ApiError)>>;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Tells which releases there are and how they are doing, whenever that changes, until it
     /// fails.
     pub(crate) async fn watch_list(

@@ -12,14 +12,14 @@ use opm_core::record::{LogResult, Record};
 use opm_core::words;
 
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Answer, ApiErrorKind, Backend, Permit, Question, Stopped};
+use crate::ports::{Answer, ApiErrorKind, Permit, Question, Stopped};
 use crate::record::{Attempt, RecordWriter, WritableRecord};
 use crate::removal::RemovalOptions;
 use crate::report::{Action, ObjectOutcome, Release, Report};
 use crate::request::{Concurrency, ForgetRequest, ObjectSelection};
 use crate::run::Run;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Stops tracking objects.
     pub(crate) async fn forget(&self, request: &ForgetRequest) -> Result<Report, Failure> {
         let release = self.existing(&request.release, &request.namespace).await?;
@@ -34,15 +34,15 @@ impl<B: Backend> Run<'_, B> {
     }
 }
 
-struct Forget<'a, B> {
-    run: &'a Run<'a, B>,
+struct Forget<'a> {
+    run: &'a Run<'a>,
     request: &'a ForgetRequest,
     release: Release,
     /// Whether somebody has said that everything is meant.
     confirmed: bool,
 }
 
-impl<B: Backend> RecordWriter for Forget<'_, B> {
+impl RecordWriter for Forget<'_> {
     type Output = Report;
 
     async fn attempt(&mut self, record: WritableRecord) -> Result<Attempt<Report>, Failure> {
@@ -117,7 +117,7 @@ struct DisownResults {
     stopped: Option<Stopped>,
 }
 
-impl<B: Backend> Forget<'_, B> {
+impl Forget<'_> {
     /// A release that is given up takes its history with it.
     async fn confirm(&self, objects: &[&Identity]) -> Result<(), Failure> {
         let question = Question::ForgetAll {

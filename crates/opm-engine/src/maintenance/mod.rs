@@ -17,13 +17,13 @@ use opm_core::record::Record;
 use opm_core::record::size::Records;
 
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Backend, Detail};
+use crate::ports::Detail;
 use crate::record::{Beginning, LoadedRecord, LockGuard, LockedRun};
 use crate::report::{Release, Report};
 use crate::request::ObjectSelection;
 use crate::run::Run;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Which of the tracked objects are meant. The cluster is asked for its own names of kinds only
     /// where the usual ones name nothing.
     async fn selected(

@@ -11,14 +11,14 @@ use opm_core::words;
 
 use crate::apply::tell::{transferred, without_request};
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Answer, Backend, Permit, Question, Stopped};
+use crate::ports::{Answer, Permit, Question, Stopped};
 use crate::record::{Attempt, RecordWriter, WritableRecord};
 use crate::removal::{RemovalOptions, RemovalResults};
 use crate::report::{Action, ObjectOutcome, Release, Report};
 use crate::request::{ObjectSelection, PruneRequest};
 use crate::run::Run;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Deletes kept objects by name.
     pub(crate) async fn prune(&self, request: &PruneRequest) -> Result<Report, Failure> {
         let release = self.existing(&request.release, &request.namespace).await?;
@@ -33,14 +33,14 @@ impl<B: Backend> Run<'_, B> {
     }
 }
 
-struct Prune<'a, B> {
-    run: &'a Run<'a, B>,
+struct Prune<'a> {
+    run: &'a Run<'a>,
     request: &'a PruneRequest,
     release: Release,
     confirmed: bool,
 }
 
-impl<B: Backend> RecordWriter for Prune<'_, B> {
+impl RecordWriter for Prune<'_> {
     type Output = Report;
 
     fn writes(&self) -> bool {
@@ -104,7 +104,7 @@ impl<B: Backend> RecordWriter for Prune<'_, B> {
     }
 }
 
-impl<B: Backend> Prune<'_, B> {
+impl Prune<'_> {
     async fn named(&self, record: &Record) -> Result<Vec<Identity>, Failure> {
         let kept = record.kept.objects.iter();
         let kept: Vec<&Identity> = kept.map(|kept| &kept.entry.identity).collect();

@@ -12,13 +12,13 @@ use opm_core::record::{LogResult, Record};
 
 use crate::failure::{Failure, FailureKind};
 use crate::hooks::{HookOptions, HookResults};
-use crate::ports::{Backend, Detail};
+use crate::ports::Detail;
 use crate::record::{Attempt, Beginning, LockedRun, RecordWriter, WritableRecord};
 use crate::report::{Release, Report};
 use crate::request::TestRequest;
 use crate::run::Run;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Runs the tests of a release.
     pub(crate) async fn test(&self, request: &TestRequest) -> Result<Report, Failure> {
         let release = self.existing(&request.release, &request.namespace).await?;
@@ -32,13 +32,13 @@ impl<B: Backend> Run<'_, B> {
     }
 }
 
-struct Test<'a, B> {
-    run: &'a Run<'a, B>,
+struct Test<'a> {
+    run: &'a Run<'a>,
     request: &'a TestRequest,
     release: Release,
 }
 
-impl<B: Backend> RecordWriter for Test<'_, B> {
+impl RecordWriter for Test<'_> {
     type Output = Report;
 
     async fn attempt(&mut self, record: WritableRecord) -> Result<Attempt<Report>, Failure> {
@@ -96,7 +96,7 @@ impl<B: Backend> RecordWriter for Test<'_, B> {
     }
 }
 
-impl<B: Backend> Test<'_, B> {
+impl Test<'_> {
     /// The hooks of the current change; having no tests is nothing to succeed at.
     async fn hooks(&self, record: &Record) -> Result<Vec<CandidateHook>, Failure> {
         let current = record.current().filter(|_| !record.is_deleted());

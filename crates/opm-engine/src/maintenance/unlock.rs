@@ -9,13 +9,13 @@ use opm_core::protocol::LockAge;
 use opm_core::record::LogResult;
 
 use crate::failure::Failure;
-use crate::ports::{Answer, Backend, Question};
+use crate::ports::{Answer, Question};
 use crate::record::{Attempt, RecordWriter, WritableRecord, held_by, holder};
 use crate::report::{Release, Report};
 use crate::request::UnlockRequest;
 use crate::run::Run;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Removes the lock of a dead holder, after showing it. Whether its holder is really dead is
     /// for the lock's age to say.
     pub(crate) async fn unlock(&self, request: &UnlockRequest) -> Result<Report, Failure> {
@@ -67,13 +67,13 @@ impl<B: Backend> Run<'_, B> {
     }
 }
 
-struct Unlock<'a, B> {
-    run: &'a Run<'a, B>,
+struct Unlock<'a> {
+    run: &'a Run<'a>,
     release: Release,
     report: Report,
 }
 
-impl<B: Backend> RecordWriter for Unlock<'_, B> {
+impl RecordWriter for Unlock<'_> {
     type Output = Report;
 
     async fn attempt(&mut self, record: WritableRecord) -> Result<Attempt<Report>, Failure> {

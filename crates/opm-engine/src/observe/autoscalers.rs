@@ -11,10 +11,10 @@ use opm_core::packed::PackedObject;
 use serde_json::{Map, Value};
 
 use super::identity_of;
-use crate::ports::{Backend, Detail, Observation, ServedKinds};
+use crate::ports::{Detail, Observation, ServedKinds};
 use crate::run::Run;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// What to send instead of the rendered object, for every workload whose live replicas an
     /// autoscaler set. Costs nothing where no object asks for replicas, or did so when it was
     /// applied last. An autoscaler that goes in this very run has no say any more.

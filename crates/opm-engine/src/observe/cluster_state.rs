@@ -14,7 +14,7 @@ use opm_core::scope::Scopes;
 
 use super::metadata;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiError, ApiErrorKind, Backend, Detail, Observation, ServedKinds};
+use crate::ports::{ApiError, ApiErrorKind, Detail, Observation, ServedKinds};
 use crate::run::Run;
 
 /// Everything that the cluster serves, asked of it in this run: for who has to know that nothing is
@@ -29,7 +29,7 @@ impl Deref for AllKinds {
     }
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// What the cluster serves, as far as it takes to find objects.
     pub(crate) async fn discover(&self) -> Result<Arc<ServedKinds>, Failure> {
         self.backend

@@ -8,7 +8,7 @@ use opm_core::identity::Identity;
 use opm_core::packed::PackedObject;
 use opm_core::status::ReadObject;
 
-use crate::ports::{ApiError, Backend, Collection, Detail, WatchEvent};
+use crate::ports::{ApiError, Collection, Detail, WatchEvent};
 use crate::run::Run;
 
 /// A collection that was listed, and from where a watch goes on.
@@ -33,7 +33,7 @@ pub(crate) enum FollowedChange {
     Listed(Box<Collection>, BTreeSet<Identity>),
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Follows a collection until that fails.
     pub(crate) async fn follow_collection(
         &self,

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::{AllKinds, CONCURRENT_LISTS, identity_of, metadata};
 use crate::concurrently::concurrently;
 use crate::failure::Failure;
-use crate::ports::{ApiError, ApiErrorKind, Backend, Detail, ServedKinds};
+use crate::ports::{ApiError, ApiErrorKind, Detail, ServedKinds};
 use crate::report::Release;
 use crate::run::Run;
 
@@ -70,7 +70,7 @@ pub(crate) fn entry(object: &Map<String, Value>) -> Option<Entry> {
     Some(entry)
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// All objects of a release, those that it shares with others included, in all kinds that
     /// can be listed, in all namespaces. A kind that may not be listed everywhere is listed in
     /// the release's namespace.

@@ -4,11 +4,11 @@ use opm_core::identity::GroupKind;
 use opm_core::labels::{self, OwnerLabels};
 use serde_json::{Map, Value};
 
-use crate::ports::{Backend, Detail};
+use crate::ports::Detail;
 use crate::report::Release;
 use crate::run::Run;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// What to say about other releases of a new release's name. Whoever may not look is not
     /// told.
     pub(crate) async fn namesakes(&self, release: &Release) -> Vec<String> {

@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 
 use super::{AllKinds, CONCURRENT_LISTS, identity_of};
 use crate::concurrently::concurrently;
-use crate::ports::{ApiError, Backend, Detail, ServedKind, ServedKinds};
+use crate::ports::{ApiError, Detail, ServedKind, ServedKinds};
 use crate::run::Run;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Everything that an object of a holding kind holds.
     pub(crate) async fn occupants(&self, holder: &Identity, served: &AllKinds) -> Occupants {
         if holder.group_kind.is("", "Namespace") {

@@ -10,7 +10,7 @@ use opm_core::ids::ReleaseId;
 use opm_core::packed::PackedObject;
 use opm_core::plan::{Occupants, Plan};
 
-use crate::ports::{Backend, Detail, Observation, ServedKinds, WantedObject};
+use crate::ports::{Detail, Observation, ServedKinds, WantedObject};
 use crate::run::Run;
 
 /// What was looked at, as the check wants it and as it was found.
@@ -34,7 +34,7 @@ pub(crate) fn judged(
     (observed, live)
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// What there is of a plan's objects, as the check wants it and as it was found.
     pub(crate) async fn observe(
         &self,

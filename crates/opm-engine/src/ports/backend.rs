@@ -1,5 +1,7 @@
 //! Everything that the use cases need from the outside, as one thing.
 
+use std::sync::Arc;
+
 use tokio_util::sync::CancellationToken;
 
 use super::{Clock, Cluster, SecretStore};
@@ -12,14 +14,10 @@ use super::{Clock, Cluster, SecretStore};
 pub trait Backend: Cluster + SecretStore + Clock {
     /// The same backend for one run, which acts as this user if one is named.
     #[must_use]
-    fn for_run(&self, act_as: Option<&str>) -> Self
-    where
-        Self: Sized;
+    fn for_run(&self, act_as: Option<&str>) -> Arc<dyn Backend>;
 
     /// The same backend for the same run, whose looks, lists and discovery end as soon as this
     /// is cancelled, in the middle of a list too. What became of a write can still be looked up.
     #[must_use]
-    fn with_reads_until(&self, cancel: Option<CancellationToken>) -> Self
-    where
-        Self: Sized;
+    fn with_reads_until(&self, cancel: Option<CancellationToken>) -> Arc<dyn Backend>;
 }

@@ -1,8 +1,8 @@
 //! Time, as an argument.
 
-use std::future::Future;
 use std::time::Duration;
 
+use async_trait::async_trait;
 pub use opm_core::time::Timestamp;
 
 /// A point on a clock that never goes back, but may stand still while the machine sleeps.
@@ -10,6 +10,7 @@ pub use opm_core::time::Timestamp;
 pub struct Instant(pub Duration);
 
 /// The two clocks of this machine, and waiting.
+#[async_trait]
 pub trait Clock: Send + Sync {
     /// The wall clock: may jump, but moves on while the machine sleeps.
     fn wall(&self) -> Timestamp;
@@ -18,5 +19,5 @@ pub trait Clock: Send + Sync {
     fn monotonic(&self) -> Instant;
 
     /// Waits.
-    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send;
+    async fn sleep(&self, duration: Duration);
 }

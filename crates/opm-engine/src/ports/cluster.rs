@@ -5,10 +5,10 @@
 //! never "absent" is part of the contract.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use opm_core::check::Disown;
 use opm_core::entry::Entry;
 use opm_core::identity::{GroupKind, Identity};
@@ -301,118 +301,106 @@ pub struct PodLog<'a> {
 }
 
 /// A Kubernetes API.
+#[async_trait]
 pub trait Cluster: Send + Sync {
     /// What the server serves. Asked anew every time it is called.
-    fn served(&self) -> impl Future<Output = Result<Arc<ServedKinds>, ApiError>> + Send;
+    async fn served(&self) -> Result<Arc<ServedKinds>, ApiError>;
 
     /// The same, from memory where the server says that nothing has changed since. That a kind is
     /// not in it does not say that it is not served, if it is remembered.
-    fn recall_served(&self) -> impl Future<Output = Result<Arc<ServedKinds>, ApiError>> + Send;
+    async fn recall_served(&self) -> Result<Arc<ServedKinds>, ApiError>;
 
     /// Looks at many objects, with as few requests as possible. The answer has exactly the
     /// identities that were asked for. Of thousands of objects only a few are open at a time: they
     /// are packed as they arrive.
-    fn look_in_version(
+    async fn look_in_version(
         &self,
         wanted: &[WantedObject],
         detail: Detail,
-    ) -> impl Future<Output = BTreeMap<Identity, Observation<PackedObject>>> + Send;
+    ) -> BTreeMap<Identity, Observation<PackedObject>>;
 
     /// Looks at a few objects, in whatever version the server prefers.
-    fn look(
-        &self,
-        wanted: &[Identity],
-        detail: Detail,
-    ) -> impl Future<Output = BTreeMap<Identity, Observation>> + Send {
+    async fn look(&self, wanted: &[Identity], detail: Detail) -> BTreeMap<Identity, Observation> {
         let wanted: Vec<WantedObject> = wanted.iter().map(WantedObject::from).collect();
-        async move {
-            let looks = self.look_in_version(&wanted, detail).await.into_iter();
-            let looks = looks.map(|(identity, found)| (identity, found.map(|one| one.unpack())));
-            looks.collect()
-        }
+        let looks = self.look_in_version(&wanted, detail).await.into_iter();
+        let looks = looks.map(|(identity, found)| (identity, found.map(|one| one.unpack())));
+        looks.collect()
     }
 
     /// All objects of one kind, in one namespace or in all, with this label or any.
-    fn list(
+    async fn list(
         &self,
         kind: &GroupKind,
         namespace: Option<&str>,
         label: Option<(&str, &str)>,
         detail: Detail,
-    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, ApiError>> + Send;
+    ) -> Result<Vec<Map<String, Value>>, ApiError>;
 
     /// One consistent list of a collection, and from where a watch of it goes on.
-    fn list_collection(
-        &self,
-        of: &Collection,
-    ) -> impl Future<Output = Result<ListedCollection, ApiError>> + Send;
+    async fn list_collection(&self, of: &Collection) -> Result<ListedCollection, ApiError>;
 
     /// Watches a collection from where a list of it was, through disconnects, and calls
     /// `on_event` for each change until it returns true. An object that no longer carries the
     /// collection's label counts as gone. Returns false when the server no longer knows what
     /// became of it since: it has to be listed anew.
-    fn watch_collection(
+    async fn watch_collection(
         &self,
         of: &Collection,
         resource_version: &str,
         on_event: &mut (dyn FnMut(WatchEvent) -> bool + Send),
-    ) -> impl Future<Output = Result<bool, ApiError>> + Send;
+    ) -> Result<bool, ApiError>;
 
     /// Applies one object, repeating the request where that is safe.
-    fn apply(
+    async fn apply(
         &self,
         request: ApplyObject<'_>,
         permit: Permit<'_>,
-    ) -> impl Future<Output = Result<ApplyResponse, ApiError>> + Send;
+    ) -> Result<ApplyResponse, ApiError>;
 
     /// Deletes one object, repeating the request where that is safe.
-    fn delete(
+    async fn delete(
         &self,
         request: DeleteObject<'_>,
         permit: Permit<'_>,
-    ) -> impl Future<Output = Result<DeleteOutcome, ApiError>> + Send;
+    ) -> Result<DeleteOutcome, ApiError>;
 
     /// Takes labels and field managers off one object. If it is another object by now, or has
     /// changed since it was looked at, the answer is `Stale` and nothing changes.
-    fn disown(
-        &self,
-        request: DisownObject<'_>,
-        permit: Permit<'_>,
-    ) -> impl Future<Output = Result<(), ApiError>> + Send;
+    async fn disown(&self, request: DisownObject<'_>, permit: Permit<'_>) -> Result<(), ApiError>;
 
     /// Moves managed fields of one object. If it is another object by now, or has changed since
     /// it was looked at, the answer is `Stale` and nothing changes.
-    fn move_fields(
+    async fn move_fields(
         &self,
         request: MoveFields<'_>,
         permit: Permit<'_>,
-    ) -> impl Future<Output = Result<(), ApiError>> + Send;
+    ) -> Result<(), ApiError>;
 
     /// What an object would look like after a patch. Nothing is written.
-    fn pretend_patch(
+    async fn pretend_patch(
         &self,
         request: PretendedPatch<'_>,
         permit: Permit<'_>,
-    ) -> impl Future<Output = Result<Map<String, Value>, ApiError>> + Send;
+    ) -> Result<Map<String, Value>, ApiError>;
 
     /// Watches these objects, beginning with how they are now (or that they are absent), and
     /// calls `on_event` for each change until it returns true, or the time is over. Resumes
     /// after disconnects. Returns whether `on_event` said it has seen enough.
-    fn watch(
+    async fn watch(
         &self,
         wanted: &[Identity],
         timeout: Duration,
         on_event: &mut (dyn FnMut(WatchEvent) -> bool + Send),
-    ) -> impl Future<Output = Result<bool, ApiError>> + Send;
+    ) -> Result<bool, ApiError>;
 
     /// Pods that belong to a workload (by its selector), to say why it is not ready.
-    fn pods_of(
+    async fn pods_of(
         &self,
         workload: &Map<String, Value>,
-    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, ApiError>> + Send;
+    ) -> Result<Vec<Map<String, Value>>, ApiError>;
 
     /// What a container wrote, each line behind its time. No more than a mebibyte is read.
-    fn pod_log(&self, log: &PodLog<'_>) -> impl Future<Output = Result<String, ApiError>> + Send;
+    async fn pod_log(&self, log: &PodLog<'_>) -> Result<String, ApiError>;
 
     /// From now on, what this Secret holds is left out of everything that this run tells. Other
     /// objects change nothing.
@@ -422,21 +410,15 @@ pub trait Cluster: Send + Sync {
     fn without_secrets(&self, text: &str) -> String;
 
     /// What the server says that whoever asks may do in a namespace. It need not say everything.
-    fn access_rules(
-        &self,
-        namespace: &str,
-    ) -> impl Future<Output = Result<Vec<AccessRule>, ApiError>> + Send;
+    async fn access_rules(&self, namespace: &str) -> Result<Vec<AccessRule>, ApiError>;
 
     /// Whether whoever asks may do this: to the object of this name, or to all.
-    fn is_allowed(
-        &self,
-        right: &ResourceRight,
-        name: Option<&str>,
-    ) -> impl Future<Output = Result<bool, ApiError>> + Send;
+    async fn is_allowed(&self, right: &ResourceRight, name: Option<&str>)
+    -> Result<bool, ApiError>;
 
     /// Warnings that the server sent this run since the last call, each once.
     fn take_warnings(&self) -> Vec<String>;
 
     /// Who the server takes us for, as well as can be told.
-    fn user(&self) -> impl Future<Output = Option<String>> + Send;
+    async fn user(&self) -> Option<String>;
 }

@@ -3,7 +3,8 @@
 //! This port knows nothing of what the bytes mean; the codec in `opm-core` does.
 
 use std::collections::BTreeMap;
-use std::future::Future;
+
+use async_trait::async_trait;
 
 use super::{ApiError, Permit, Timestamp};
 
@@ -87,57 +88,58 @@ pub enum RemoveOutcome {
 }
 
 /// Secrets, read and written whole.
+#[async_trait]
 pub trait SecretStore: Send + Sync {
     /// The server's clock now, reckoned from the Date of its latest answer; none before there
     /// was one.
     fn server_time(&self) -> Option<Timestamp>;
 
     /// Reads one Secret by name. `None` only if the server said that it does not exist.
-    fn get_secret(
+    async fn get_secret(
         &self,
         namespace: &str,
         name: &str,
-    ) -> impl Future<Output = Result<Option<StoredSecret>, ApiError>> + Send;
+    ) -> Result<Option<StoredSecret>, ApiError>;
 
     /// Secrets that carry all of these labels, in one namespace or in all.
-    fn list_secrets(
+    async fn list_secrets(
         &self,
         namespace: Option<&str>,
         labels: &[(&str, &str)],
-    ) -> impl Future<Output = Result<Vec<StoredSecret>, ApiError>> + Send;
+    ) -> Result<Vec<StoredSecret>, ApiError>;
 
     /// Creates a Secret that must not exist, by an apply that never merges into one.
-    fn create_secret(
+    async fn create_secret(
         &self,
         content: &SecretContent,
         permit: Permit<'_>,
-    ) -> impl Future<Output = Result<WriteOutcome, ApiError>> + Send;
+    ) -> Result<WriteOutcome, ApiError>;
 
     /// Replaces a Secret (full PUT) if it is still at this resourceVersion.
-    fn replace_secret(
+    async fn replace_secret(
         &self,
         content: &SecretContent,
         resource_version: &str,
         permit: Permit<'_>,
-    ) -> impl Future<Output = Result<WriteOutcome, ApiError>> + Send;
+    ) -> Result<WriteOutcome, ApiError>;
 
     /// Writes `data.lock` alone (field manager `opm-lock`, forced), if the Secret still has
     /// this uid and is at this resourceVersion. The uid matters: the server ignores the
     /// resourceVersion of an apply when the object is gone, and would create it anew.
-    fn write_lock(
+    async fn write_lock(
         &self,
         at: SecretVersion<'_>,
         lock: &[u8],
         permit: Permit<'_>,
-    ) -> impl Future<Output = Result<WriteOutcome, ApiError>> + Send;
+    ) -> Result<WriteOutcome, ApiError>;
 
     /// Removes a Secret if it still has this uid and, when given, this resourceVersion.
-    fn remove_secret(
+    async fn remove_secret(
         &self,
         namespace: &str,
         name: &str,
         uid: &str,
         resource_version: Option<&str>,
         permit: Permit<'_>,
-    ) -> impl Future<Output = Result<RemoveOutcome, ApiError>> + Send;
+    ) -> Result<RemoveOutcome, ApiError>;
 }

@@ -10,7 +10,7 @@ use opm_core::record::{
 };
 
 use super::payload::{PayloadPlaces, PayloadTarget};
-use crate::ports::{Backend, Permit};
+use crate::ports::Permit;
 use crate::report::Release;
 use crate::run::Run;
 
@@ -28,7 +28,7 @@ pub(crate) struct StoredNotes {
     versions: BTreeMap<u8, String>,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// The notes of the current change. None where there are none, or they cannot be read.
     /// Whether its manifests are there matters only to who might have nothing to do.
     pub(crate) async fn stored_notes(

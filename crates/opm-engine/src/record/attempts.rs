@@ -15,7 +15,7 @@ use opm_core::record::{LogResult, RecordRef};
 
 use super::{LockGuard, Reading, WritableRecord, WriteError};
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Backend, ServedKinds};
+use crate::ports::ServedKinds;
 use crate::report::Release;
 use crate::run::Run;
 
@@ -80,7 +80,7 @@ pub(crate) trait RecordWriter: Send {
     ) -> impl Future<Output = Result<Attempt<Self::Output>, Failure>> + Send;
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Attempts to write a release's record until nobody else is faster. Who waits for the lock
     /// with others may lose the race for it many times.
     pub(crate) async fn write_release<W: RecordWriter>(

@@ -16,7 +16,7 @@ use super::lock_guard::{LockGuard, WriteError};
 use super::spill::all_in_place;
 use super::{holder, secret};
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiError, ApiErrorKind, Backend, SecretContent, StoredSecret, WriteOutcome};
+use crate::ports::{ApiError, ApiErrorKind, SecretContent, StoredSecret, WriteOutcome};
 use crate::report::Release;
 use crate::run::Run;
 
@@ -42,7 +42,7 @@ pub(crate) struct LockedRun {
     pub(crate) guard: LockGuard,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Takes the lock and writes the intent down. None if somebody else was faster.
     pub(crate) async fn begin(
         &self,

@@ -17,7 +17,7 @@ use opm_core::record::size::{FittedRecord, Records};
 use opm_core::record::{Record, encode_lock};
 
 use super::secret;
-use crate::ports::{ApiError, Backend, Fence, Permit, RemoveOutcome, StoredSecret, WriteOutcome};
+use crate::ports::{ApiError, Fence, Permit, RemoveOutcome, StoredSecret, WriteOutcome};
 use crate::report::Release;
 use crate::run::Run;
 
@@ -110,7 +110,7 @@ struct GuardState {
     notes: Vec<String>,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Works, and renews the lock until the work is done. When the lock is lost, the
     /// fence closes, and the work comes to its end by itself.
     pub(crate) async fn while_renewing<T>(

@@ -11,7 +11,7 @@ use opm_core::record::{LogEntry, Record};
 
 use super::{LoadedRecord, LockGuard, secret};
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Backend, StoredSecret};
+use crate::ports::StoredSecret;
 use crate::report::Release;
 use crate::run::Run;
 
@@ -29,7 +29,7 @@ impl FreeRecord {
     }
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Says in the log that checks refused a run, if that is what happened and the release has a
     /// record that nobody else writes.
     pub(crate) async fn log_if_refused(

@@ -19,7 +19,7 @@ use super::secret;
 use super::spill::unreadable;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::metadata;
-use crate::ports::{ApiErrorKind, Backend, Detail, StoredSecret};
+use crate::ports::{ApiErrorKind, Detail, StoredSecret};
 use crate::report::Release;
 use crate::request::ReleaseRef;
 use crate::run::Run;
@@ -50,7 +50,7 @@ struct FoundRelease {
     secret: StoredSecret,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// The record of a release whose id is known, and warnings.
     pub(crate) async fn load(
         &self,

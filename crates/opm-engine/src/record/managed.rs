@@ -12,11 +12,11 @@ use opm_core::record::size::Records;
 
 use super::{Attempt, RecordWriter, WritableRecord};
 use crate::failure::Failure;
-use crate::ports::{Backend, Detail, Observation, ServedKinds};
+use crate::ports::{Detail, Observation, ServedKinds};
 use crate::report::{Release, Report};
 use crate::run::Run;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Refuses to write a release that a controller manages, unless it is this run's caller.
     /// `served` is what the cluster serves, where that is known, and `seen` what was seen of a
     /// resource when there was no record. Says what could not be told.
@@ -111,12 +111,12 @@ fn managed(release: &Release, resource: &str, state: &ManagerState) -> Failure {
     })
 }
 
-struct EndManagement<'a, B> {
-    run: &'a Run<'a, B>,
+struct EndManagement<'a> {
+    run: &'a Run<'a>,
     release: &'a Release,
 }
 
-impl<B: Backend> RecordWriter for EndManagement<'_, B> {
+impl RecordWriter for EndManagement<'_> {
     type Output = Report;
 
     async fn attempt(&mut self, record: WritableRecord) -> Result<Attempt<Report>, Failure> {

@@ -12,7 +12,7 @@ use opm_core::record::ring::named;
 use opm_core::record::{Record, RecordPart, RecordRef, encode_change, encode_log, labels_beside};
 
 use super::payload::{PayloadChange, PayloadTarget};
-use crate::ports::{Backend, Permit};
+use crate::ports::Permit;
 use crate::report::Release;
 use crate::run::Run;
 
@@ -28,7 +28,7 @@ pub(crate) struct KeptChange<'a> {
     pub(crate) annotation: &'static str,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Keeps the manifests of the candidate's change. `stored` is the record as it stands in the
     /// cluster. What an earlier run kept for the same change is kept on, if it is still there: a
     /// delete that was cut short may have taken it. The change itself is kept beside them, for

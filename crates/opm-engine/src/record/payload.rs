@@ -15,7 +15,7 @@ use opm_core::record::{PartLocation, RECORD_TYPE, Record, RecordPart};
 use thiserror::Error;
 
 use super::unpack::{PayloadFormat, UnpackError, unpack};
-use crate::ports::{ApiError, ApiErrorKind, Backend, Permit, SecretContent, WriteOutcome};
+use crate::ports::{ApiError, ApiErrorKind, Permit, SecretContent, WriteOutcome};
 use crate::report::Release;
 use crate::run::Run;
 
@@ -99,7 +99,7 @@ pub(crate) enum PayloadError {
     Api(#[from] ApiError),
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Writes a payload to places that are not `taken`, each piece under `key`, and says where
     /// it is. `taken` must hold what the stored record names and what the next one will.
     pub(crate) async fn write_payload(

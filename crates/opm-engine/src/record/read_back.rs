@@ -12,7 +12,7 @@ use super::manifests::KEY;
 use super::payload::{CHANGE_KEY, PayloadError, secret_name};
 use super::unpack::{PayloadFormat, unpack};
 use crate::failure::Failure;
-use crate::ports::{ApiError, ApiErrorKind, Backend};
+use crate::ports::{ApiError, ApiErrorKind};
 use crate::report::Release;
 use crate::run::Run;
 
@@ -72,7 +72,7 @@ impl From<PayloadError> for ManifestsError {
     }
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// The manifests of a change as they were applied, in apply order.
     pub(crate) async fn manifests_of(
         &self,
@@ -92,7 +92,7 @@ impl<B: Backend> Run<'_, B> {
     }
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// The change that a failed run was to record, from what is kept beside its manifests.
     pub(crate) async fn failed_change(
         &self,

@@ -10,7 +10,7 @@ use super::payload::PayloadError;
 use super::secret::parts;
 use super::spill::unreadable;
 use crate::failure::Failure;
-use crate::ports::{Backend, StoredSecret};
+use crate::ports::StoredSecret;
 use crate::report::Release;
 use crate::run::Run;
 
@@ -70,7 +70,7 @@ impl ReadRecord {
     }
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// The record of a release, to be shown, and warnings.
     pub(crate) async fn look_up_record(
         &self,

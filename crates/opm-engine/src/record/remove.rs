@@ -4,10 +4,10 @@
 use opm_core::record::moved::missing;
 
 use super::{LockGuard, RecordSecret, RecordSecretScope, WriteError};
-use crate::ports::{ApiError, Backend};
+use crate::ports::ApiError;
 use crate::run::Run;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Removes the record Secrets, then the record itself, and the lock with it.
     pub(crate) async fn remove_record(&self, guard: &LockGuard) -> Result<(), WriteError> {
         self.remove_record_secrets(guard, None).await?;

@@ -18,7 +18,7 @@ use super::{LockGuard, WriteError};
 use crate::concurrently::concurrently;
 use crate::observe::metadata;
 use crate::ports::{
-    ApiError, ApiErrorKind, Backend, Detail, Observation, Permit, RemoveOutcome, StoredSecret,
+    ApiError, ApiErrorKind, Detail, Observation, Permit, RemoveOutcome, StoredSecret,
 };
 use crate::report::Release;
 use crate::run::Run;
@@ -53,7 +53,7 @@ pub(crate) enum RecordSecretScope {
     All,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// The record Secrets of a release that exist. Who may not list Secrets looks at them one by
     /// one.
     pub(crate) async fn record_secrets(

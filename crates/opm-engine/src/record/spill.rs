@@ -18,11 +18,11 @@ use opm_core::words;
 
 use super::payload::{PayloadError, PayloadTarget};
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{ApiError, ApiErrorKind, Backend, Permit};
+use crate::ports::{ApiError, ApiErrorKind, Permit};
 use crate::report::Release;
 use crate::run::Run;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Whether a run may use record Secrets for what is too large.
     pub(crate) fn records(&self, wanted: bool) -> Records {
         match wanted && self.has(CHANGE_RECORDS.as_str()) {

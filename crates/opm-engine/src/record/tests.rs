@@ -2,10 +2,10 @@
 //! and edits by others in between.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use futures::executor::block_on;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::packed::PackedObject;
@@ -40,6 +40,7 @@ impl TestClock {
     }
 }
 
+#[async_trait]
 impl Clock for TestClock {
     fn wall(&self) -> Timestamp {
         Timestamp(self.now())
@@ -97,6 +98,7 @@ fn no_answer() -> ApiError {
     ApiError::local(ApiErrorKind::Unreachable, "no answer")
 }
 
+#[async_trait]
 impl SecretStore for Store {
     fn server_time(&self) -> Option<Timestamp> {
         Some(self.clock.wall())
@@ -179,6 +181,7 @@ impl SecretStore for Store {
     }
 }
 
+#[async_trait]
 impl Clock for Store {
     fn wall(&self) -> Timestamp {
         self.clock.wall()
@@ -188,12 +191,13 @@ impl Clock for Store {
         self.clock.monotonic()
     }
 
-    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
-        self.clock.sleep(duration)
+    async fn sleep(&self, duration: Duration) {
+        self.clock.sleep(duration).await;
     }
 }
 
 /// There is nothing in this cluster but the one Secret.
+#[async_trait]
 impl Cluster for Store {
     async fn served(&self) -> Result<Arc<ServedKinds>, ApiError> {
         Ok(Arc::default())
@@ -299,12 +303,12 @@ impl Cluster for Store {
 }
 
 impl Backend for Store {
-    fn for_run(&self, _: Option<&str>) -> Self {
-        self.clone()
+    fn for_run(&self, _: Option<&str>) -> Arc<dyn Backend> {
+        Arc::new(self.clone())
     }
 
-    fn with_reads_until(&self, _: Option<tokio_util::sync::CancellationToken>) -> Self {
-        self.clone()
+    fn with_reads_until(&self, _: Option<tokio_util::sync::CancellationToken>) -> Arc<dyn Backend> {
+        Arc::new(self.clone())
     }
 }
 
@@ -358,7 +362,7 @@ fn wait(store: &Store, timeout: u64) -> Result<WritableRecord, FailureKind> {
 }
 
 /// A lock that this run has just taken.
-fn guard<B: Backend>(run: &Run<'_, B>, stored: StoredSecret, held: Record) -> LockGuard {
+fn guard(run: &Run<'_>, stored: StoredSecret, held: Record) -> LockGuard {
     let guard = LockGuard::new(release(), stored, held, Records::Used);
     guard.fence.extend(run.now(), &run.settings.timing);
     guard

@@ -10,7 +10,7 @@ use opm_core::record::{Lock, Record};
 
 use super::LoadedRecord;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Backend, Instant, StoredSecret};
+use crate::ports::{Instant, StoredSecret};
 use crate::report::Release;
 use crate::run::Run;
 
@@ -49,7 +49,7 @@ struct WatchedLock {
     since: Instant,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Loads the record, and waits for at most `timeout` while somebody else holds its lock.
     pub(crate) async fn wait_for_lock(
         &self,

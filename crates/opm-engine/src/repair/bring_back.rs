@@ -7,11 +7,10 @@ use opm_core::record::{
     Body, Change, PartLocation, RecordPart, SalvagedRecord, decode_kept, decode_pending,
 };
 
-use crate::ports::Backend;
 use crate::report::Release;
 use crate::run::Run;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Brings back inventories, and what is pending and kept.
     pub(super) async fn bring_back(
         &self,

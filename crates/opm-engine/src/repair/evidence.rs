@@ -17,12 +17,12 @@ use super::find::nothing_left;
 use super::kept_changes::KeptChanges;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::{AllKinds, LabelledObjects};
-use crate::ports::{Backend, Detail, Observation, StoredSecret, WantedObject};
+use crate::ports::{Detail, Observation, StoredSecret, WantedObject};
 use crate::record::parts;
 use crate::report::Release;
 use crate::run::Run;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// The repaired record, and what could not be looked at.
     pub(super) async fn repaired(
         &self,

@@ -7,14 +7,14 @@ use crate::delete::LabelLookup;
 use crate::failure::{Failure, FailureKind, Remedy};
 use crate::observe::AllKinds;
 use crate::observe::UnseenKinds;
-use crate::ports::{ApiErrorKind, Backend, StoredSecret};
+use crate::ports::{ApiErrorKind, StoredSecret};
 use crate::report::Release;
 use crate::request::{ReleaseRef, RepairRequest};
 use crate::run::Run;
 
 const RECORD: (&str, &str) = (labels::COMPONENT, labels::COMPONENT_RECORD);
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// By a module's directory, that follows from the names alone. Else by its Secret, by its
     /// record Secrets, and by the labels of its objects, in this order.
     pub(super) async fn find_lost(

@@ -10,7 +10,7 @@ use opm_core::record::{
 };
 
 use crate::failure::Failure;
-use crate::ports::{Backend, StoredSecret};
+use crate::ports::StoredSecret;
 use crate::record::{
     CHANGE_ANNOTATION, CHANGE_KEY, LOG_KEY, PayloadFormat, RecordSecretScope, UnpackBudget, unpack,
 };
@@ -35,7 +35,7 @@ pub(super) struct KeptChanges {
     pub(super) logs: Vec<Vec<LogEntry>>,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// All changes that can be had, and copies of the log.
     pub(super) async fn kept_changes(
         &self,

@@ -16,7 +16,7 @@ use opm_core::repair::{FoundObject, RecoveredChange, Repaired};
 
 use crate::failure::{Failure, Remedy};
 use crate::observe::AllKinds;
-use crate::ports::{Answer, Backend, Question, StoredSecret};
+use crate::ports::{Answer, Question, StoredSecret};
 use crate::record::{Attempt, Reading, RecordWriter, WritableRecord};
 use crate::report::{Release, TrackedObject};
 use crate::request::RepairRequest;
@@ -66,7 +66,7 @@ pub struct RepairReport {
     pub warnings: Vec<String>,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Rebuilds a release's record, after showing what it found.
     pub(crate) async fn repair(&self, request: &RepairRequest) -> Result<RepairReport, Failure> {
         let served = self.discover_all().await?;
@@ -83,15 +83,15 @@ impl<B: Backend> Run<'_, B> {
     }
 }
 
-struct Repair<'a, B> {
-    run: &'a Run<'a, B>,
+struct Repair<'a> {
+    run: &'a Run<'a>,
     request: &'a RepairRequest,
     release: Release,
     served: AllKinds,
     confirmed: bool,
 }
 
-impl<B: Backend> RecordWriter for Repair<'_, B> {
+impl RecordWriter for Repair<'_> {
     type Output = RepairReport;
     const READING: Reading = Reading::LockOnly;
 
@@ -125,7 +125,7 @@ impl<B: Backend> RecordWriter for Repair<'_, B> {
     }
 }
 
-impl<B: Backend> Repair<'_, B> {
+impl Repair<'_> {
     fn report(&self, stored: Option<&StoredSecret>, repaired: &Repaired) -> RepairReport {
         let faults = stored.map(write::faults).unwrap_or_default();
         let needed = repaired.changed || !faults.is_empty();

@@ -8,7 +8,7 @@ use opm_core::record::{LogResult, RELEASE_TYPE, Record};
 use opm_core::repair::Repaired;
 
 use crate::failure::Failure;
-use crate::ports::{Backend, RemoveOutcome, StoredSecret};
+use crate::ports::{RemoveOutcome, StoredSecret};
 use crate::record::{Beginning, LockedRun, RecordSecretScope, WritableRecord, unswept};
 use crate::report::Release;
 use crate::run::Run;
@@ -28,7 +28,7 @@ pub(super) fn faults(stored: &StoredSecret) -> Vec<String> {
     faults
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Writes the record with this run's lock in it, then without. None if somebody else wrote
     /// it meanwhile.
     pub(super) async fn write_repaired(

@@ -20,7 +20,7 @@ use crate::apply::{ApplyMode, ApplySource, ApplyTask, Orphans, Reapply};
 use crate::diff::DiffReport;
 use crate::failure::{Failure, Remedy};
 use crate::history::{RestoredChange, RestoredChangeError, find_change, readable, values_of};
-use crate::ports::{Backend, RenderRequest, Renderer};
+use crate::ports::{RenderRequest, Renderer};
 use crate::record::ManifestsError;
 use crate::report::{Release, Report};
 use crate::request::RollbackRequest;
@@ -39,7 +39,7 @@ impl Rollback<'_> {
     }
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Applies a change of the history again.
     pub(crate) async fn rollback(
         &self,

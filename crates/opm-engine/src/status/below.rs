@@ -17,7 +17,7 @@ use super::KnownRelease;
 use crate::concurrently::concurrently_in_order;
 use crate::failure::Failure;
 use crate::observe::{CONCURRENT_LISTS, metadata};
-use crate::ports::{Backend, Detail, Observation, PodLog, ServedKinds, WantedObject};
+use crate::ports::{Detail, Observation, PodLog, ServedKinds, WantedObject};
 use crate::report::Release;
 use crate::request::{LogRequest, StatusRequest};
 use crate::run::Run;
@@ -117,7 +117,7 @@ pub(super) struct Grown {
     served: Arc<ServedKinds>,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// What lies below the objects of a release.
     pub(crate) async fn tree(&self, request: &StatusRequest) -> Result<ReleaseTree, Failure> {
         Ok(self.grow(request).await?.tree)

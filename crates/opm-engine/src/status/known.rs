@@ -14,7 +14,7 @@ use super::{InventorySource, LockStatus};
 use crate::delete::LabelLookup;
 use crate::failure::Failure;
 use crate::observe::{UnseenKinds, entry};
-use crate::ports::{Backend, WantedObject};
+use crate::ports::WantedObject;
 use crate::record::{ReadRecord, RecordLookup};
 use crate::report::{Release, TrackedObject};
 use crate::request::StatusRequest;
@@ -79,7 +79,7 @@ impl UnrecordedRun {
     }
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// What is known of the release that a request names.
     pub(super) async fn known(&self, request: &StatusRequest) -> Result<KnownRelease, Failure> {
         let (reference, namespace) = (&request.release, &request.namespace);

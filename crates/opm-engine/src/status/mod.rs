@@ -30,7 +30,6 @@ use serde::ser::{SerializeMap as _, SerializeStruct as _};
 use serde::{Serialize, Serializer};
 
 use crate::failure::{Failure, Remedy};
-use crate::ports::Backend;
 use crate::report::{Release, TrackedObject};
 use crate::request::StatusRequest;
 use crate::run::Run;
@@ -192,7 +191,7 @@ struct StatusInputs {
     warnings: Vec<String>,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// How a release stands.
     pub(crate) async fn status(&self, request: &StatusRequest) -> Result<Status, Failure> {
         let known = self.known(request).await?;

@@ -16,7 +16,7 @@ use super::KnownRelease;
 use super::below::{ContainerLog, Grown};
 use super::see::ReleaseObservations;
 use crate::failure::{Failure, FailureKind};
-use crate::ports::{Backend, Observation};
+use crate::ports::Observation;
 use crate::report::{Release, TrackedObject};
 use crate::request::ObjectRequest;
 use crate::run::Run;
@@ -59,7 +59,7 @@ pub struct ObjectReport {
     pub warnings: Vec<String>,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// One object of a release.
     pub(crate) async fn object(&self, request: &ObjectRequest) -> Result<ObjectReport, Failure> {
         let known = self.known(&request.status()).await?;

@@ -14,10 +14,10 @@ use super::known::KnownRelease;
 use crate::concurrently::concurrently;
 use crate::failure::Failure;
 use crate::observe::{CONCURRENT_LISTS, entry, was_applied};
-use crate::ports::{ApiError, ApiErrorKind, Backend, Detail};
+use crate::ports::{ApiError, ApiErrorKind, Detail};
 use crate::run::Run;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Finds them everywhere and in all kinds, where that is asked for. Also says where it could
     /// not look.
     pub(super) async fn scan_orphans(

@@ -17,7 +17,7 @@ use super::see::ReleaseObservations;
 use crate::concurrently::concurrently_in_order;
 use crate::observe::{CONCURRENT_LISTS, FollowedCollection, entry, packed_identity, was_applied};
 use crate::ports::{
-    Backend, Collection, CollectionLabel, Detail, ListedCollection, Observation, WantedObject,
+    Collection, CollectionLabel, Detail, ListedCollection, Observation, WantedObject,
 };
 use crate::record::release_of_secret;
 use crate::report::Release;
@@ -104,7 +104,7 @@ impl KnownRelease {
     }
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// The Secrets that carry the label of the release that a request names; none where they
     /// cannot be listed.
     pub(super) async fn secrets_of(&self, request: &StatusRequest) -> Option<SecretList> {

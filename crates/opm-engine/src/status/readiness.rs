@@ -8,10 +8,10 @@ use opm_core::identity::Identity;
 use serde_json::{Map, Value};
 
 use super::see::EXPLAINED;
-use crate::ports::{Backend, Detail, Observation, WantedObject};
+use crate::ports::{Detail, Observation, WantedObject};
 use crate::run::Run;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// How those of these objects are doing that are not ready.
     pub(crate) async fn unready(&self, applied: &[Identity]) -> BTreeMap<Identity, Health> {
         let talking = applied

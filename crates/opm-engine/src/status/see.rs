@@ -19,7 +19,7 @@ use super::known::KnownRelease;
 use super::places::SecretList;
 use crate::concurrently::concurrently;
 use crate::observe::FollowedCollection;
-use crate::ports::{ApiError, Backend, Detail, Observation, WantedObject};
+use crate::ports::{ApiError, Detail, Observation, WantedObject};
 use crate::record::ManifestsError;
 use crate::run::Run;
 
@@ -69,7 +69,7 @@ impl ReleaseObservations {
     }
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Looks at everything that a release tracks, and at what else carries its label there.
     pub(super) async fn see(
         &self,

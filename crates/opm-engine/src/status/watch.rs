@@ -21,7 +21,7 @@ use super::{Status, StatusInputs};
 use crate::failure::{Failure, FailureKind};
 use crate::observe::{FollowedChange, FollowedCollection, followed_change, metadata};
 use crate::ports::{
-    ApiError, ApiErrorKind, Backend, Collection, Detail, Observation, WantedObject, WatchEvent,
+    ApiError, ApiErrorKind, Collection, Detail, Observation, WantedObject, WatchEvent,
 };
 use crate::request::StatusRequest;
 use crate::run::Run;
@@ -61,7 +61,7 @@ enum WatchEnd {
     RecordChanged,
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Tells how a release stands, now and whenever that changes, until the time is over.
     pub(crate) async fn watch_status(
         &self,

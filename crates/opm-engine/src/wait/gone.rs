@@ -6,10 +6,10 @@ use std::time::Duration;
 use opm_core::identity::Identity;
 use serde_json::{Map, Value};
 
-use crate::ports::{ApiError, Backend, Permit, WatchEvent};
+use crate::ports::{ApiError, Permit, WatchEvent};
 use crate::run::Run;
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Waits until these lives of these objects are over, and answers with those that are not,
     /// each with what holds it.
     pub(crate) async fn wait_gone(

@@ -13,7 +13,7 @@ use opm_core::identity::{GroupKind, Identity};
 use serde_json::{Map, Value};
 
 use crate::observe::metadata;
-use crate::ports::{ApiError, ApiErrorKind, Backend, Detail, Permit, PodLog, WatchEvent};
+use crate::ports::{ApiError, ApiErrorKind, Detail, Permit, PodLog, WatchEvent};
 use crate::run::Run;
 
 /// How often the pods of workloads that are not ready are looked at. A crash loop that is seen
@@ -139,7 +139,7 @@ impl<'a> SharedTracker<'a> {
     }
 }
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Waits until all of these objects are ready. Answers with those that are not when the
     /// time is over, or when one of them has failed for good.
     pub(crate) async fn wait_ready(

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use opm_core::identity::GroupKind;
 
-use crate::ports::{ApiError, Backend, Permit, ServedKinds};
+use crate::ports::{ApiError, Permit, ServedKinds};
 use crate::run::Run;
 
 /// How often discovery is asked.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
-impl<B: Backend> Run<'_, B> {
+impl Run<'_> {
     /// Waits until the server serves these kinds in these versions, and answers with those that
     /// it still does not serve when the time is over.
     pub(crate) async fn wait_served(

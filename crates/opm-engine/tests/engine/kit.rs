@@ -48,7 +48,7 @@ pub(crate) async fn done<T>(task: JoinHandle<T>) -> T {
 /// One engine over a sandbox of its own.
 #[derive(Clone)]
 pub(crate) struct Lab {
-    pub(crate) engine: Arc<Engine<ClusterClient>>,
+    pub(crate) engine: Arc<Engine>,
     /// To look and to meddle with, beside the engine.
     pub(crate) cluster: ClusterClient,
     pub(crate) wire: Wire,

@@ -17,7 +17,6 @@ use opm_core::health::HealthState;
 use opm_core::identity::Identity;
 use opm_core::name::{NamespaceName, ReleaseName};
 use opm_engine::list::{Healths, Listing};
-use opm_engine::ports::Backend;
 use opm_engine::status::Status;
 use serde::Serialize;
 use tokio::sync::watch::{self, Receiver, Sender};
@@ -149,10 +148,7 @@ impl Live {
     }
 }
 
-fn receiver<B>(page: &Arc<Page<B>>, subject: &Subject) -> LiveReceiver
-where
-    B: Backend + Send + Sync + 'static,
-{
+fn receiver(page: &Arc<Page>, subject: &Subject) -> LiveReceiver {
     let (receiver, sender) = page.live.look(subject);
     if let Some(sender) = sender {
         let (page, subject) = (Arc::clone(page), subject.clone());
@@ -172,15 +168,12 @@ pub(crate) enum Wanted {
 
 /// What is known of something, as the watch that all who look at it share has seen it; none if
 /// that is not known soon enough.
-pub(crate) async fn known<B>(
-    page: &Arc<Page<B>>,
+pub(crate) async fn known(
+    page: &Arc<Page>,
     subject: &Subject,
     wanted: Wanted,
     patience: Duration,
-) -> Option<LiveState>
-where
-    B: Backend + Send + Sync + 'static,
-{
+) -> Option<LiveState> {
     let mut receiver = receiver(page, subject);
     receiver.mark_changed();
     let known = async {

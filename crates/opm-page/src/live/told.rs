@@ -8,7 +8,6 @@ use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive};
 use futures::{Stream, StreamExt as _};
 use opm_core::identity::Identity;
-use opm_engine::ports::Backend;
 use tokio_util::sync::CancellationToken;
 
 use super::{LiveReceiver, LiveState, Subject, receiver};
@@ -18,25 +17,19 @@ use crate::Page;
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// Tells a browser whenever what it looks at has changed.
-pub(crate) fn tell<B>(
-    page: &Arc<Page<B>>,
+pub(crate) fn tell(
+    page: &Arc<Page>,
     subject: &Subject,
-) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<B>>
-where
-    B: Backend + Send + Sync + 'static,
-{
+) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<>> {
     follow(receiver(page, subject), page.cancel.clone())
 }
 
 /// The same of one object of what it looks at.
-pub(crate) fn tell_object<B>(
-    page: &Arc<Page<B>>,
+pub(crate) fn tell_object(
+    page: &Arc<Page>,
     subject: &Subject,
     object: Identity,
-) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<B>>
-where
-    B: Backend + Send + Sync + 'static,
-{
+) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<>> {
     let receiver = receiver(page, subject);
     digests(receiver, page.cancel.clone(), move |known| {
         known.digest_of(&object)

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use opm_core::identity::Identity;
 use opm_engine::list::{Healths, ListObserver, Listing};
-use opm_engine::ports::{Backend, Caller};
+use opm_engine::ports::Caller;
 use opm_engine::request::{ListRequest, ReleaseRef, StatusRequest};
 use opm_engine::status::{ObjectVersions, Status, StatusObserver};
 
@@ -26,10 +26,7 @@ const FILES_EVERY: Duration = Duration::from_millis(500);
 const LINGER: Duration = Duration::from_secs(5);
 
 /// Watches something for as long as somebody looks.
-pub(super) async fn watch<B>(page: Arc<Page<B>>, subject: Subject, sender: LiveSender)
-where
-    B: Backend + Send + Sync + 'static,
-{
+pub(super) async fn watch(page: Arc<Page>, subject: Subject, sender: LiveSender) {
     let stop = page.cancel.child_token();
     let unseen = async {
         loop {
@@ -54,7 +51,7 @@ where
     page.live.watched().remove(&subject);
 }
 
-impl<B: Backend + Send + Sync + 'static> Page<B> {
+impl Page {
     /// All releases, without a look at their objects.
     pub(crate) fn all_releases(&self) -> ListRequest {
         ListRequest {

@@ -34,7 +34,7 @@ const HOSTILE: &str = "<script>alert(1)</script>\\u202e\\u001b[31m";
 const SECRET: &str = "CANARY-77-secret";
 
 struct World {
-    engine: Engine<ClusterClient>,
+    engine: Engine,
     /// The cluster, past `opm`.
     api: KubeClient,
     address: SocketAddr,

@@ -1,10 +1,10 @@
 //! The cluster's client with a mistake in it.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use opm_cluster::ClusterClient;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::packed::PackedObject;
@@ -22,9 +22,9 @@ use tokio_util::sync::CancellationToken;
 use super::Mistake;
 
 /// The cluster's client, perhaps with a mistake.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Mistaken {
-    real: ClusterClient,
+    real: Arc<dyn Backend>,
     mistake: Option<Mistake>,
     seen: Arc<Mutex<Remembered>>,
 }
@@ -38,7 +38,7 @@ pub(super) struct Remembered {
 impl Mistaken {
     pub(crate) fn new(real: ClusterClient, mistake: Option<Mistake>) -> Self {
         Self {
-            real,
+            real: Arc::new(real),
             mistake,
             seen: Arc::default(),
         }
@@ -67,6 +67,7 @@ impl Mistaken {
     }
 }
 
+#[async_trait]
 impl Cluster for Mistaken {
     async fn served(&self) -> Result<Arc<ServedKinds>, ApiError> {
         self.real.served().await
@@ -275,6 +276,7 @@ impl Cluster for Mistaken {
     }
 }
 
+#[async_trait]
 impl SecretStore for Mistaken {
     fn server_time(&self) -> Option<Timestamp> {
         self.real.server_time()
@@ -361,6 +363,7 @@ impl SecretStore for Mistaken {
     }
 }
 
+#[async_trait]
 impl Clock for Mistaken {
     fn wall(&self) -> Timestamp {
         self.real.wall()
@@ -370,29 +373,29 @@ impl Clock for Mistaken {
         self.real.monotonic()
     }
 
-    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
-        self.real.sleep(duration)
+    async fn sleep(&self, duration: Duration) {
+        self.real.sleep(duration).await;
     }
 }
 
 impl Backend for Mistaken {
-    fn for_run(&self, act_as: Option<&str>) -> Self {
+    fn for_run(&self, act_as: Option<&str>) -> Arc<dyn Backend> {
         // What a run begins after its own failure is the way back.
         let goes_back = self.remembered(|seen| seen.failed);
-        Self {
+        Arc::new(Self {
             real: self.real.for_run(act_as),
             mistake: self.mistake,
             seen: match goes_back {
                 true => self.seen.clone(),
                 false => Arc::default(),
             },
-        }
+        })
     }
 
-    fn with_reads_until(&self, cancel: Option<CancellationToken>) -> Self {
-        Self {
+    fn with_reads_until(&self, cancel: Option<CancellationToken>) -> Arc<dyn Backend> {
+        Arc::new(Self {
             real: self.real.with_reads_until(cancel),
             ..self.clone()
-        }
+        })
     }
 }
