@@ -1,9 +1,11 @@
 //! The controller with many releases, on an API server of its own: how long until all are ready,
 //! what it costs at rest, how soon drift is corrected, and what a restart takes.
 //!
-//! `cluster` makes the releases, `process` runs the controller and reads its counters.
+//! `cluster` makes the releases, `flux` the same as Kustomizations, `process` runs a controller and
+//! reads its counters.
 
 mod cluster;
+mod flux;
 mod process;
 
 use std::collections::BTreeMap;
@@ -45,6 +47,9 @@ pub(crate) struct Args {
     /// Two replicas with four shards, one of which is killed in the middle, and nothing else
     #[arg(long)]
     kill: bool,
+    /// The same objects as Kustomizations, by Flux's kustomize-controller, which Go builds
+    #[arg(long, conflicts_with_all = ["kill", "shape", "opm"])]
+    flux: bool,
     /// The opm to measure [default: built from this work tree with --release]
     #[arg(long, value_name = "FILE")]
     opm: Option<PathBuf>,
@@ -69,6 +74,9 @@ impl Shape {
 }
 
 pub(crate) async fn run(args: &Args) -> Outcome {
+    if args.flux {
+        return flux::run(args.releases).await;
+    }
     let opm = match &args.opm {
         Some(path) => path.canonicalize()?,
         None => release_build("opm-cli", "opm")?,
@@ -95,24 +103,7 @@ async fn live(releases: &Releases<'_>, args: &Args) -> Outcome {
     row("all ready after", &seconds(began.elapsed()));
     releases.are_ready().await?;
     row("peak memory", &mebibytes(controller.peak()?.max(most)));
-    let sent = controller.requests()?;
-    row("requests for it", &words(&sent));
-    let each = sent.values().sum::<u64>() as f64 / releases.count as f64;
-    row("requests for each release", &format!("{each:.1}"));
-    row("CPU for it", &seconds(controller.cpu()?));
-
-    // What it tells last is on its way.
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    let (sent, cpu) = (controller.requests()?, controller.cpu()?);
-    tokio::time::sleep(REST).await;
-    let minutes = REST.as_secs_f64() / 60.0;
-    let more: u64 = total(&controller.requests()?).saturating_sub(total(&sent));
-    let rest = controller.cpu()?.saturating_sub(cpu).as_secs_f64();
-    let per_minute = more as f64 / minutes;
-    row("requests a minute at rest", &format!("{per_minute:.1}"));
-    let share = rest / REST.as_secs_f64() * 100.0;
-    row("CPU at rest", &format!("{share:.2} % of a core"));
-    row("memory at rest", &mebibytes(controller.memory()?));
+    costs(&controller, releases.count).await?;
 
     let mut took = Vec::new();
     for n in 0..args.edits {
@@ -137,6 +128,29 @@ async fn live(releases: &Releases<'_>, args: &Args) -> Outcome {
     row("requests for that", &words(&controller.requests()?));
     row("peak memory of that", &mebibytes(controller.peak()?));
     controller.stop()
+}
+
+/// What it took to get there, and what it takes at rest.
+async fn costs(controller: &Controller, count: usize) -> Outcome {
+    let sent = controller.requests()?;
+    row("requests for it", &words(&sent));
+    let each = total(&sent) as f64 / count as f64;
+    row("requests for each release", &format!("{each:.1}"));
+    row("CPU for it", &seconds(controller.cpu()?));
+
+    // What it tells last is on its way.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let (sent, cpu) = (controller.requests()?, controller.cpu()?);
+    tokio::time::sleep(REST).await;
+    let minutes = REST.as_secs_f64() / 60.0;
+    let more: u64 = total(&controller.requests()?).saturating_sub(total(&sent));
+    let rest = controller.cpu()?.saturating_sub(cpu).as_secs_f64();
+    let per_minute = more as f64 / minutes;
+    row("requests a minute at rest", &format!("{per_minute:.1}"));
+    let share = rest / REST.as_secs_f64() * 100.0;
+    row("CPU at rest", &format!("{share:.2} % of a core"));
+    row("memory at rest", &mebibytes(controller.memory()?));
+    Ok(())
 }
 
 /// Two replicas, one of which is killed when half is done.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{CONTROL_PLANE, PEERS, Program, build};
+use super::{CONTROL_PLANE, CONTROLLERS, PEERS, Program, build};
 
 /// The root of the cache: `OPM_TEST_CACHE`, else `opm-testkit` in the user's cache directory.
 #[must_use]
@@ -27,6 +27,8 @@ pub fn cache_root() -> PathBuf {
 pub(super) fn path(program: Program) -> PathBuf {
     let (title, set) = if PEERS.contains(&program) {
         ("peers".to_owned(), PEERS)
+    } else if CONTROLLERS.contains(&program) {
+        ("controllers".to_owned(), CONTROLLERS)
     } else {
         (
             format!("kubernetes-{}", Program::KubeApiserver.version()),

@@ -36,6 +36,7 @@ pub enum Program {
     Cue,
     Helm,
     Kapp,
+    KustomizeController,
 }
 
 /// What a control plane and the tests on it need.
@@ -51,6 +52,9 @@ pub const CONTROL_PLANE: &[Program] = &[
 
 /// Other release managers, for comparison.
 pub const PEERS: &[Program] = &[Program::Helm, Program::Kapp];
+
+/// Other controllers, for comparison.
+pub const CONTROLLERS: &[Program] = &[Program::KustomizeController];
 
 const KUBERNETES: Family = Family {
     dir: "kubernetes",
@@ -122,6 +126,17 @@ const KAPP: Family = Family {
     stamped: &[],
 };
 
+const FLUX: Family = Family {
+    dir: "flux",
+    module: "github.com/fluxcd/kustomize-controller",
+    version: "v1.7.3",
+    pins: &[
+        include_str!("../../control-plane/flux/go.mod"),
+        include_str!("../../control-plane/flux/go.sum"),
+    ],
+    stamped: &[],
+};
+
 impl Program {
     /// The file name of the program.
     #[must_use]
@@ -136,6 +151,7 @@ impl Program {
             Self::Cue => "cue",
             Self::Helm => "helm",
             Self::Kapp => "kapp",
+            Self::KustomizeController => "kustomize-controller",
         }
     }
 
@@ -156,12 +172,14 @@ impl Program {
             Self::Cue => &CUE,
             Self::Helm => &HELM,
             Self::Kapp => &KAPP,
+            Self::KustomizeController => &FLUX,
         }
     }
 
     fn package(self) -> String {
         match self {
             Self::Etcd => ".".to_owned(),
+            Self::KustomizeController => self.family().module.to_owned(),
             other => format!("{}/cmd/{}", other.family().module, other.name()),
         }
     }
@@ -208,11 +226,11 @@ pub fn directories() -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CONTROL_PLANE, PEERS};
+    use super::{CONTROL_PLANE, CONTROLLERS, PEERS};
 
     #[test]
     fn go_mod_pins_the_version_that_the_code_names() {
-        for program in CONTROL_PLANE.iter().chain(PEERS) {
+        for program in CONTROL_PLANE.iter().chain(PEERS).chain(CONTROLLERS) {
             let family = program.family();
             let pin = format!("{} {}", family.module, family.version);
             assert!(

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::{Failed, Shape};
 
 /// How many releases a namespace has.
-const TOGETHER: usize = 100;
+pub(super) const TOGETHER: usize = 100;
 /// How many requests go on at a time.
 const AT_ONCE: usize = 16;
 /// How often an object that was edited is looked at.
@@ -33,7 +33,7 @@ pub(super) struct Releases<'a> {
 }
 
 /// One request; what is written is the answer if it was done.
-async fn send(
+pub(super) async fn send(
     client: &Client,
     method: Method,
     path: &str,
@@ -48,22 +48,72 @@ async fn send(
     Ok(serde_json::from_str(&answer)?)
 }
 
-async fn apply(client: &Client, path: &str, object: &Value) -> Result<Value, Failed> {
+pub(super) async fn apply(client: &Client, path: &str, object: &Value) -> Result<Value, Failed> {
     let path = format!("{path}?fieldManager=bench&force=true");
     let kind = "application/apply-patch+yaml";
     send(client, Method::PATCH, &path, kind, Some(object)).await
 }
 
-async fn get(client: &Client, path: &str) -> Result<Value, Failed> {
+pub(super) async fn get(client: &Client, path: &str) -> Result<Value, Failed> {
     send(client, Method::GET, path, "application/json", None).await
 }
 
-fn namespace(n: usize) -> String {
+pub(super) fn namespace(n: usize) -> String {
     format!("bench-{:02}", n / TOGETHER)
 }
 
-fn name(n: usize) -> String {
+pub(super) fn name(n: usize) -> String {
     format!("app-{n:04}")
+}
+
+pub(super) async fn put_namespace(client: &Client, name: &str) -> Result<(), Failed> {
+    let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+    let done = apply(client, &format!("/api/v1/namespaces/{name}"), &object).await;
+    done.map(drop)
+}
+
+/// Creates so many resources, each in its namespace, which stands for `{}` in the path.
+pub(super) async fn put_all(
+    client: &Client,
+    path: &str,
+    count: usize,
+    resource: impl Fn(usize) -> Value,
+) -> Result<(), Failed> {
+    let mut sending = JoinSet::new();
+    for n in 0..count {
+        if sending.len() >= AT_ONCE {
+            sending.join_next().await.transpose()?.transpose()?;
+        }
+        let client = client.clone();
+        let mut resource = resource(n);
+        resource["metadata"]["name"] = json!(name(n));
+        let path = path.replace("{}", &format!("namespaces/{}", namespace(n)));
+        let path = format!("{path}/{}", name(n));
+        sending.spawn(async move {
+            let done = apply(&client, &path, &resource).await;
+            done.map(drop).map_err(|error| error.to_string())
+        });
+    }
+    while let Some(done) = sending.join_next().await {
+        done??;
+    }
+    Ok(())
+}
+
+/// Fails unless so many resources are there and ready.
+pub(super) async fn are_ready(client: &Client, path: &str, count: usize) -> Result<(), Failed> {
+    let list = get(client, path).await?;
+    let items = list["items"].as_array().ok_or("no list")?;
+    let is_ready = |one: &&Value| {
+        let conditions = one["status"]["conditions"].as_array();
+        let mut conditions = conditions.into_iter().flatten();
+        conditions.any(|one| one["type"] == "Ready" && one["status"] == "True")
+    };
+    let ready = items.iter().filter(is_ready).count();
+    match ready == count {
+        true => Ok(()),
+        false => Err(format!("{ready} of {count} are ready").into()),
+    }
 }
 
 impl<'a> Releases<'a> {
@@ -108,53 +158,28 @@ impl<'a> Releases<'a> {
         };
         for first in (0..count).step_by(TOGETHER) {
             let namespace = namespace(first);
-            let object =
-                json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
             let client = &releases.client;
-            apply(client, &format!("/api/v1/namespaces/{namespace}"), &object).await?;
+            put_namespace(client, &namespace).await?;
             let module = module(shape);
             let path = format!("/api/v1/namespaces/{namespace}/configmaps/module");
             apply(client, &path, &module).await?;
         }
-        let mut sending = JoinSet::new();
-        for n in 0..count {
-            if sending.len() >= AT_ONCE {
-                sending.join_next().await.transpose()?.transpose()?;
-            }
-            let client = releases.client.clone();
-            sending.spawn(async move {
-                let resource = json!({"apiVersion": "core.opmodel.dev/v1alpha1",
-                    "kind": "ModuleRelease", "metadata": {"name": name(n)},
-                    "spec": {"module": {"configMap": {"name": "module"}}}});
-                let path = format!(
-                    "{GROUP}/namespaces/{}/modulereleases/{}",
-                    namespace(n),
-                    name(n)
-                );
-                let done = apply(&client, &path, &resource).await;
-                done.map(drop).map_err(|error| error.to_string())
-            });
-        }
-        while let Some(done) = sending.join_next().await {
-            done??;
-        }
+        let resource = json!({"apiVersion": "core.opmodel.dev/v1alpha1", "kind": "ModuleRelease",
+            "spec": {"module": {"configMap": {"name": "module"}}}});
+        put_all(
+            &releases.client,
+            &format!("{GROUP}/{{}}/modulereleases"),
+            count,
+            |_| resource.clone(),
+        )
+        .await?;
         Ok(releases)
     }
 
     /// Fails unless all of them are ready.
     pub(super) async fn are_ready(&self) -> Result<(), Failed> {
-        let list = get(&self.client, &format!("{GROUP}/modulereleases")).await?;
-        let items = list["items"].as_array().ok_or("no list")?;
-        let is_ready = |one: &&Value| {
-            let conditions = one["status"]["conditions"].as_array();
-            let mut conditions = conditions.into_iter().flatten();
-            conditions.any(|one| one["type"] == "Ready" && one["status"] == "True")
-        };
-        let ready = items.iter().filter(is_ready).count();
-        match ready == self.count {
-            true => Ok(()),
-            false => Err(format!("{ready} of {} are ready", self.count).into()),
-        }
+        let path = format!("{GROUP}/modulereleases");
+        are_ready(&self.client, &path, self.count).await
     }
 
     /// Fails unless each has its record and its Service.
@@ -193,9 +218,8 @@ impl<'a> Releases<'a> {
     }
 }
 
-/// A ConfigMap with the module of all releases in a namespace.
-fn module(shape: Shape) -> Value {
-    let app = "${release.name}";
+/// What a release of this name has.
+pub(super) fn objects(app: &str, image: &str, shape: Shape) -> Vec<Value> {
     let metadata = json!({"name": app});
     let mut objects = vec![
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}),
@@ -205,7 +229,7 @@ fn module(shape: Shape) -> Value {
             "spec": {"replicas": 0, "selector": {"matchLabels": {"app": app}},
                 "template": {"metadata": {"labels": {"app": app}},
                     "spec": {"serviceAccountName": app, "containers": [{"name": "app",
-                        "image": "${values.image}", "ports": [{"containerPort": 9898}]}]}}}}),
+                        "image": image, "ports": [{"containerPort": 9898}]}]}}}}),
         json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata,
             "spec": {"rules": [{"host": format!("{app}.example.com"), "http": {"paths": [{
                 "path": "/", "pathType": "Prefix",
@@ -215,6 +239,12 @@ fn module(shape: Shape) -> Value {
         objects.push(json!({"apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": format!("{app}-{more}")}, "data": {"key": "value"}}));
     }
+    objects
+}
+
+/// A ConfigMap with the module of all releases in a namespace.
+fn module(shape: Shape) -> Value {
+    let objects = objects("${release.name}", "${values.image}", shape);
     let texts: Vec<String> = objects.iter().map(ToString::to_string).collect();
     let module = json!({"apiVersion": "core.opmodel.dev/v1alpha1", "kind": "Module",
         "metadata": {"name": "app"}, "values": {"image": "example.com/app:1"},

@@ -1,20 +1,25 @@
 //! A controller that runs, its counters, and what the kernel says about it.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use super::Failed;
 use super::cluster::Releases;
+use super::flux::Kustomizations;
 use crate::bench::{cpu_of, memory_of};
 
 /// A controller. It is killed when this is dropped.
 pub(super) struct Controller {
     process: Child,
     port: u16,
+    /// What counts its requests, and the label that says which they are.
+    counter: (&'static str, &'static str),
 }
 
 impl Drop for Controller {
@@ -28,20 +33,61 @@ impl Drop for Controller {
 impl Controller {
     /// Starts one for all releases.
     pub(super) fn start(releases: &Releases<'_>, flags: &[&str]) -> Result<Self, Failed> {
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let log = fs::File::create(releases.home.join(format!("log-{port}")))?;
-        let process = Command::new(releases.opm)
+        let port = free_port()?;
+        let mut command = Command::new(releases.opm);
+        command
             .args(["controller", "run", "--kubeconfig"])
             .arg(&releases.kubeconfig)
             .args(["--listen", &format!("127.0.0.1:{port}")])
-            .args(flags)
+            .args(flags);
+        let counter = ("opm_api_requests_total", "verb");
+        Self::spawn(command, releases.home, port, counter)
+    }
+
+    /// Starts Flux's for all Kustomizations, with as much at a time as opm's has, and without a
+    /// limit of its own on requests.
+    pub(super) fn start_flux(all: &Kustomizations<'_>) -> Result<Self, Failed> {
+        let port = free_port()?;
+        let mut command = Command::new(&all.program);
+        command
+            .args([
+                &format!("--metrics-addr=127.0.0.1:{port}"),
+                &format!("--health-addr=127.0.0.1:{}", free_port()?),
+                "--concurrent=20",
+                "--concurrent-ssa=20",
+                "--kube-api-qps=5000",
+                "--kube-api-burst=10000",
+                "--log-level=error",
+            ])
+            .env("KUBECONFIG", &all.kubeconfig)
+            .env("RUNTIME_NAMESPACE", "default");
+        let counter = ("rest_client_requests_total", "method");
+        Self::spawn(command, all.home, port, counter)
+    }
+
+    fn spawn(
+        mut command: Command,
+        home: &Path,
+        port: u16,
+        counter: (&'static str, &'static str),
+    ) -> Result<Self, Failed> {
+        let kept: Vec<(OsString, OsString)> = command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+            .collect();
+        let process = command
             .env_clear()
-            .env("HOME", releases.home)
+            .envs(kept)
+            .env("HOME", home)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(log)
+            .stderr(fs::File::create(home.join(format!("log-{port}")))?)
             .spawn()?;
-        Ok(Self { process, port })
+        Ok(Self {
+            process,
+            port,
+            counter,
+        })
     }
 
     /// Its counters, as they are served.
@@ -66,14 +112,19 @@ impl Controller {
 
     /// The requests that it has sent, by method.
     pub(super) fn requests(&self) -> Result<BTreeMap<String, u64>, Failed> {
+        let (counter, label) = self.counter;
+        let label = format!("{label}=\"");
         let mut sent = BTreeMap::new();
         for line in self.counters()?.lines() {
-            let Some(rest) = line.strip_prefix("opm_api_requests_total{verb=\"") else {
+            let Some((_, rest)) = line
+                .strip_prefix(counter)
+                .and_then(|rest| rest.split_once(&label))
+            else {
                 continue;
             };
-            let verb = rest.split('"').next().unwrap_or_default().to_owned();
-            let count: u64 = rest.split(' ').nth(1).unwrap_or_default().parse()?;
-            *sent.entry(verb).or_default() += count;
+            let method = rest.split('"').next().unwrap_or_default().to_owned();
+            let count = rest.rsplit(' ').next().unwrap_or_default();
+            *sent.entry(method).or_default() += count.parse::<u64>()?;
         }
         Ok(sent)
     }
@@ -107,4 +158,8 @@ impl Controller {
         self.process.wait()?;
         Ok(())
     }
+}
+
+fn free_port() -> Result<u16, Failed> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
