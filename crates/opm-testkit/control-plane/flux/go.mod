@@ -1,4 +1,4 @@
-// Pins Flux's kustomize-controller, a peer in the benchmark of the controller.
+// Pins Flux's kustomize-controller, a peer in the benchmark of the controller. What it replaces is what its own go.mod does.
 module opm.invalid/control-plane/flux
 
 go 1.26.0
@@ -231,3 +231,7 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.0 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
+replace github.com/opencontainers/go-digest => github.com/opencontainers/go-digest v1.0.1-0.20220411205349-bde1400a84be
+replace sigs.k8s.io/kustomize/api => sigs.k8s.io/kustomize/api v0.20.1
+replace sigs.k8s.io/kustomize/kyaml => sigs.k8s.io/kustomize/kyaml v0.20.1
+replace gopkg.in/yaml.v3 => gopkg.in/yaml.v3 v3.0.1
