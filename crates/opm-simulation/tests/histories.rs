@@ -75,6 +75,10 @@ const KNOWN: &[(&str, &str)] = &[
         include_str!("known/held-after-a-delete.json"),
         "a delete that waits for what a finalizer holds was taken for one that lies",
     ),
+    (
+        include_str!("known/half-adopted-in-a-place.json"),
+        "what took the place of a recorded object and was half adopted was deleted",
+    ),
 ];
 
 /// Where planted mistakes begin to be looked for: the same everywhere, so that it is known how

@@ -180,6 +180,9 @@ fn takes_fields(planned: &PlannedObject, method: &ApplyMethod, adopt: &Adopt) ->
 /// the inventory, or as kept, where a failed attempt must leave it.
 fn intent(planned: &PlannedObject, method: &ApplyMethod) -> Option<PendingWhy> {
     match (planned.known, method) {
+        // The inventory has the one that was here before; somebody made this one in its place.
+        (TrackedAs::Inventoried, ApplyMethod::Adopt { .. }) => Some(PendingWhy::Adopt),
+        (TrackedAs::Inventoried, ApplyMethod::Take { .. }) => Some(PendingWhy::Take),
         (_, ApplyMethod::Completed) | (TrackedAs::Inventoried, _) => None,
         (TrackedAs::Kept(_), ApplyMethod::Create) => Some(PendingWhy::Create),
         (TrackedAs::Kept(_), _) => None,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::stale::origin;
+use super::stale::{origin, replaced};
 use super::{Plan, PlanError, PlanOptions, Purpose, StaleObject, StaleOrigin, order};
 use crate::identity::Identity;
 use crate::record::{KeptObject, Record};
@@ -36,8 +36,12 @@ fn removal(
         return Err(PlanError::IncompleteRecord);
     }
     let (mut stale, mut remaining) = (Vec::new(), Vec::new());
+    let replaced = replaced(stored);
     for recorded in stored.inventory() {
         if goes(&recorded.entry.component) {
+            if replaced.contains(&recorded.entry.identity) {
+                continue;
+            }
             let entry = recorded.entry.clone();
             stale.push(StaleObject {
                 entry,

@@ -10,8 +10,9 @@ use crate::record::{KeptObject, PendingObject, Record};
 /// What the record knows, by identity.
 pub(super) type KnownObjects<'a> = HashMap<&'a Identity, (TrackedAs, &'a Entry)>;
 
-/// Everything that the record knows. Inventory, pending and kept are disjoint; in a record that
-/// breaks this, the inventory counts.
+/// Everything that the record knows. Inventory, pending and kept are disjoint, but for what is
+/// taken over in the place of an inventoried object: then the latter is gone. In a record that
+/// breaks this otherwise, the inventory counts.
 pub(super) fn known(stored: Option<&Record>) -> KnownObjects<'_> {
     let Some(record) = stored else {
         return HashMap::new();
@@ -29,13 +30,23 @@ pub(super) fn known(stored: Option<&Record>) -> KnownObjects<'_> {
             (TrackedAs::Pending(pending.why), &pending.entry),
         );
     }
-    for recorded in record.inventory() {
+    let replaced = replaced(record);
+    let inventory = record.inventory().iter();
+    for recorded in inventory.filter(|one| !replaced.contains(&one.entry.identity)) {
         known.insert(
             &recorded.entry.identity,
             (TrackedAs::Inventoried, &recorded.entry),
         );
     }
     known
+}
+
+/// What a run was about to take over. It was there before the release touched it, also where the
+/// inventory has another object of that name.
+pub(super) fn replaced(record: &Record) -> HashSet<&Identity> {
+    let pending = record.pending.objects().iter();
+    let taken = pending.filter(|object| object.why.was_there_before());
+    taken.map(|object| &object.entry.identity).collect()
 }
 
 /// One object to apply, with what the record knows of it.
@@ -57,9 +68,11 @@ pub(super) fn stale(stored: Option<&Record>, current: &Current<'_>) -> Vec<Stale
         return Vec::new();
     };
     let mut seen: HashSet<&Identity> = HashSet::new();
+    let replaced = replaced(record);
     let inventory = record
         .inventory()
         .iter()
+        .filter(|recorded| !replaced.contains(&recorded.entry.identity))
         .map(|recorded| (&recorded.entry, StaleOrigin::Inventory));
     let pending = record
         .pending

@@ -8,7 +8,7 @@ use opm_core::observation::Observation;
 use opm_core::plan::{PlanOptions, plan};
 use opm_core::record::{Body, Extra, KeptObject, KeptWhy, PendingObject, PendingWhy, Record};
 
-use crate::world::{Flags, OTHER, World, desired, id, new_record, release};
+use crate::world::{Flags, OTHER, Ran, World, desired, id, new_record, release};
 
 #[test]
 fn a_helm_release_is_adopted_as_a_whole() {
@@ -46,6 +46,38 @@ fn a_helm_release_is_adopted_as_a_whole() {
     for wrong in ["helm/", "helm//x", "helm/a/b/c", "helm"] {
         assert!(wrong.parse::<AdoptSelector>().is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn what_took_the_place_of_an_object_and_was_half_adopted_is_not_deleted() {
+    let replaced = || {
+        let mut world = World::default();
+        world.apply(&["CM/a", "CM/b"]);
+        world.objects.remove(&id("CM/a"));
+        world.put("CM/a");
+        let flags = Flags {
+            adopt: Adopt::All,
+            ..Flags::default()
+        };
+        world.broken.insert(id("SS/x"));
+        let attempt = desired(&["CM/a", "CM/b", "SS/x"]);
+        assert!(matches!(world.apply_with(&attempt, &flags), Ran::Partial));
+        assert_eq!(world.pending()[&id("CM/a")], ("adopt", false));
+        world.broken.clear();
+        world
+    };
+    let mut world = replaced();
+    assert_eq!(world.apply(&["CM/b"]).pruned(), []);
+    assert!(world.has("CM/a"));
+    assert_eq!(world.kept()[&id("CM/a")], "not-mine");
+    let mut world = replaced();
+    world.delete(None, &Flags::default());
+    assert!(world.has("CM/a") && !world.has("CM/b"));
+    // Once an adoption is recorded, the object is the release's like any other.
+    let mut world = replaced();
+    world.apply(&["CM/a", "CM/b"]);
+    assert!(!world.pending().contains_key(&id("CM/a")));
+    assert_eq!(world.apply(&["CM/b"]).pruned(), [id("CM/a")]);
 }
 
 fn pending(why: PendingWhy) -> Record {
