@@ -13,7 +13,7 @@ use crate::client::ClusterClient;
 use crate::json::{self, Object};
 use crate::list::name_kind;
 use crate::request::{ApplyOptions, Place};
-use crate::send::{Answer, SendOptions};
+use crate::send::{Answer, Exchange, SendOptions};
 
 /// No object has it: the first write to an empty store is later.
 const NO_VERSION: &str = "1";
@@ -47,8 +47,9 @@ impl ClusterClient {
                 let body = with_version(body, resource_version);
                 let call = place.apply(&request.identity.name, &body, &options(request))?;
                 let writing = SendOptions::writing(self, permit);
-                let answer = self.exchange(&call, writing).await.result?;
-                sent(&answer, request, place, Some(uid))
+                let done = self.exchange(&call, writing).await;
+                note_unanswered(&done, request, permit);
+                sent(&done.result?, request, place, Some(uid))
             }
         }
     }
@@ -64,9 +65,7 @@ impl ClusterClient {
         let done = self
             .exchange(&call, SendOptions::writing(self, permit))
             .await;
-        if done.may_still_land && !request.dry_run {
-            permit.note_unanswered();
-        }
+        note_unanswered(&done, request, permit);
         let error = match done.result {
             Ok(answer) => {
                 let created = sent(&answer, request, place, None);
@@ -133,6 +132,7 @@ impl ClusterClient {
             let done = self
                 .exchange(&call, SendOptions::writing(self, permit))
                 .await;
+            note_unanswered(&done, request, permit);
             match done.result {
                 Ok(answer) => return sent(&answer, request, place, Some(uid)),
                 Err(error) if lost_a_race(&error) && races < RACES => {
@@ -141,6 +141,13 @@ impl ClusterClient {
                 Err(error) => return Err(error),
             }
         }
+    }
+}
+
+/// What was sent and not answered may still land: it makes an object, or makes one the release's.
+fn note_unanswered(done: &Exchange, request: &ApplyObject<'_>, permit: Permit<'_>) {
+    if done.may_still_land && !request.dry_run {
+        permit.note_unanswered();
     }
 }
 

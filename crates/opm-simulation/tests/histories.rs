@@ -79,6 +79,10 @@ const KNOWN: &[(&str, &str)] = &[
         include_str!("known/half-adopted-in-a-place.json"),
         "what took the place of a recorded object and was half adopted was deleted",
     ),
+    (
+        include_str!("known/taken-by-a-late-request.json"),
+        "a take-over that was given up landed when the record was gone",
+    ),
 ];
 
 /// Where planted mistakes begin to be looked for: the same everywhere, so that it is known how

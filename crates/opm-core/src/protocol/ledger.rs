@@ -60,7 +60,12 @@ impl<'a> Ledger<'a> {
             self.gone(&gone.entry, &gone.origin);
         }
         for keep in &checked.stale.keep {
-            self.keep(&keep.entry, keep.why, &keep.reason);
+            if keep.mine || !self.may_become_mine(&keep.entry) {
+                self.keep(&keep.entry, keep.why, &keep.reason);
+            }
+        }
+        for transferred in &checked.stale.transferred {
+            self.may_become_mine(&transferred.entry);
         }
         for undetermined in &checked.stale.undetermined {
             self.failed(
@@ -117,6 +122,18 @@ impl<'a> Ledger<'a> {
             let object = self.object(entry, why, None, true);
             self.pending.push(object);
         }
+    }
+
+    /// Somebody else's, but a request of an earlier run that takes it over may still land: then it
+    /// stays pending.
+    fn may_become_mine(&mut self, entry: &Entry) -> bool {
+        let pending = self.pending_before.get(&entry.identity);
+        let Some(why) = pending.filter(|_| self.hold).map(|object| object.why) else {
+            return false;
+        };
+        let object = self.object(entry, why, None, true);
+        self.pending.push(object);
+        true
     }
 
     fn failed(&mut self, entry: &Entry, origin: &StaleOrigin, reason: &str) {

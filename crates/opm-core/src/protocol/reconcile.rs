@@ -215,9 +215,16 @@ impl Applied {
         }
         // What belongs to others now is let go of, also where no new inventory is recorded.
         if matches!(checked.purpose, Purpose::Delete | Purpose::PruneKept) {
-            let transferred = &checked.stale.transferred;
+            let transferred = checked.stale.transferred.iter();
+            let transferred = transferred.map(|one| &one.entry.identity);
+            let pending = record.pending.objects().iter();
+            // Unless a request that takes it over may still land.
+            let held: HashSet<Identity> = match hold {
+                true => pending.map(|one| one.entry.identity.clone()).collect(),
+                false => HashSet::new(),
+            };
             let let_go: HashSet<&Identity> =
-                transferred.iter().map(|one| &one.entry.identity).collect();
+                transferred.filter(|one| !held.contains(*one)).collect();
             record.forget(|identity| let_go.contains(identity));
         }
         let inventory = inventory(&checked, &record, &uids);

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use opm_core::check::Adopt;
 use opm_core::plan::{PlanOptions, plan, plan_delete};
 use opm_core::protocol::{
     Conclusion, LockAcquisition, LockObservation, LockState, PruneOutcome, SendOutcome, Timing,
@@ -11,7 +12,7 @@ use opm_core::protocol::{
 };
 use opm_core::record::{LogResult, Record};
 
-use crate::world::{Flags, Ran, World, change_of, desired, id, lock, new_record};
+use crate::world::{Flags, OTHER, Ran, World, change_of, desired, id, lock, new_record};
 
 impl World {
     /// Begins an apply and crashes: the intent is written, the requests are on their way.
@@ -178,6 +179,46 @@ fn a_request_without_an_answer_may_land_after_the_run_has_ended() {
     assert_eq!(world.pending()[&id("CM/ghost")], ("create", true));
     world.put_mine("CM/ghost");
     assert_eq!(world.apply(&["CM/a"]).pruned(), [id("CM/ghost")]);
+}
+
+/// A take-over without an answer was given up: until it cannot land any more, the object of the
+/// other release stays pending, also where the next run does not want it.
+#[test]
+fn a_take_over_without_an_answer_may_land_after_the_run_has_ended() {
+    let given_up = |owner: Option<&str>| {
+        let mut world = World::default();
+        world.put("CM/a").owner.id = owner.map(str::to_owned);
+        let flags = Flags {
+            take_ownership: true,
+            adopt: Adopt::All,
+            ..Flags::default()
+        };
+        let planned = plan(&desired(&["CM/a"]), None, PlanOptions::default()).unwrap();
+        let checked = world.check(planned, &flags).unwrap();
+        let mut locked = world.begin(None, checked, "apply", None);
+        locked.may_land_until(world.now + Duration::from_secs(60));
+        let outcomes = HashMap::from([(id("CM/a"), SendOutcome::Failed)]);
+        let partial = locked.finish(&outcomes).unwrap_err();
+        let record = partial.release(&world.ended(LogResult::Failed), &Timing::default());
+        world.write(&record);
+        world
+    };
+    for (owner, why) in [(Some(OTHER), "take"), (None, "adopt")] {
+        let mut world = given_up(owner);
+        world.apply(&["CM/b"]);
+        assert_eq!(world.pending()[&id("CM/a")], (why, true));
+        // It lands.
+        world.objects.remove(&id("CM/a"));
+        world.put_mine("CM/a");
+        world.apply(&["CM/b"]);
+        assert!(world.has("CM/a") && world.pending().is_empty());
+        assert_eq!(world.kept()[&id("CM/a")], "not-mine");
+        let mut world = given_up(owner);
+        world.apply(&["CM/b"]);
+        world.wait(61);
+        world.apply(&["CM/b"]);
+        assert!(world.pending().is_empty(), "nothing lands any more");
+    }
 }
 
 #[test]

@@ -88,8 +88,8 @@ impl Permit<'_> {
         self.fence.map_or(Ok(()), |fence| fence.check(now))
     }
 
-    /// Says that something was to be created by a request that was sent and not answered. It was
-    /// made again, or given up; either way the first attempt may still land.
+    /// Says that something was to be created or changed by a request that was sent and not
+    /// answered. It was made again, or given up; either way the first attempt may still land.
     pub fn note_unanswered(&self) {
         if let Some(doubt) = self.doubt {
             doubt.0.store(true, Ordering::Release);
