@@ -15,7 +15,7 @@ use crate::ledger::Actor;
 use crate::machine::{Machine, MachineClock, Process};
 use crate::mistakes::{Mistake, Mistaken};
 use crate::network::Network;
-use crate::plan::{Action, Fate, Plan, Step};
+use crate::plan::{Action, Fate, ObjectPlan, Plan, Step};
 use crate::rules;
 use crate::server::Server;
 use crate::truth::{self, Span};
@@ -104,6 +104,12 @@ impl Client {
             ledger.violate(rules::ENDS, span.until, format!("{actor} still waits"));
             return None;
         };
+        if !matches!(ended, Some(Ok(_)))
+            && let Action::Forget(release, object) = &step.action
+        {
+            let path = object.as_ref().map(ObjectPlan::path);
+            ledger.let_go_untold(actor, *release, path.as_deref());
+        }
         let Some(result) = ended else {
             ledger.figures.deaths += 1;
             ledger.say(span.until, format!("{actor}: dies"));
@@ -113,9 +119,10 @@ impl Client {
         if let Ok(Outcome::Repair(repaired)) = &result {
             ledger.figures.repairs += u64::from(repaired.needed);
         }
-        if let (Action::Forget(release, Some(object)), Ok(_)) = (&step.action, &result) {
-            // Also what it does not say of, because it may not look at it.
-            ledger.let_go(*release, &object.path());
+        if let Action::Forget(release, _) = &step.action {
+            for path in truth::told_as_still_labelled(&ledger, &result) {
+                ledger.let_go(*release, &path);
+            }
         }
         for path in truth::told_as_kept(&result) {
             match &step.action {

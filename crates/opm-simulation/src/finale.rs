@@ -8,7 +8,7 @@ use opm_engine::report::Action as Did;
 use opm_engine::{Failure, Report};
 
 use crate::client::{Client, Outcome};
-use crate::ledger::{Actor, Life, contains};
+use crate::ledger::{Actor, Life, contains, is_labelled};
 use crate::machine::MachineClock;
 use crate::meddler;
 use crate::mistakes::Mistake;
@@ -199,8 +199,7 @@ impl Finale<'_> {
             let tracked = record
                 .iter()
                 .any(|text| text.contains(&format!("\"{name}\"")) && text.contains(kind));
-            let labels = crate::ledger::labels(&object);
-            let labelled = labels.keys().any(|key| key.contains("opmodel.dev/"));
+            let labelled = is_labelled(&object);
             if !tracked && (deleted || !labelled) {
                 let text = format!(
                     "{path} of {} is {} and in no record{}",

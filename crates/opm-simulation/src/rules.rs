@@ -8,7 +8,7 @@ use opm_core::hook::HELM_HOOK;
 use opm_core::labels;
 use serde_json::Value;
 
-use crate::ledger::{Actor, Landing, Ledger, RecordMoment, is_shared, uid};
+use crate::ledger::{Actor, Landing, Ledger, Life, RecordMoment, is_shared, uid};
 use crate::plan::{Action, ReleaseIndex};
 use crate::server::Sent;
 
@@ -197,7 +197,8 @@ pub(crate) fn landed(ledger: &mut Ledger, landing: &Landing) {
     let mut broken = Vec::new();
     if landing.method != Method::DELETE {
         let shares = landing.after.as_ref().is_some_and(is_shared);
-        if !own && !shares && !step.action.takes_over() {
+        let shell = life.is_some_and(Life::is_shell);
+        if !own && !shares && !shell && !step.action.takes_over() {
             let text = format!("{actor} changes {path}, which belongs to {owners:?}");
             broken.push((FOREIGN, text));
         }

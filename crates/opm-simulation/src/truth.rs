@@ -10,7 +10,7 @@ use opm_engine::status::{InventorySource, Presence, Status};
 use opm_engine::{Failure, FailureKind, History};
 
 use crate::client::Outcome;
-use crate::ledger::{Actor, Ledger, RecordMoment, contains};
+use crate::ledger::{Actor, Ledger, Life, RecordMoment, contains};
 use crate::plan::{Action, ReleaseIndex};
 use crate::rules::TRUE_WORDS;
 
@@ -41,16 +41,35 @@ fn path_of(identity: &Identity) -> String {
     }
 }
 
+/// What a command says it did, also when it failed.
+fn report_of(result: &Result<Outcome, Failure>) -> Option<&Report> {
+    match result {
+        Ok(Outcome::Report(report)) => Some(report),
+        Ok(_) => None,
+        Err(failure) => Some(&failure.report),
+    }
+}
+
 /// The objects that a command says it left standing.
 pub(crate) fn told_as_kept(result: &Result<Outcome, Failure>) -> Vec<String> {
-    let report = match result {
-        Ok(Outcome::Report(report)) => report,
-        Ok(_) => return Vec::new(),
-        Err(failure) => &failure.report,
-    };
-    let kept = report.resources.iter();
+    let kept = report_of(result).into_iter().flat_map(|r| &r.resources);
     let kept = kept.filter(|outcome| outcome.action == Did::Kept);
     kept.map(|outcome| path_of(&outcome.identity)).collect()
+}
+
+/// The objects that a forget warns of: it struck them off the record, and their labels may not be
+/// removed. Whether they stand it does not say where it may not look.
+pub(crate) fn told_as_still_labelled(
+    ledger: &Ledger,
+    result: &Result<Outcome, Failure>,
+) -> Vec<String> {
+    let warnings = report_of(result).map_or(&[][..], |report| &report.warnings);
+    let warned = |life: &&Life| {
+        let said = format!("{} is not tracked any more", life.identity());
+        warnings.iter().any(|warning| warning.starts_with(&said))
+    };
+    let lives = ledger.objects.values().filter(warned);
+    lives.map(|life| life.path.clone()).collect()
 }
 
 /// Holds whatever a command said against what happened.

@@ -76,12 +76,28 @@ const KNOWN: &[(&str, &str)] = &[
         "a delete that waits for what a finalizer holds was taken for one that lies",
     ),
     (
+        include_str!("known/forgotten-whole-unseen.json"),
+        "an object that a release was given up without a look at was taken for a lost one",
+    ),
+    (
+        include_str!("known/forgotten-untold.json"),
+        "the same, where whoever gave it up died before it could tell",
+    ),
+    (
+        include_str!("known/shared-taken-up-without-labels.json"),
+        "a shared object that lost its labels and was adopted was taken for the first one's still",
+    ),
+    (
         include_str!("known/half-adopted-in-a-place.json"),
         "what took the place of a recorded object and was half adopted was deleted",
     ),
     (
         include_str!("known/taken-by-a-late-request.json"),
         "a take-over that was given up landed when the record was gone",
+    ),
+    (
+        include_str!("known/shell-of-a-cluster-role.json"),
+        "the shell of a ClusterRole that its controller wrote anew was taken for its release's",
     ),
 ];
 

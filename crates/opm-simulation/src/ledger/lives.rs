@@ -1,8 +1,9 @@
 //! The lives of objects, and questions about them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use http::Method;
+use opm_core::identity::{GroupKind, Identity};
 use opm_core::ids::ReleaseId;
 use opm_core::labels as keys;
 use serde_json::{Map, Value};
@@ -42,13 +43,11 @@ pub(crate) fn uid(object: &Value) -> &str {
     object["metadata"]["uid"].as_str().unwrap_or_default()
 }
 
-/// The labels of an object.
-pub(crate) fn labels(object: &Value) -> BTreeMap<&str, &str> {
+/// Whether an object says that it belongs to some release.
+pub(crate) fn is_labelled(object: &Value) -> bool {
     let labels = object["metadata"]["labels"].as_object();
-    let labels = labels.into_iter().flatten();
-    labels
-        .filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
-        .collect()
+    let mut labels = labels.into_iter().flatten();
+    labels.any(|(key, _)| key.contains("opmodel.dev/"))
 }
 
 /// Whether an object says that it belongs to a release.
@@ -91,6 +90,29 @@ impl Life {
     /// What it is now.
     pub(crate) fn state(&self) -> Option<&Map<String, Value>> {
         self.states.last()?.1.as_object()
+    }
+
+    /// Whether it is the shell of a ClusterRole that its controller wrote anew: nothing in it says
+    /// whose it was, so whoever applies it has it.
+    pub(crate) fn is_shell(&self) -> bool {
+        let labelled = self.states.last().is_some_and(|(_, now)| is_labelled(now));
+        self.remade && self.path.contains("/clusterroles/") && !labelled
+    }
+
+    /// What it is called.
+    pub(crate) fn identity(&self) -> Identity {
+        let object = self
+            .states
+            .last()
+            .map_or(&Value::Null, |(_, object)| object);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let metadata = &object["metadata"];
+        let kind = GroupKind::of(&text(&object["apiVersion"]), &text(&object["kind"]));
+        Identity::new(
+            kind,
+            metadata["namespace"].as_str(),
+            text(&metadata["name"]),
+        )
     }
 }
 
@@ -141,6 +163,7 @@ impl Ledger {
             life.ending.get_or_insert(landing.at);
         }
         life.deeds.push(deed);
+        let shell = life.is_shell();
         life.states.push((landing.at, after.clone()));
         let Some(release) = release else {
             let mut owners = life.owners.iter();
@@ -158,13 +181,18 @@ impl Ledger {
         let carried = before.is_some_and(|before| !fresh && carries_label(before, release));
         match (carries, carried) {
             (true, _) => {
+                if shell {
+                    life.made_by = Some(release);
+                }
                 if !is_shared(after) {
                     life.owners.clear();
                 }
-                // Whose label goes with this write, that release has lost it to this one.
+                // Whose label goes with this write, that release has lost it to this one; also
+                // whose label somebody else took off before.
+                let stripped = life.stripped;
                 let lost = |owner: &ReleaseIndex| {
                     let had = before.is_some_and(|before| carries_label(before, *owner));
-                    had && !carries_label(after, *owner)
+                    (had || stripped) && !carries_label(after, *owner)
                 };
                 life.owners.retain(|owner| !lost(owner));
                 life.owners.insert(release);
@@ -183,6 +211,26 @@ impl Ledger {
         for life in lives {
             life.owners.remove(&release);
             life.forgotten_by.insert(release);
+        }
+    }
+
+    /// A forget did not get to tell what it struck off the record without removing its labels,
+    /// because it may not touch it: this object, or any.
+    pub(crate) fn let_go_untold(
+        &mut self,
+        actor: Actor,
+        release: ReleaseIndex,
+        path: Option<&str>,
+    ) {
+        if !self.step(actor).is_some_and(|step| step.forbidden) {
+            return;
+        }
+        let lives = self.objects.values();
+        let lives = lives.filter(|life| life.owners.contains(&release));
+        let lives = lives.filter(|life| path.is_none_or(|path| life.path == path));
+        let paths: Vec<String> = lives.map(|life| life.path.clone()).collect();
+        for path in paths {
+            self.let_go(release, &path);
         }
     }
 

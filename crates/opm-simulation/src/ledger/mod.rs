@@ -16,7 +16,7 @@ use crate::plan::{Action, Fault, ReleaseIndex};
 use crate::rules;
 use crate::server::{Sent, uids};
 
-pub(crate) use lives::{Life, contains, is_shared, labels, uid};
+pub(crate) use lives::{Life, contains, is_labelled, is_shared, uid};
 pub(crate) use record::{RecordMoment, is_release_secret, part, record_name};
 
 /// Who does something.
