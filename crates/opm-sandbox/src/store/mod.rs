@@ -127,6 +127,16 @@ impl Store {
         work(&Tx::new(&transaction, self))
     }
 
+    /// What a single statement tells: it needs no transaction around it.
+    pub(crate) fn read_once<T>(
+        &self,
+        work: impl FnOnce(&Tx<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let connection = self.lock();
+        self.check_file()?;
+        work(&Tx::new(&connection, self))
+    }
+
     /// One transaction that is kept if `work` succeeds, and leaves nothing behind if it does not.
     pub(crate) fn write<T, E: From<StoreError>>(
         &self,

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::file::{self, FileId};
@@ -105,7 +106,7 @@ fn open_file(path: &Path, options: &Options) -> Result<Connection, StoreError> {
             path: path.to_path_buf(),
         });
     }
-    connection.set_prepared_statement_cache_capacity(64);
+    keep_statements(&connection).map_err(sqlite)?;
     let fresh = identity(&connection).map_err(sqlite)? == NOTHING;
     if fresh {
         // There is nothing yet that could be lost: waiting for the disk would only cost time.
@@ -135,10 +136,17 @@ fn open_file(path: &Path, options: &Options) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
+/// Statements are prepared once: what is bound to them does not change how they are carried out.
+fn keep_statements(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
+}
+
 pub(super) fn in_memory(path: &Path) -> Result<Connection, StoreError> {
     let sqlite = |e: rusqlite::Error| StoreError::from_sqlite(path, &e);
     let mut connection = Connection::open_in_memory().map_err(sqlite)?;
-    connection.set_prepared_statement_cache_capacity(64);
+    keep_statements(&connection).map_err(sqlite)?;
     create(&mut connection).map_err(sqlite)?;
     Ok(connection)
 }

@@ -179,14 +179,15 @@ impl Writing<'_> {
         causes.extend(self.check_custom(&new));
         self.refuse(&name, &causes)?;
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"].clone();
-        // Network policies alone tell an empty list from none.
-        let plain = if resource.is("networking.k8s.io", "NetworkPolicy") {
-            new.clone()
-        } else {
-            plain_form(resource, &new)
-        };
         let counts = self.subresource.is_empty() && strategy::has_generation(resource);
-        if counts && strategy::desired_changed(resource, old, &plain) {
+        // Network policies alone tell an empty list from none.
+        let exact = resource.is("networking.k8s.io", "NetworkPolicy");
+        let changed = match (counts, exact) {
+            (false, _) => false,
+            (true, true) => strategy::desired_changed(resource, old, &new),
+            (true, false) => strategy::desired_changed(resource, old, &plain_form(resource, &new)),
+        };
+        if changed {
             let generation = old["metadata"]["generation"].as_i64().unwrap_or(0);
             new["metadata"]["generation"] = json!(generation + 1);
         }
