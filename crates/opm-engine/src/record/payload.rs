@@ -126,7 +126,7 @@ impl Run<'_> {
             return Err(PayloadError::TooLarge(payload.len() as u64));
         }
         let hash = ObjectHash::of_bytes(&payload);
-        let packed = zstd::encode_all(payload.as_slice(), LEVEL)
+        let packed = zstd::bulk::compress(&payload, LEVEL)
             .map_err(|error| PayloadError::Damaged(error.to_string()))?;
         drop(payload);
         let bytes = packed.len() as u64;
@@ -335,7 +335,7 @@ impl PayloadChange {
         let parts = [(CHANGE_KEY, &self.encoded), (LOG_KEY, &self.log)];
         let mut room = LARGEST_CHANGE;
         let packed = parts.into_iter().filter_map(|(key, part)| {
-            let packed = zstd::encode_all(part.as_slice(), LEVEL).ok()?;
+            let packed = zstd::bulk::compress(part, LEVEL).ok()?;
             room = room.checked_sub(packed.len())?;
             Some((key.to_owned(), packed))
         });
