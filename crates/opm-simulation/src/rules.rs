@@ -193,7 +193,9 @@ pub(crate) fn landed(ledger: &mut Ledger, landing: &Landing) {
     };
     let life = ledger.objects.get(uid(before));
     let owners = life.map(|life| life.owners.clone()).unwrap_or_default();
-    let own = owners.contains(&release) || ledger.is_still_labelled(release, before);
+    let own = owners.contains(&release)
+        || ledger.is_still_labelled(release, before)
+        || life.is_some_and(|life| life.may_be_taken_for(release));
     let mut broken = Vec::new();
     if landing.method != Method::DELETE {
         let shares = landing.after.as_ref().is_some_and(is_shared);

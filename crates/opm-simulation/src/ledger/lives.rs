@@ -99,6 +99,13 @@ impl Life {
         self.remade && self.path.contains("/clusterroles/") && !labelled
     }
 
+    /// Whether a release cannot know that it lost it: it has recorded this very object, and
+    /// somebody else took the label off that said whose it is since.
+    pub(crate) fn may_be_taken_for(&self, release: ReleaseIndex) -> bool {
+        let labelled = self.states.last().is_some_and(|(_, now)| is_labelled(now));
+        self.stripped && !labelled && self.recorded_by.contains(&release)
+    }
+
     /// What it is called.
     pub(crate) fn identity(&self) -> Identity {
         let object = self
