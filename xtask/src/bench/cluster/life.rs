@@ -18,6 +18,10 @@ use super::results::{Results, Sample};
 
 type Failed = Box<dyn Error>;
 
+/// How long the server has before each step, to hear of what the step before wrote: it answers
+/// lists of another kind only then, up to 100 ms later, whoever asks.
+const QUIET: Duration = Duration::from_millis(120);
+
 /// What one client has for one cell: a namespace, a user by whose name its requests are counted,
 /// and a home of its own.
 struct Place {
@@ -209,6 +213,7 @@ impl Bench<'_> {
                 None => return Ok(None),
             },
         };
+        tokio::time::sleep(QUIET).await;
         let (result, log) = (place.home.join("result"), place.home.join("log"));
         let mark = self.audit.mark();
         let status = Command::new(self.programs.bench())

@@ -75,7 +75,9 @@ fn introduction(results: &Results) -> String {
          HTTP/1.1: one for each object that has to change or go, one list of each kind where the question is \
          how things stand. It keeps no record and checks nothing.\n\
          - Requests are counted in the audit log of the API server. Memory is the peak that the kernel \
-         reports when the program ends. Times include the start of the program and the reading of its files.\n\
+         reports when the program ends. Times include the start of the program and the reading of its files. \
+         Before each step the server has 120 ms to hear of what the step before wrote: a list that is asked \
+         for earlier waits for that, whoever asks.\n\
          - A distance of 20 or 100 ms is a relay that holds every byte back, half of the time each way.\n\
          - Flux takes no part: its command line applies nothing by itself. Neither does Timoni: it takes modules of its own only.\n",
         env!("CARGO_PKG_VERSION"),
