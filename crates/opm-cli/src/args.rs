@@ -37,8 +37,12 @@ pub(crate) struct Cli {
 /// The whole command line. The commands of `mod` are also there without it, and not listed
 /// twice.
 pub(crate) fn command() -> clap::Command {
-    Cli::command().mut_subcommands(|subcommand| {
-        match command_of_module(subcommand.get_name()).is_some() {
+    let command = Cli::command();
+    let modules = command.find_subcommand("mod").into_iter();
+    let of_module = modules.flat_map(clap::Command::get_subcommands);
+    let of_module: Vec<String> = of_module.map(|one| one.get_name().to_owned()).collect();
+    command.mut_subcommands(|subcommand| {
+        match of_module.iter().any(|name| name == subcommand.get_name()) {
             true => subcommand.hide(true),
             false => subcommand,
         }
