@@ -32,7 +32,11 @@ pub const PACKAGES: [&str; 2] = ["chromium", "chromium-driver"];
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// Runs the driver until whoever started it is gone.
-const WATCHED: &str = r#""$@" & driver=$!; read -r _; kill "$driver"; wait "$driver""#;
+const WATCHED: &str =
+    r#""$@" & driver=$!; exec >/dev/null; read -r _; kill "$driver"; wait "$driver""#;
+
+/// How often a driver is started that ends before it says its port.
+const STARTS: usize = 10;
 
 /// What a browser needs and this machine lacks.
 #[must_use]
@@ -44,6 +48,34 @@ fn on_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     let mut places = env::split_paths(&path).map(|dir| dir.join(name));
     places.find(|place| place.is_file())
+}
+
+/// Starts the driver. It ends where somebody else has, for IPv6, the port that it was given for IPv4.
+async fn start_driver() -> (Child, Option<ChildStdin>, u16) {
+    for _ in 0..STARTS {
+        let mut watcher = Command::new("sh")
+            .args(["-c", WATCHED, "sh", "chromedriver", "--port=0"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let stdin = watcher.stdin.take();
+        let output = watcher.stdout.take().unwrap();
+        let started = tokio::task::spawn_blocking(move || {
+            let mut lines = BufReader::new(output).lines().map_while(Result::ok);
+            lines.find_map(|line| {
+                let port = line.split("started successfully on port ").nth(1)?;
+                port.trim_end_matches('.').parse().ok()
+            })
+        });
+        if let Some(port) = unless_it_hangs("the driver starts", started).await.unwrap() {
+            return (watcher, stdin, port);
+        }
+        drop(stdin);
+        let _ = watcher.wait();
+    }
+    panic!("the driver ended {STARTS} times before it said its port");
 }
 
 /// Keys that are no letters, as WebDriver names them.
@@ -75,27 +107,11 @@ impl Browser {
             return None;
         }
         let profile = tempfile::tempdir().unwrap();
-        let mut watcher = Command::new("sh")
-            .args(["-c", WATCHED, "sh", "chromedriver", "--port=0"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let stdin = watcher.stdin.take();
-        let output = watcher.stdout.take().unwrap();
-        let started = tokio::task::spawn_blocking(move || {
-            let mut lines = BufReader::new(output).lines().map_while(Result::ok);
-            lines.find_map(|line| {
-                let port = line.split("started successfully on port ").nth(1)?;
-                port.trim_end_matches('.').parse().ok()
-            })
-        });
-        let port = unless_it_hangs("the driver starts", started).await.unwrap();
+        let (watcher, stdin, port) = start_driver().await;
         let mut browser = Self {
             _stdin: stdin,
             watcher,
-            port: port.expect("the driver says its port"),
+            port,
             session: String::new(),
             profile: None,
         };

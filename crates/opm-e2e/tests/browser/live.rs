@@ -50,8 +50,11 @@ async fn the_list_is_filtered_and_follows(w: World) {
     browser.until_it_shows("Ready").await;
     browser.write("#q", "SHO").await;
     browser.click("form.filter button").await;
+    opm_testkit::until("the filter is in the address", async || {
+        browser.address().await.contains("q=SHO")
+    })
+    .await;
     browser.until_it_shows("shop").await;
-    assert!(browser.address().await.contains("q=SHO"));
     assert!(!browser.text().await.contains("mail"));
     browser.run("window.same = true", &[]).await;
     w.apply(&release("shoes"), &[]).await.ok();
