@@ -17,7 +17,7 @@ use crate::args::{self, GlobalArgs};
 use crate::cluster::Session;
 use crate::env::Environment;
 use crate::error::{CliError, Exit};
-use crate::interrupt::Interrupt;
+use crate::invocation::Invocation;
 use crate::runtime;
 use crate::settings::{ConfigFile, Settings, Surroundings, resolve};
 use crate::ui::{Color, Ui, Verbosity};
@@ -97,9 +97,9 @@ impl Known {
         usable.ok()?;
         let ui = Ui::new(None, Verbosity::Quiet, Color::Never);
         let asked = async {
-            let interrupt = Interrupt::listen(ui);
+            let invocation = Invocation::new(settings, &ui);
             let answered = async {
-                let session = Session::open(settings, &ui, &interrupt, false).await.ok()?;
+                let session = Session::open(&invocation, false).await.ok()?;
                 question(session).await
             };
             let answer = tokio::time::timeout(PATIENCE, answered).await;

@@ -29,6 +29,7 @@ mod env;
 mod error;
 mod help;
 mod interrupt;
+mod invocation;
 mod pre_settings;
 pub mod reference;
 mod runtime;

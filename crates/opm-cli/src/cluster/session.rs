@@ -18,7 +18,7 @@ use super::connect::connect;
 use super::progress::Progress;
 use super::prompt::TerminalPrompt;
 use crate::error::{CliError, ErrorKind};
-use crate::interrupt::Interrupt;
+use crate::invocation::Invocation;
 use crate::settings::Settings;
 use crate::ui::{Ui, Verbosity};
 
@@ -40,12 +40,12 @@ pub(crate) struct Session {
 
 impl Session {
     /// Connects to the cluster that the settings name.
-    pub(crate) async fn open(
-        settings: &Settings,
-        ui: &Ui,
-        interrupt: &Interrupt,
-        yes: bool,
-    ) -> Result<Self, CliError> {
+    pub(crate) async fn open(invocation: &Invocation<'_>, yes: bool) -> Result<Self, CliError> {
+        let Invocation {
+            settings,
+            ui,
+            interrupt,
+        } = invocation;
         let cancel = interrupt.token();
         // A credential plugin may take its time.
         let connection = tokio::select! {

@@ -14,7 +14,7 @@ use crate::answers;
 use crate::cluster::Session;
 use crate::commands::module::{print_objects, refused, renderer};
 use crate::error::{CliError, ErrorKind, Exit};
-use crate::interrupt::Interrupt;
+use crate::invocation::Invocation;
 use crate::runtime;
 use crate::settings::Settings;
 use crate::ui::Ui;
@@ -40,9 +40,9 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let interrupt = Interrupt::listen(*ui);
+    let invocation = Invocation::new(settings, ui);
     runtime::run(async {
-        let loaded = load(args, settings, ui, &interrupt).await?;
+        let loaded = load(args, &invocation).await?;
         if args.print {
             let (name, namespace) = (loaded.name, loaded.namespace);
             let (selection, scopes) = (Selection::default(), Scopes::default());
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
             let objects = objects.map(|one| Value::Object(one.manifest.object().into_owned()));
             return print_objects(&objects.collect::<Vec<_>>(), ui);
         }
-        let session = Session::open(settings, ui, &interrupt, false).await?;
+        let session = Session::open(&invocation, false).await?;
         let request = ApplyRequest {
             create_namespace: true,
             ..ApplyRequest::new(loaded.rendered, loaded.name, loaded.namespace)
@@ -63,12 +63,8 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
 }
 
 /// The module of the controller, which comes with the program, rendered.
-async fn load(
-    args: &Args,
-    settings: &Settings,
-    ui: &Ui,
-    interrupt: &Interrupt,
-) -> Result<Loaded, CliError> {
+async fn load(args: &Args, invocation: &Invocation<'_>) -> Result<Loaded, CliError> {
+    let settings = invocation.settings;
     let failed = |error: &dyn std::fmt::Display| CliError::new(ErrorKind::Io, error.to_string());
     let written =
         ModuleFiles::write(&deploy::files(), &settings.render).map_err(|error| failed(&error))?;
@@ -94,8 +90,8 @@ async fn load(
         values: Values::of_texts(values).map_err(|error| failed(&error))?,
         ..Inputs::default()
     };
-    let loaded = renderer(settings, ui)
-        .load(&written.module(), inputs, &interrupt.token())
+    let loaded = renderer(invocation)
+        .load(&written.module(), inputs, &invocation.interrupt.token())
         .await;
     loaded.map_err(|error| failed(&error))
 }

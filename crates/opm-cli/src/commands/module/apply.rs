@@ -14,10 +14,9 @@ use super::to_resource;
 use crate::answers;
 use crate::cluster::Session;
 use crate::error::{CliError, ErrorKind, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
+use crate::invocation::Invocation;
 use crate::settings::Settings;
-use crate::ui::{Format, Ui, difference};
+use crate::ui::{Format, difference};
 
 /// Render a module and apply it to the cluster
 ///
@@ -66,34 +65,31 @@ pub(crate) struct Args {
     to_resource: bool,
 }
 
-pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
     args.deploy.plan.check_adopt(&args.render.module)?;
-    let interrupt = Interrupt::listen(*ui);
-    let mut rendering = Rendering::prepare(&args.render, settings, ui, &interrupt)?;
-    runtime::run(async {
-        if args.to_resource {
-            let loaded = rendering.load().await?;
-            let source = to_resource::source(&rendering.module, &loaded)?;
-            let request = request(args, loaded.clone(), settings)?;
-            return to_resource::print(&loaded, &request, &source, ui);
-        }
-        if args.reuse_values {
-            let session = Session::open(settings, ui, &interrupt, false).await?;
-            rendering.reuse_values(&session).await?;
-        }
-        let yes = args.deploy.yes;
-        let loaded = rendering.load_and_connect(settings, ui, &interrupt, yes);
-        let (loaded, session) = loaded.await?;
-        let request = request(args, loaded, settings)?;
-        let prompt = ReviewPrompt {
-            session: &session,
-            request: &request,
-        };
-        let mut caller = session.caller();
-        caller.frontend.prompt = &prompt;
-        let applied = session.engine.apply(&request, &caller).await;
-        answers::report::answer(applied, &session)
-    })
+    let mut rendering = Rendering::prepare(&args.render, invocation)?;
+    if args.to_resource {
+        let loaded = rendering.load().await?;
+        let source = to_resource::source(&rendering.module, &loaded)?;
+        let request = request(args, loaded.clone(), invocation.settings)?;
+        return to_resource::print(&loaded, &request, &source, &invocation.ui);
+    }
+    if args.reuse_values {
+        let session = Session::open(invocation, false).await?;
+        rendering.reuse_values(&session).await?;
+    }
+    let (loaded, session) = rendering
+        .load_and_connect(invocation, args.deploy.yes)
+        .await?;
+    let request = request(args, loaded, invocation.settings)?;
+    let prompt = ReviewPrompt {
+        session: &session,
+        request: &request,
+    };
+    let mut caller = session.caller();
+    caller.frontend.prompt = &prompt;
+    let applied = session.engine.apply(&request, &caller).await;
+    answers::report::answer(applied, &session)
 }
 
 fn request(args: &Args, loaded: Loaded, settings: &Settings) -> Result<ApplyRequest, CliError> {

@@ -15,9 +15,7 @@ use serde_json::{Value, json};
 use super::out_dir::{self, Written};
 use super::rendering::{self, RenderArgs, Rendering};
 use crate::error::{CliError, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
+use crate::invocation::Invocation;
 use crate::ui::{Format, Table, Ui};
 
 /// Render a module
@@ -37,9 +35,9 @@ pub(crate) struct Args {
     out_dir: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let rendering = Rendering::prepare(&args.render, settings, ui, &Interrupt::listen(*ui))?;
-    let loaded = runtime::run(rendering.load())?;
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
+    let (settings, ui) = (invocation.settings, &invocation.ui);
+    let loaded = Rendering::prepare(&args.render, invocation)?.load().await?;
     let candidate = rendering::candidate(loaded, &args.render);
     let candidate = candidate.map_err(|error| rendering::refused(&error))?;
     for warning in &candidate.warnings {

@@ -9,13 +9,9 @@ use super::deploy_args::DryRunArg;
 use super::guard_args::GuardArgs;
 use super::release_arg::ReleaseOrHereArgs;
 use crate::answers;
-use crate::cluster::Session;
 use crate::duration;
 use crate::error::{CliError, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::invocation::Invocation;
 
 /// Remove a release, or one of its components
 ///
@@ -72,25 +68,21 @@ pub(crate) struct Args {
     yes: bool,
 }
 
-pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let interrupt = Interrupt::listen(*ui);
-    runtime::run(async {
-        let release = args.release.resolve(settings, ui, &interrupt).await?;
-        let session = Session::open(settings, ui, &interrupt, args.yes).await?;
-        let request = DeleteRequest {
-            component: args.component.clone(),
-            dry_run: args.dry_run.is_asked_for(),
-            guards: args.guards.flags(),
-            wait: args.wait,
-            timeout: args.timeout,
-            lock_timeout: args.lock_timeout,
-            hooks: !args.no_hooks,
-            keep_history: args.keep_history,
-            ignore_not_found: args.ignore_not_found,
-            message: args.message.clone(),
-            ..DeleteRequest::new(release, session.namespace_or_default()?)
-        };
-        let ended = session.engine.delete(&request, &session.caller()).await;
-        answers::report::answer(ended, &session)
-    })
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
+    let (session, release, namespace) = args.release.open(invocation, args.yes).await?;
+    let request = DeleteRequest {
+        component: args.component.clone(),
+        dry_run: args.dry_run.is_asked_for(),
+        guards: args.guards.flags(),
+        wait: args.wait,
+        timeout: args.timeout,
+        lock_timeout: args.lock_timeout,
+        hooks: !args.no_hooks,
+        keep_history: args.keep_history,
+        ignore_not_found: args.ignore_not_found,
+        message: args.message.clone(),
+        ..DeleteRequest::new(release, namespace)
+    };
+    let ended = session.engine.delete(&request, &session.caller()).await;
+    answers::report::answer(ended, &session)
 }

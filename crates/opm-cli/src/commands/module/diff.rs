@@ -10,10 +10,7 @@ use super::rendering::{RenderArgs, Rendering};
 use crate::answers;
 use crate::cluster::Session;
 use crate::error::{CliError, ErrorKind, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::invocation::Invocation;
 
 /// Show what an apply would do, field by field
 ///
@@ -45,32 +42,28 @@ pub(crate) struct Args {
     save: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
     args.plan.check_adopt(&args.render.module)?;
-    let interrupt = Interrupt::listen(*ui);
-    let mut rendering = Rendering::prepare(&args.render, settings, ui, &interrupt)?;
-    runtime::run(async {
-        if args.reuse_values {
-            let session = Session::open(settings, ui, &interrupt, false).await?;
-            rendering.reuse_values(&session).await?;
-        }
-        let loaded = rendering.load_and_connect(settings, ui, &interrupt, false);
-        let (loaded, session) = loaded.await?;
-        let request = ApplyRequest {
-            selection: args.render.selected()?,
-            create_namespace: args.create_namespace,
-            options: ApplyOptions {
-                strict: args.render.strict,
-                ..args.plan.options()
-            },
-            ..ApplyRequest::new(loaded.rendered, loaded.name, loaded.namespace)
-        };
-        let report = session.engine.diff(&request, &session.caller()).await;
-        if let (Some(path), Ok(report)) = (&args.save, &report) {
-            save(path, report)?;
-        }
-        answers::diff::answer(report, args.exit_code, &session)
-    })
+    let mut rendering = Rendering::prepare(&args.render, invocation)?;
+    if args.reuse_values {
+        let session = Session::open(invocation, false).await?;
+        rendering.reuse_values(&session).await?;
+    }
+    let (loaded, session) = rendering.load_and_connect(invocation, false).await?;
+    let request = ApplyRequest {
+        selection: args.render.selected()?,
+        create_namespace: args.create_namespace,
+        options: ApplyOptions {
+            strict: args.render.strict,
+            ..args.plan.options()
+        },
+        ..ApplyRequest::new(loaded.rendered, loaded.name, loaded.namespace)
+    };
+    let report = session.engine.diff(&request, &session.caller()).await;
+    if let (Some(path), Ok(report)) = (&args.save, &report) {
+        save(path, report)?;
+    }
+    answers::diff::answer(report, args.exit_code, &session)
 }
 
 /// Writes the plan of something that can be applied; what cannot is not saved.

@@ -3,10 +3,7 @@
 use super::release_arg::ReleaseOrHereArgs;
 use crate::answers;
 use crate::error::{CliError, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::invocation::Invocation;
 
 /// Show what happened to a release's objects, and to the pods and others below them
 ///
@@ -21,15 +18,11 @@ pub(crate) struct Args {
     limit: usize,
 }
 
-pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let interrupt = Interrupt::listen(*ui);
-    runtime::run(async {
-        let asked = args.release.ask(false, settings, ui, &interrupt);
-        let (session, request) = asked.await?;
-        let events = session
-            .engine
-            .events(&request, args.limit, &session.caller())
-            .await;
-        answers::below::events(events, &session)
-    })
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
+    let (session, request) = args.release.ask(false, invocation).await?;
+    let events = session
+        .engine
+        .events(&request, args.limit, &session.caller())
+        .await;
+    answers::below::events(events, &session)
 }

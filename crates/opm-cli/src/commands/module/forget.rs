@@ -7,13 +7,9 @@ use opm_engine::request::{ForgetRequest, ObjectSelection};
 
 use super::release_arg::ReleaseArgs;
 use crate::answers;
-use crate::cluster::Session;
 use crate::duration;
 use crate::error::{CliError, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::invocation::Invocation;
 
 /// Stop tracking objects, and delete nothing
 ///
@@ -46,21 +42,17 @@ pub(crate) struct Args {
     yes: bool,
 }
 
-pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let interrupt = Interrupt::listen(*ui);
-    runtime::run(async {
-        let release = args.release.resolve(settings, ui, &interrupt).await?;
-        let session = Session::open(settings, ui, &interrupt, args.yes).await?;
-        let request = ForgetRequest {
-            release,
-            namespace: session.namespace_or_default()?,
-            objects: match args.all {
-                true => ObjectSelection::All,
-                false => ObjectSelection::Named(args.objects.clone()),
-            },
-            lock_timeout: args.lock_timeout,
-        };
-        let ended = session.engine.forget(&request, &session.caller()).await;
-        answers::report::answer(ended, &session)
-    })
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
+    let (session, release, namespace) = args.release.open(invocation, args.yes).await?;
+    let request = ForgetRequest {
+        release,
+        namespace,
+        objects: match args.all {
+            true => ObjectSelection::All,
+            false => ObjectSelection::Named(args.objects.clone()),
+        },
+        lock_timeout: args.lock_timeout,
+    };
+    let ended = session.engine.forget(&request, &session.caller()).await;
+    answers::report::answer(ended, &session)
 }

@@ -6,12 +6,8 @@ use opm_engine::request::{CompareRequest, ComparedChanges, HistoryRequest};
 
 use super::release_arg::ReleaseOrHereArgs;
 use crate::answers;
-use crate::cluster::Session;
 use crate::error::{CliError, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::invocation::Invocation;
 
 /// Show the changes of a release, newest first
 ///
@@ -57,26 +53,21 @@ impl FromStr for DiffArg {
     }
 }
 
-pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let interrupt = Interrupt::listen(*ui);
-    runtime::run(async {
-        let release = args.release.resolve(settings, ui, &interrupt).await?;
-        let session = Session::open(settings, ui, &interrupt, false).await?;
-        let namespace = session.namespace_or_default()?;
-        let caller = session.caller();
-        if let Some(DiffArg(compared)) = &args.diff {
-            let request = CompareRequest {
-                release,
-                namespace,
-                compared: compared.clone(),
-            };
-            let compared = session.engine.compare(&request, &caller).await;
-            return answers::comparison::answer(compared, &session);
-        }
-        let request = HistoryRequest { release, namespace };
-        let history = session.engine.history(&request, &caller).await;
-        answers::history::answer(history, args.log, &session)
-    })
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
+    let (session, release, namespace) = args.release.open(invocation, false).await?;
+    let caller = session.caller();
+    if let Some(DiffArg(compared)) = &args.diff {
+        let request = CompareRequest {
+            release,
+            namespace,
+            compared: compared.clone(),
+        };
+        let compared = session.engine.compare(&request, &caller).await;
+        return answers::comparison::answer(compared, &session);
+    }
+    let request = HistoryRequest { release, namespace };
+    let history = session.engine.history(&request, &caller).await;
+    answers::history::answer(history, args.log, &session)
 }
 
 #[cfg(test)]

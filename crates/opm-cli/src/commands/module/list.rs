@@ -5,10 +5,7 @@ use opm_engine::request::ListRequest;
 use crate::answers;
 use crate::cluster::Session;
 use crate::error::{CliError, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::invocation::Invocation;
 
 /// List the releases of a namespace, or of all of them
 ///
@@ -29,17 +26,15 @@ pub(crate) struct Args {
     deleted: bool,
 }
 
-pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    runtime::run(async {
-        let session = Session::open(settings, ui, &Interrupt::listen(*ui), false).await?;
-        let home = session.namespace_or_default()?;
-        let request = ListRequest {
-            namespace: (!args.all_namespaces).then(|| home.clone()),
-            home,
-            health: args.health,
-            deleted: args.deleted,
-        };
-        let listing = session.engine.list(&request, &session.caller()).await;
-        answers::list::answer(listing, &request, &session)
-    })
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
+    let session = Session::open(invocation, false).await?;
+    let home = session.namespace_or_default()?;
+    let request = ListRequest {
+        namespace: (!args.all_namespaces).then(|| home.clone()),
+        home,
+        health: args.health,
+        deleted: args.deleted,
+    };
+    let listing = session.engine.list(&request, &session.caller()).await;
+    answers::list::answer(listing, &request, &session)
 }

@@ -5,12 +5,9 @@ use opm_engine::request::LogRequest;
 
 use super::release_arg::ReleaseArgs;
 use crate::answers;
-use crate::cluster::Session;
 use crate::error::{CliError, ErrorKind, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
-use crate::ui::{Format, Ui};
+use crate::invocation::Invocation;
+use crate::ui::Format;
 
 /// Show what the containers of a release write
 ///
@@ -38,33 +35,32 @@ pub(crate) struct Args {
     previous: bool,
 }
 
-pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let is_document = matches!(ui.asked_format(), Some(Format::Json | Format::Yaml));
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
+    let is_document = matches!(
+        invocation.ui.asked_format(),
+        Some(Format::Json | Format::Yaml)
+    );
     if args.follow && is_document {
         let message = "--follow has no end, so it cannot be one document";
         return Err(CliError::new(ErrorKind::Usage, message).hint("leave out -o, or --follow"));
     }
-    let interrupt = Interrupt::listen(*ui);
-    runtime::run(async {
-        let release = args.release.resolve(settings, ui, &interrupt).await?;
-        let session = Session::open(settings, ui, &interrupt, false).await?;
-        let request = LogRequest {
-            release,
-            namespace: session.namespace_or_default()?,
-            component: args.component.clone(),
-            tail: args.tail,
-            previous: args.previous,
-        };
-        if args.follow {
-            let mut lines = answers::below::FollowedLogs::new(&session);
-            let caller = session.observer();
-            let logs = session
-                .engine
-                .follow_logs(&request, &mut lines, &caller)
-                .await;
-            return answers::below::logs(logs, settings.sandbox, &session);
-        }
-        let logs = session.engine.logs(&request, &session.caller()).await;
-        answers::below::logs(logs, settings.sandbox, &session)
-    })
+    let (session, release, namespace) = args.release.open(invocation, false).await?;
+    let request = LogRequest {
+        release,
+        namespace,
+        component: args.component.clone(),
+        tail: args.tail,
+        previous: args.previous,
+    };
+    if args.follow {
+        let mut lines = answers::below::FollowedLogs::new(&session);
+        let caller = session.observer();
+        let logs = session
+            .engine
+            .follow_logs(&request, &mut lines, &caller)
+            .await;
+        return answers::below::logs(logs, invocation.settings.sandbox, &session);
+    }
+    let logs = session.engine.logs(&request, &session.caller()).await;
+    answers::below::logs(logs, invocation.settings.sandbox, &session)
 }

@@ -35,6 +35,8 @@ pub(crate) use rendering::{RenderArgs, Rendering, refused, renderer};
 pub(crate) use to_resource::print_objects;
 
 use crate::error::{CliError, Exit};
+use crate::invocation::Invocation;
+use crate::runtime;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -66,26 +68,29 @@ pub(crate) enum Command {
 }
 
 pub(super) fn run(command: &Command, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    match command {
-        Command::Init(args) => init::run(args, settings, ui),
-        Command::Vet(args) => vet::run(args, settings, ui),
-        Command::Build(args) => build::run(args, settings, ui),
-        Command::Apply(args) => apply::run(args, settings, ui),
-        Command::Diff(args) => diff::run(args, settings, ui),
-        Command::Delete(args) => delete::run(args, settings, ui),
-        Command::Status(args) => status::run(args, settings, ui),
-        Command::List(args) => list::run(args, settings, ui),
-        Command::History(args) => history::run(args, settings, ui),
-        Command::Show(args) => show::run(args, settings, ui),
-        Command::Rollback(args) => rollback::run(args, settings, ui),
-        Command::Test(args) => test::run(args, settings, ui),
-        Command::Prune(args) => prune::run(args, settings, ui),
-        Command::Forget(args) => forget::run(args, settings, ui),
-        Command::Repair(args) => repair::run(args, settings, ui),
-        Command::Unlock(args) => unlock::run(args, settings, ui),
-        Command::Rbac(args) => rbac::run(args, settings, ui),
-        Command::Tree(args) => tree::run(args, settings, ui),
-        Command::Events(args) => events::run(args, settings, ui),
-        Command::Logs(args) => logs::run(args, settings, ui),
-    }
+    let invocation = Invocation::new(settings, ui);
+    runtime::run(async {
+        match command {
+            Command::Init(args) => init::run(args, settings, ui),
+            Command::Vet(args) => vet::run(args, &invocation).await,
+            Command::Build(args) => build::run(args, &invocation).await,
+            Command::Apply(args) => apply::run(args, &invocation).await,
+            Command::Diff(args) => diff::run(args, &invocation).await,
+            Command::Delete(args) => delete::run(args, &invocation).await,
+            Command::Status(args) => status::run(args, &invocation).await,
+            Command::List(args) => list::run(args, &invocation).await,
+            Command::History(args) => history::run(args, &invocation).await,
+            Command::Show(args) => show::run(args, &invocation).await,
+            Command::Rollback(args) => rollback::run(args, &invocation).await,
+            Command::Test(args) => test::run(args, &invocation).await,
+            Command::Prune(args) => prune::run(args, &invocation).await,
+            Command::Forget(args) => forget::run(args, &invocation).await,
+            Command::Repair(args) => repair::run(args, &invocation).await,
+            Command::Unlock(args) => unlock::run(args, &invocation).await,
+            Command::Rbac(args) => rbac::run(args, &invocation).await,
+            Command::Tree(args) => tree::run(args, &invocation).await,
+            Command::Events(args) => events::run(args, &invocation).await,
+            Command::Logs(args) => logs::run(args, &invocation).await,
+        }
+    })
 }

@@ -7,13 +7,9 @@ use opm_engine::request::{Concurrency, ObjectSelection, PruneRequest};
 
 use super::release_arg::ReleaseArgs;
 use crate::answers;
-use crate::cluster::Session;
 use crate::duration;
 use crate::error::{CliError, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::invocation::Invocation;
 
 /// Delete kept objects by name
 ///
@@ -49,24 +45,20 @@ pub(crate) struct Args {
     yes: bool,
 }
 
-pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let interrupt = Interrupt::listen(*ui);
-    runtime::run(async {
-        let release = args.release.resolve(settings, ui, &interrupt).await?;
-        let session = Session::open(settings, ui, &interrupt, args.yes).await?;
-        let request = PruneRequest {
-            release,
-            namespace: session.namespace_or_default()?,
-            objects: if args.all {
-                ObjectSelection::All
-            } else {
-                ObjectSelection::Named(args.objects.clone())
-            },
-            dry_run: args.dry_run,
-            lock_timeout: args.lock_timeout,
-            concurrency: Concurrency::default(),
-        };
-        let ended = session.engine.prune(&request, &session.caller()).await;
-        answers::report::answer(ended, &session)
-    })
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
+    let (session, release, namespace) = args.release.open(invocation, args.yes).await?;
+    let request = PruneRequest {
+        release,
+        namespace,
+        objects: if args.all {
+            ObjectSelection::All
+        } else {
+            ObjectSelection::Named(args.objects.clone())
+        },
+        dry_run: args.dry_run,
+        lock_timeout: args.lock_timeout,
+        concurrency: Concurrency::default(),
+    };
+    let ended = session.engine.prune(&request, &session.caller()).await;
+    answers::report::answer(ended, &session)
 }

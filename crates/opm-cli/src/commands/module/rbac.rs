@@ -12,10 +12,8 @@ use serde_json::{Value, json};
 
 use super::rendering::{self, RenderArgs, Rendering};
 use crate::error::{CliError, ErrorKind, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
-use crate::ui::{Format, Ui};
+use crate::invocation::Invocation;
+use crate::ui::Format;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -102,18 +100,16 @@ impl FromStr for Subject {
     }
 }
 
-pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let rendering = Rendering::prepare(&args.render, settings, ui, &Interrupt::listen(*ui))?;
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
+    let ui = &invocation.ui;
+    let rendering = Rendering::prepare(&args.render, invocation)?;
     let mut types = ApiTypes::of_version(KubernetesVersion::default());
-    let loaded = runtime::run(async {
-        for directory in &args.schemas {
-            for definition in rendering.definitions(directory).await? {
-                types.define(&definition.into_value());
-            }
+    for directory in &args.schemas {
+        for definition in rendering.definitions(directory).await? {
+            types.define(&definition.into_value());
         }
-        rendering.load().await
-    })?;
-    let candidate = rendering::candidate(loaded, &args.render);
+    }
+    let candidate = rendering::candidate(rendering.load().await?, &args.render);
     let candidate = candidate.map_err(|error| rendering::refused(&error))?;
     for object in &candidate.objects {
         types.define(&Value::Object(object.manifest.object().into_owned()));

@@ -4,16 +4,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use opm_core::ids::ReleaseId;
-use opm_core::name::ReleaseName;
+use opm_core::name::{NamespaceName, ReleaseName};
 use opm_engine::request::{ReleaseRef, StatusRequest};
 use opm_render::ModuleRef;
 
 use super::rendering;
 use crate::cluster::Session;
 use crate::error::{CliError, ErrorKind};
-use crate::interrupt::Interrupt;
-use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::invocation::Invocation;
 
 /// Which release a command is about.
 #[derive(Debug, Clone, clap::Args)]
@@ -45,27 +43,22 @@ impl ReleaseOrHereArgs {
         self.args().directory()
     }
 
-    /// The release that is meant.
-    pub(crate) async fn resolve(
+    /// The same for these.
+    pub(crate) async fn open(
         &self,
-        settings: &Settings,
-        ui: &Ui,
-        interrupt: &Interrupt,
-    ) -> Result<ReleaseRef, CliError> {
-        self.args().resolve(settings, ui, interrupt).await
+        invocation: &Invocation<'_>,
+        yes: bool,
+    ) -> Result<(Session, ReleaseRef, NamespaceName), CliError> {
+        self.args().open(invocation, yes).await
     }
 
     /// A session for reading, and the question how this release stands.
     pub(crate) async fn ask(
         &self,
         scan: bool,
-        settings: &Settings,
-        ui: &Ui,
-        interrupt: &Interrupt,
+        invocation: &Invocation<'_>,
     ) -> Result<(Session, StatusRequest), CliError> {
-        let release = self.resolve(settings, ui, interrupt).await?;
-        let session = Session::open(settings, ui, interrupt, false).await?;
-        let namespace = session.namespace_or_default()?;
+        let (session, release, namespace) = self.open(invocation, false).await?;
         let request = StatusRequest {
             release,
             namespace,
@@ -119,25 +112,32 @@ impl ReleaseArgs {
         }
     }
 
+    /// A session, the release that is meant, and the namespace to look for it in.
+    pub(crate) async fn open(
+        &self,
+        invocation: &Invocation<'_>,
+        yes: bool,
+    ) -> Result<(Session, ReleaseRef, NamespaceName), CliError> {
+        let release = self.resolve(invocation).await?;
+        let session = Session::open(invocation, yes).await?;
+        let namespace = session.namespace_or_default()?;
+        Ok((session, release, namespace))
+    }
+
     /// The release that is meant. Of a module's directory only what it says about itself is
     /// read, so that a module that does not render can still be named.
-    pub(crate) async fn resolve(
-        &self,
-        settings: &Settings,
-        ui: &Ui,
-        interrupt: &Interrupt,
-    ) -> Result<ReleaseRef, CliError> {
+    async fn resolve(&self, invocation: &Invocation<'_>) -> Result<ReleaseRef, CliError> {
         let path = match (&self.given, &self.name) {
             (ReleaseArg::Directory(path), _) => path,
             (ReleaseArg::Name(name), None) => return Ok(ReleaseRef::Name(name.clone())),
             (ReleaseArg::Id(id), None) => return Ok(ReleaseRef::Id(*id)),
             (ReleaseArg::Name(_) | ReleaseArg::Id(_), Some(name)) => return Err(named_twice(name)),
         };
-        let namespace = rendering::namespace(settings)?;
-        let renderer = rendering::renderer(settings, ui);
+        let namespace = rendering::namespace(invocation.settings)?;
+        let renderer = rendering::renderer(invocation);
         let module = ModuleRef::read(std::slice::from_ref(path));
         let module = module.map_err(|error| rendering::failure(&error))?;
-        let (name, token) = (self.name.as_ref(), interrupt.token());
+        let (name, token) = (self.name.as_ref(), invocation.interrupt.token());
         let module = renderer.describe(&module, name, &token).await;
         let module = module.map_err(|error| rendering::failure(&error))?;
         let (name, namespace) =

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::answers;
 use crate::cluster::{LookedAt, Session, busy};
 use crate::error::{CliError, ErrorKind};
-use crate::interrupt::Interrupt;
+use crate::invocation::Invocation;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -115,13 +115,11 @@ impl Rendering {
     /// Reads what the arguments name.
     pub(crate) fn prepare(
         args: &RenderArgs,
-        settings: &Settings,
-        ui: &Ui,
-        interrupt: &Interrupt,
+        invocation: &Invocation<'_>,
     ) -> Result<Self, CliError> {
         let inputs = Inputs {
             name: args.name.clone(),
-            namespace: namespace(settings)?,
+            namespace: namespace(invocation.settings)?,
             values: args.given()?,
             capabilities: None,
             lookup: None,
@@ -129,9 +127,9 @@ impl Rendering {
         Ok(Self {
             module: args.source()?,
             inputs,
-            renderer: renderer(settings, ui),
+            renderer: renderer(invocation),
             looked_at: None,
-            cancel: interrupt.token(),
+            cancel: invocation.interrupt.token(),
         })
     }
 
@@ -183,32 +181,29 @@ impl Rendering {
     /// a module that does not render is told before a cluster is looked for.
     pub(crate) async fn load_and_connect(
         self,
-        settings: &Settings,
-        ui: &Ui,
-        interrupt: &Interrupt,
+        invocation: &Invocation<'_>,
         yes: bool,
     ) -> Result<(Loaded, Session), CliError> {
-        if !settings.events {
+        let ui = &invocation.ui;
+        if !invocation.settings.events {
             ui.show_live(busy("rendering the module"));
         }
-        let loaded = self.load_connected(settings, ui, interrupt, yes).await;
+        let loaded = self.load_connected(invocation, yes).await;
         ui.clear_live();
         loaded
     }
 
     async fn load_connected(
         mut self,
-        settings: &Settings,
-        ui: &Ui,
-        interrupt: &Interrupt,
+        invocation: &Invocation<'_>,
         yes: bool,
     ) -> Result<(Loaded, Session), CliError> {
         if !opm_render::has_charts(&self.module) {
             let loaded = self.load().await?;
-            return Ok((loaded, Session::open(settings, ui, interrupt, yes).await?));
+            return Ok((loaded, Session::open(invocation, yes).await?));
         }
-        let session = Session::open(settings, ui, interrupt, yes).await?;
-        self.ask_cluster(settings, &session).await?;
+        let session = Session::open(invocation, yes).await?;
+        self.ask_cluster(invocation.settings, &session).await?;
         Ok((self.load().await?, session))
     }
 
@@ -276,8 +271,9 @@ impl Rendering {
 }
 
 /// A renderer that tells the user when another program takes its time.
-pub(crate) fn renderer(settings: &Settings, ui: &Ui) -> ModuleRenderer {
-    ModuleRenderer::new(settings.render.clone()).observed(Arc::new(SlowProgram { ui: *ui }))
+pub(crate) fn renderer(invocation: &Invocation<'_>) -> ModuleRenderer {
+    let slow = SlowProgram { ui: invocation.ui };
+    ModuleRenderer::new(invocation.settings.render.clone()).observed(Arc::new(slow))
 }
 
 /// The optional components that were asked for.

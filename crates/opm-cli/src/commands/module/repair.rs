@@ -6,13 +6,9 @@ use opm_engine::request::RepairRequest;
 
 use super::release_arg::ReleaseArgs;
 use crate::answers;
-use crate::cluster::Session;
 use crate::duration;
 use crate::error::{CliError, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::invocation::Invocation;
 
 /// Rebuild the record of a release that was deleted or damaged
 ///
@@ -37,18 +33,14 @@ pub(crate) struct Args {
     yes: bool,
 }
 
-pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let interrupt = Interrupt::listen(*ui);
-    runtime::run(async {
-        let release = args.release.resolve(settings, ui, &interrupt).await?;
-        let session = Session::open(settings, ui, &interrupt, args.yes).await?;
-        let request = RepairRequest {
-            release,
-            namespace: session.namespace_or_default()?,
-            dry_run: args.dry_run,
-            lock_timeout: args.lock_timeout,
-        };
-        let repaired = session.engine.repair(&request, &session.caller()).await;
-        answers::repair::answer(repaired, &session)
-    })
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
+    let (session, release, namespace) = args.release.open(invocation, args.yes).await?;
+    let request = RepairRequest {
+        release,
+        namespace,
+        dry_run: args.dry_run,
+        lock_timeout: args.lock_timeout,
+    };
+    let repaired = session.engine.repair(&request, &session.caller()).await;
+    answers::repair::answer(repaired, &session)
 }

@@ -11,10 +11,8 @@ use super::rendering;
 use crate::answers;
 use crate::cluster::Session;
 use crate::error::{CliError, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
-use crate::ui::{Format, Ui, difference};
+use crate::invocation::Invocation;
+use crate::ui::{Format, difference};
 
 /// Apply a recorded change again
 ///
@@ -36,28 +34,24 @@ pub(crate) struct Args {
     deploy: DeployArgs,
 }
 
-pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let interrupt = Interrupt::listen(*ui);
-    let renderer = rendering::renderer(settings, ui).recorded_in(args.release.directory());
-    runtime::run(async {
-        let release = args.release.resolve(settings, ui, &interrupt).await?;
-        let session = Session::open(settings, ui, &interrupt, args.deploy.yes).await?;
-        let request = RollbackRequest {
-            release,
-            namespace: session.namespace_or_default()?,
-            revision: args.revision.clone(),
-            options: args.deploy.options(settings),
-        };
-        let prompt = RollbackPrompt {
-            session: &session,
-            request: &request,
-            renderer: &renderer,
-        };
-        let mut caller = session.caller();
-        caller.frontend.prompt = &prompt;
-        let rolled_back = session.engine.rollback(&request, &renderer, &caller).await;
-        answers::report::answer(rolled_back, &session)
-    })
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
+    let renderer = rendering::renderer(invocation).recorded_in(args.release.directory());
+    let (session, release, namespace) = args.release.open(invocation, args.deploy.yes).await?;
+    let request = RollbackRequest {
+        release,
+        namespace,
+        revision: args.revision.clone(),
+        options: args.deploy.options(invocation.settings),
+    };
+    let prompt = RollbackPrompt {
+        session: &session,
+        request: &request,
+        renderer: &renderer,
+    };
+    let mut caller = session.caller();
+    caller.frontend.prompt = &prompt;
+    let rolled_back = session.engine.rollback(&request, &renderer, &caller).await;
+    answers::report::answer(rolled_back, &session)
 }
 
 /// Asks as always; whoever reviews the plan can see its details, as `diff` shows them.

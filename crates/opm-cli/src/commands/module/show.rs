@@ -5,12 +5,8 @@ use opm_engine::request::ShowRequest;
 
 use super::release_arg::ReleaseArgs;
 use crate::answers;
-use crate::cluster::Session;
 use crate::error::{CliError, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::invocation::Invocation;
 
 /// Show what is recorded of a change: its values or its manifests
 ///
@@ -42,27 +38,23 @@ enum ShowTarget {
     Manifests,
 }
 
-pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let interrupt = Interrupt::listen(*ui);
-    runtime::run(async {
-        let release = args.release.resolve(settings, ui, &interrupt).await?;
-        let session = Session::open(settings, ui, &interrupt, false).await?;
-        let request = ShowRequest {
-            release,
-            namespace: session.namespace_or_default()?,
-            revision: args.revision.clone(),
-            reveal: args.reveal,
-        };
-        let caller = session.caller();
-        match args.what {
-            ShowTarget::Values => {
-                let shown = session.engine.show_values(&request, &caller).await;
-                answers::show::values(shown, &session)
-            }
-            ShowTarget::Manifests => {
-                let shown = session.engine.show_manifests(&request, &caller).await;
-                answers::show::manifests(shown, &session)
-            }
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
+    let (session, release, namespace) = args.release.open(invocation, false).await?;
+    let request = ShowRequest {
+        release,
+        namespace,
+        revision: args.revision.clone(),
+        reveal: args.reveal,
+    };
+    let caller = session.caller();
+    match args.what {
+        ShowTarget::Values => {
+            let shown = session.engine.show_values(&request, &caller).await;
+            answers::show::values(shown, &session)
         }
-    })
+        ShowTarget::Manifests => {
+            let shown = session.engine.show_manifests(&request, &caller).await;
+            answers::show::manifests(shown, &session)
+        }
+    }
 }

@@ -6,10 +6,7 @@ use super::release_arg::ReleaseOrHereArgs;
 use crate::answers;
 use crate::duration;
 use crate::error::{CliError, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::invocation::Invocation;
 
 /// Show how a release stands: its objects by component, with health and drift
 ///
@@ -42,15 +39,11 @@ pub(crate) struct Args {
     exit_code: bool,
 }
 
-pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let interrupt = Interrupt::listen(*ui);
-    runtime::run(async {
-        let asked = args.release.ask(args.scan, settings, ui, &interrupt);
-        let (session, request) = asked.await?;
-        if args.watch {
-            return answers::watch::answer(&request, args.timeout, args.exit_code, &session).await;
-        }
-        let status = session.engine.status(&request, &session.caller()).await;
-        answers::status::answer(status, args.exit_code, &session)
-    })
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
+    let (session, request) = args.release.ask(args.scan, invocation).await?;
+    if args.watch {
+        return answers::watch::answer(&request, args.timeout, args.exit_code, &session).await;
+    }
+    let status = session.engine.status(&request, &session.caller()).await;
+    answers::status::answer(status, args.exit_code, &session)
 }

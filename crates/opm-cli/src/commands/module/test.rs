@@ -6,13 +6,9 @@ use opm_engine::request::TestRequest;
 
 use super::release_arg::ReleaseArgs;
 use crate::answers;
-use crate::cluster::Session;
 use crate::duration;
 use crate::error::{CliError, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::invocation::Invocation;
 
 /// Run the tests that a release's charts bring along
 ///
@@ -32,18 +28,14 @@ pub(crate) struct Args {
     lock_timeout: Duration,
 }
 
-pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let interrupt = Interrupt::listen(*ui);
-    runtime::run(async {
-        let release = args.release.resolve(settings, ui, &interrupt).await?;
-        let session = Session::open(settings, ui, &interrupt, false).await?;
-        let request = TestRequest {
-            release,
-            namespace: session.namespace_or_default()?,
-            timeout: args.timeout,
-            lock_timeout: args.lock_timeout,
-        };
-        let ended = session.engine.test(&request, &session.caller()).await;
-        answers::report::answer(ended, &session)
-    })
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
+    let (session, release, namespace) = args.release.open(invocation, false).await?;
+    let request = TestRequest {
+        release,
+        namespace,
+        timeout: args.timeout,
+        lock_timeout: args.lock_timeout,
+    };
+    let ended = session.engine.test(&request, &session.caller()).await;
+    answers::report::answer(ended, &session)
 }

@@ -3,10 +3,7 @@
 use super::release_arg::ReleaseOrHereArgs;
 use crate::answers;
 use crate::error::{CliError, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::invocation::Invocation;
 
 /// Show what lies below a release's objects: what each owns, and what that owns
 ///
@@ -22,12 +19,8 @@ pub(crate) struct Args {
     scan: bool,
 }
 
-pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let interrupt = Interrupt::listen(*ui);
-    runtime::run(async {
-        let asked = args.release.ask(args.scan, settings, ui, &interrupt);
-        let (session, request) = asked.await?;
-        let tree = session.engine.tree(&request, &session.caller()).await;
-        answers::below::tree(tree, &session)
-    })
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
+    let (session, request) = args.release.ask(args.scan, invocation).await?;
+    let tree = session.engine.tree(&request, &session.caller()).await;
+    answers::below::tree(tree, &session)
 }

@@ -4,12 +4,8 @@ use opm_engine::request::UnlockRequest;
 
 use super::release_arg::ReleaseArgs;
 use crate::answers;
-use crate::cluster::Session;
 use crate::error::{CliError, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::invocation::Invocation;
 
 /// Remove the lock of a dead holder, after showing it
 ///
@@ -24,16 +20,9 @@ pub(crate) struct Args {
     yes: bool,
 }
 
-pub(crate) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let interrupt = Interrupt::listen(*ui);
-    runtime::run(async {
-        let release = args.release.resolve(settings, ui, &interrupt).await?;
-        let session = Session::open(settings, ui, &interrupt, args.yes).await?;
-        let request = UnlockRequest {
-            release,
-            namespace: session.namespace_or_default()?,
-        };
-        let ended = session.engine.unlock(&request, &session.caller()).await;
-        answers::report::answer(ended, &session)
-    })
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
+    let (session, release, namespace) = args.release.open(invocation, args.yes).await?;
+    let request = UnlockRequest { release, namespace };
+    let ended = session.engine.unlock(&request, &session.caller()).await;
+    answers::report::answer(ended, &session)
 }

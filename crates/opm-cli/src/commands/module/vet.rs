@@ -12,9 +12,7 @@ use serde_json::{Map, Value, json};
 use super::rendering::{self, RenderArgs, Rendering};
 use super::vet_types::{self, VetFinding, VetResult};
 use crate::error::{CliError, ErrorKind, Exit};
-use crate::interrupt::Interrupt;
-use crate::runtime;
-use crate::settings::Settings;
+use crate::invocation::Invocation;
 use crate::ui::{Format, Ui};
 
 /// Check a module without a cluster
@@ -37,20 +35,18 @@ pub(crate) struct Args {
     schemas: Vec<PathBuf>,
 }
 
-pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let rendering = Rendering::prepare(&args.render, settings, ui, &Interrupt::listen(*ui))?;
-    let (loaded, lints, mut result, candidate) = runtime::run(async {
-        let loaded = Arc::new(rendering.load().await?);
-        let lints = rendering.lint(&loaded).await?;
-        let checked = vet_types::check(&rendering, &loaded, args.kube_version, &args.schemas);
-        let mut result = checked.await?;
-        let candidate = rendering::candidate(loaded.as_ref().clone(), &args.render);
-        if let Err(error) = &candidate {
-            let twice = vet_types::duplicates(&rendering, &loaded, error).await?;
-            result.findings.extend(twice);
-        }
-        Ok((loaded, lints, result, candidate))
-    })?;
+pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit, CliError> {
+    let ui = &invocation.ui;
+    let rendering = Rendering::prepare(&args.render, invocation)?;
+    let loaded = Arc::new(rendering.load().await?);
+    let lints = rendering.lint(&loaded).await?;
+    let checked = vet_types::check(&rendering, &loaded, args.kube_version, &args.schemas);
+    let mut result = checked.await?;
+    let candidate = rendering::candidate(loaded.as_ref().clone(), &args.render);
+    if let Err(error) = &candidate {
+        let twice = vet_types::duplicates(&rendering, &loaded, error).await?;
+        result.findings.extend(twice);
+    }
     let (warned, wrong): (Vec<_>, Vec<_>) = result.findings.drain(..).partition(|f| f.is_warning);
     let mut warnings: Vec<String> = match &candidate {
         Ok(candidate) => candidate.warnings.iter().map(ToString::to_string).collect(),

@@ -16,7 +16,7 @@ use crate::answers;
 use crate::cluster::Session;
 use crate::commands::module::{RenderArgs, Rendering};
 use crate::error::{CliError, ErrorKind, Exit};
-use crate::interrupt::Interrupt;
+use crate::invocation::Invocation;
 use crate::runtime;
 use crate::settings::Settings;
 use crate::ui::Ui;
@@ -74,18 +74,19 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, CliError> {
-    let interrupt = Interrupt::listen(*ui);
+    let invocation = Invocation::new(settings, ui);
     runtime::run(async {
-        let session = Session::open(settings, ui, &interrupt, false).await?;
+        let session = Session::open(&invocation, false).await?;
         let page = PageSettings {
             cluster: session.account(),
             home: session.namespace_or_default()?,
             hints: answers::hints,
-            plan: args.plan(settings, ui, &interrupt, &session).await?,
+            plan: args.plan(&invocation, &session).await?,
             allow_changes: args.allow_changes,
             patience: PATIENCE,
         };
-        let server = PageServer::bind(session.engine, page, args.port, interrupt.token()).await;
+        let cancel = invocation.interrupt.token();
+        let server = PageServer::bind(session.engine, page, args.port, cancel).await;
         let server = server.map_err(|error| failed("failed to serve the page", &error))?;
         let entrance = server.entrance();
         let entrance = entrance.map_err(|error| failed("failed to serve the page", &error))?;
@@ -104,9 +105,7 @@ impl Args {
     /// What applying the module would do, if one is named.
     async fn plan(
         &self,
-        settings: &Settings,
-        ui: &Ui,
-        interrupt: &Interrupt,
+        invocation: &Invocation<'_>,
         session: &Session,
     ) -> Result<Option<Arc<dyn PlanSource>>, CliError> {
         let Some(dir) = self.dir.clone() else {
@@ -122,8 +121,8 @@ impl Args {
             components: self.components.clone(),
             strict: false,
         };
-        let mut rendering = Rendering::prepare(&args, settings, ui, interrupt)?;
-        rendering.ask_cluster(settings, session).await?;
+        let mut rendering = Rendering::prepare(&args, invocation)?;
+        rendering.ask_cluster(invocation.settings, session).await?;
         Ok(Some(Arc::new(ModulePlan {
             args,
             dir,
