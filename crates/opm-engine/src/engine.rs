@@ -22,7 +22,6 @@ use opm_core::takeover::RetiredManagers;
 use tracing::Instrument as _;
 
 use crate::actor::Actor;
-use crate::apply::Orphans;
 use crate::diff::DiffReport;
 use crate::failure::Failure;
 use crate::history::{Comparison, History, ShownManifests, ShownValues};
@@ -133,20 +132,32 @@ impl fmt::Debug for Engine {
 /// caller's thread, and its type is closed, so that it is compiled here and in no caller.
 pub type Running<'a, T> = BoxFuture<'a, Result<T, Failure>>;
 
-/// One use case: a run of its own, in a span of its own.
-macro_rules! run {
-    ($self:ident, $caller:ident, $name:literal, |$run:ident| $work:expr) => {{
-        let number = $self.runs.fetch_add(1, Ordering::Relaxed);
-        let $run = Run::new(&*$self.backend, &$self.settings, number, $caller);
-        let span = tracing::info_span!("run", command = $name);
-        Box::pin(
-            async move {
-                let done = $work.await;
-                done.map_err(|failure| $run.because_cancelled(failure))
+/// Makes a method of every use case: a run of its own, in a span of its own. One that only reads
+/// ends at once when its caller cancels; one that writes ends by itself, in order.
+macro_rules! use_cases {
+    (writes $run:ident, $work:expr) => { $work };
+    (reads $run:ident, $work:expr) => { $run.unless_cancelled($work) };
+    ($($(#[$doc:meta])*
+        $does:ident $command:literal: $name:ident($($argument:ident: $type:ty),*) -> $output:ty;
+    )*) => {
+        impl Engine {$(
+            $(#[$doc])*
+            pub fn $name<'a>(
+                &'a self,
+                $($argument: $type,)*
+                caller: &'a Caller<'a>,
+            ) -> Running<'a, $output> {
+                let number = self.runs.fetch_add(1, Ordering::Relaxed);
+                let run = Run::new(&*self.backend, &self.settings, number, caller);
+                let span = tracing::info_span!("run", command = $command);
+                let work = async move {
+                    let done = use_cases!($does run, run.$name($($argument),*)).await;
+                    done.map_err(|failure| run.because_cancelled(failure))
+                };
+                Box::pin(work.instrument(span))
             }
-            .instrument(span),
-        )
-    }};
+        )*}
+    };
 }
 
 impl Engine {
@@ -158,282 +169,113 @@ impl Engine {
             runs: AtomicU64::new(0),
         }
     }
+}
 
+use_cases! {
     /// Applies a rendered module: makes the release what is rendered, removes what became stale,
     /// and records it.
-    pub fn apply<'a>(
-        &'a self,
-        request: &'a ApplyRequest,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, Report> {
-        run!(self, caller, "apply", |run| run.apply(request))
-    }
+    writes "apply": apply(request: &'a ApplyRequest) -> Report;
 
     /// What applying a rendered module would do. Nothing is written, and no lock is taken.
-    pub fn diff<'a>(
-        &'a self,
-        request: &'a ApplyRequest,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, DiffReport> {
-        run!(self, caller, "diff", |run| run
-            .unless_cancelled(run.diff(request, Orphans::Shown)))
-    }
+    reads "diff": diff(request: &'a ApplyRequest) -> DiffReport;
 
     /// Applies a change of the history again. `renderer` renders its module once more where the
     /// change's manifests are not kept.
-    pub fn rollback<'a>(
-        &'a self,
-        request: &'a RollbackRequest,
-        renderer: &'a dyn Renderer,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, Report> {
-        run!(self, caller, "rollback", |run| run
-            .rollback(request, renderer))
-    }
+    writes "rollback": rollback(request: &'a RollbackRequest, renderer: &'a dyn Renderer) -> Report;
 
     /// What going back to a change of the history would do. Nothing is written, and no lock is
     /// taken.
-    pub fn diff_rollback<'a>(
-        &'a self,
+    reads "diff": diff_rollback(
         request: &'a RollbackRequest,
-        renderer: &'a dyn Renderer,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, DiffReport> {
-        run!(self, caller, "diff", |run| run
-            .unless_cancelled(run.diff_rollback(request, renderer)))
-    }
+        renderer: &'a dyn Renderer
+    ) -> DiffReport;
 
     /// Deletes a release, or one of its components.
-    pub fn delete<'a>(
-        &'a self,
-        request: &'a DeleteRequest,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, Report> {
-        run!(self, caller, "delete", |run| run.delete(request))
-    }
+    writes "delete": delete(request: &'a DeleteRequest) -> Report;
 
     /// Takes off a release's record that a controller manages it, and touches nothing else.
-    pub fn end_management<'a>(
-        &'a self,
-        release: &'a Release,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, Report> {
-        run!(self, caller, "end-management", |run| run
-            .end_management(release))
-    }
+    writes "end-management": end_management(release: &'a Release) -> Report;
 
     /// Deletes kept objects by name.
-    pub fn prune<'a>(
-        &'a self,
-        request: &'a PruneRequest,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, Report> {
-        run!(self, caller, "prune", |run| run.prune(request))
-    }
+    writes "prune": prune(request: &'a PruneRequest) -> Report;
 
     /// Runs the tests that a release's charts bring along.
-    pub fn test<'a>(
-        &'a self,
-        request: &'a TestRequest,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, Report> {
-        run!(self, caller, "test", |run| run.test(request))
-    }
+    writes "test": test(request: &'a TestRequest) -> Report;
 
     /// Stops tracking objects, and deletes nothing.
-    pub fn forget<'a>(
-        &'a self,
-        request: &'a ForgetRequest,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, Report> {
-        run!(self, caller, "forget", |run| run.forget(request))
-    }
+    writes "forget": forget(request: &'a ForgetRequest) -> Report;
 
     /// Removes the lock of a dead holder, after showing it. A lock that is still renewed is not
     /// touched.
-    pub fn unlock<'a>(
-        &'a self,
-        request: &'a UnlockRequest,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, Report> {
-        run!(self, caller, "unlock", |run| run.unlock(request))
-    }
+    writes "unlock": unlock(request: &'a UnlockRequest) -> Report;
 
     /// Rebuilds a release's record, after showing what it found.
-    pub fn repair<'a>(
-        &'a self,
-        request: &'a RepairRequest,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, RepairReport> {
-        run!(self, caller, "repair", |run| run.repair(request))
-    }
+    writes "repair": repair(request: &'a RepairRequest) -> RepairReport;
 
     /// How a release stands.
-    pub fn status<'a>(
-        &'a self,
-        request: &'a StatusRequest,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, Status> {
-        run!(self, caller, "status", |run| run
-            .unless_cancelled(run.status(request)))
-    }
+    reads "status": status(request: &'a StatusRequest) -> Status;
 
     /// How those of these objects are doing that are not ready: less to ask for than a status, for
     /// who has just applied them.
-    pub fn unready<'a>(
-        &'a self,
-        applied: &'a [Identity],
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, BTreeMap<Identity, Health>> {
-        run!(self, caller, "unready", |run| run
-            .unless_cancelled(async { Ok(run.unready(applied).await) }))
-    }
+    reads "unready": unready(applied: &'a [Identity]) -> BTreeMap<Identity, Health>;
 
     /// Tells how a release stands, now and whenever that changes, until the time is over, and
     /// answers with the last status. A caller that cancels is answered that it did.
-    pub fn watch_status<'a>(
-        &'a self,
+    reads "status": watch_status(
         request: &'a StatusRequest,
         timeout: Option<Duration>,
-        observer: &'a mut dyn StatusObserver,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, Status> {
-        run!(self, caller, "status", |run| run.unless_cancelled(
-            run.watch_status(request, timeout, observer)
-        ))
-    }
+        observer: &'a mut dyn StatusObserver
+    ) -> Status;
 
     /// What lies below the objects of a release, by owner references.
-    pub fn tree<'a>(
-        &'a self,
-        request: &'a StatusRequest,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, ReleaseTree> {
-        run!(self, caller, "tree", |run| run
-            .unless_cancelled(run.tree(request)))
-    }
+    reads "tree": tree(request: &'a StatusRequest) -> ReleaseTree;
 
     /// One object of a release, or one that lies below it: live, as it was applied, and as it is
     /// recorded.
-    pub fn object<'a>(
-        &'a self,
-        request: &'a ObjectRequest,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, ObjectReport> {
-        run!(self, caller, "object", |run| run
-            .unless_cancelled(run.object(request)))
-    }
+    reads "object": object(request: &'a ObjectRequest) -> ObjectReport;
 
     /// Tells the resourceVersion of an object, now and whenever it is another, until it fails or the
     /// caller cancels. None is told of one that is not there.
-    pub fn watch_object<'a>(
-        &'a self,
+    reads "object": watch_object(
         object: &'a Identity,
-        observer: &'a mut (dyn FnMut(Option<&str>) + Send),
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, Infallible> {
-        run!(self, caller, "object", |run| run
-            .unless_cancelled(run.watch_object(object, observer)))
-    }
+        observer: &'a mut (dyn FnMut(Option<&str>) + Send)
+    ) -> Infallible;
 
     /// What happened to a release's objects and to what lies below them: the newest so many.
-    pub fn events<'a>(
-        &'a self,
-        request: &'a StatusRequest,
-        most: usize,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, ReleaseEvents> {
-        run!(self, caller, "events", |run| run
-            .unless_cancelled(run.events(request, most)))
-    }
+    reads "events": events(request: &'a StatusRequest, most: usize) -> ReleaseEvents;
 
     /// What the containers of a release wrote.
-    pub fn logs<'a>(
-        &'a self,
-        request: &'a LogRequest,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, ReleaseLogs> {
-        run!(self, caller, "logs", |run| run
-            .unless_cancelled(run.logs(request)))
-    }
+    reads "logs": logs(request: &'a LogRequest) -> ReleaseLogs;
 
     /// Tells what the containers of a release write, until the caller cancels, which is how it
     /// ends.
-    pub fn follow_logs<'a>(
-        &'a self,
+    reads "logs": follow_logs(
         request: &'a LogRequest,
-        observer: &'a mut dyn LogObserver,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, ReleaseLogs> {
-        run!(self, caller, "logs", |run| run
-            .unless_cancelled(run.follow_logs(request, observer)))
-    }
+        observer: &'a mut dyn LogObserver
+    ) -> ReleaseLogs;
 
     /// The names of all namespaces that may be seen.
-    pub fn namespaces<'a>(&'a self, caller: &'a Caller<'a>) -> Running<'a, Vec<String>> {
-        run!(self, caller, "namespaces", |run| run
-            .unless_cancelled(run.all_namespaces()))
-    }
+    reads "namespaces": namespaces() -> Vec<String>;
 
     /// Lists releases.
-    pub fn list<'a>(
-        &'a self,
-        request: &'a ListRequest,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, Listing> {
-        run!(self, caller, "list", |run| run
-            .unless_cancelled(run.list(request)))
-    }
+    reads "list": list(request: &'a ListRequest) -> Listing;
 
     /// Tells which releases there are and how they are doing, now and whenever that changes, until
     /// it fails or the caller cancels.
-    pub fn watch_list<'a>(
-        &'a self,
+    reads "list": watch_list(
         request: &'a ListRequest,
-        observer: &'a mut dyn ListObserver,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, Infallible> {
-        run!(self, caller, "list", |run| run
-            .unless_cancelled(run.watch_list(request, observer)))
-    }
+        observer: &'a mut dyn ListObserver
+    ) -> Infallible;
 
     /// The changes and the deployments of a release.
-    pub fn history<'a>(
-        &'a self,
-        request: &'a HistoryRequest,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, History> {
-        run!(self, caller, "history", |run| run
-            .unless_cancelled(run.history(request)))
-    }
+    reads "history": history(request: &'a HistoryRequest) -> History;
 
     /// What a change changed against the one before it, or how any two differ.
-    pub fn compare<'a>(
-        &'a self,
-        request: &'a CompareRequest,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, Comparison> {
-        run!(self, caller, "compare", |run| run
-            .unless_cancelled(run.compare(request)))
-    }
+    reads "compare": compare(request: &'a CompareRequest) -> Comparison;
 
     /// The recorded values of a change.
-    pub fn show_values<'a>(
-        &'a self,
-        request: &'a ShowRequest,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, ShownValues> {
-        run!(self, caller, "show", |run| run
-            .unless_cancelled(run.show_values(request)))
-    }
+    reads "show": show_values(request: &'a ShowRequest) -> ShownValues;
 
     /// The recorded manifests of a change.
-    pub fn show_manifests<'a>(
-        &'a self,
-        request: &'a ShowRequest,
-        caller: &'a Caller<'a>,
-    ) -> Running<'a, ShownManifests> {
-        run!(self, caller, "show", |run| run
-            .unless_cancelled(run.show_manifests(request)))
-    }
+    reads "show": show_manifests(request: &'a ShowRequest) -> ShownManifests;
 }

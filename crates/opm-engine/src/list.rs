@@ -118,8 +118,10 @@ pub struct Listing {
 
 impl Run<'_> {
     /// The names of all namespaces that may be seen.
-    pub(crate) async fn all_namespaces(&self) -> Result<Vec<String>, Failure> {
-        self.namespaces().await.map_err(|error| unlisted(&error))
+    pub(crate) async fn namespaces(&self) -> Result<Vec<String>, Failure> {
+        self.namespace_names()
+            .await
+            .map_err(|error| unlisted(&error))
     }
 
     /// Lists releases.
@@ -175,7 +177,7 @@ impl Run<'_> {
             Err(error) => return Err(unlisted(&error)),
         };
         let mut unseen = Vec::new();
-        let namespaces = match self.namespaces().await {
+        let namespaces = match self.namespace_names().await {
             Ok(names) => names,
             Err(error) if error.kind == ApiErrorKind::Forbidden => {
                 unseen.push(UnreadableNamespace {
@@ -263,7 +265,7 @@ impl Run<'_> {
         })
     }
 
-    async fn namespaces(&self) -> Result<Vec<String>, ApiError> {
+    async fn namespace_names(&self) -> Result<Vec<String>, ApiError> {
         let kind = GroupKind::new("", "Namespace");
         let found = self
             .backend

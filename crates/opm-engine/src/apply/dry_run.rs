@@ -47,8 +47,13 @@ pub(crate) enum Orphans {
 }
 
 impl Run<'_> {
+    /// What applying a rendered module would do, and what is there that nobody knows of.
+    pub(crate) async fn diff(&self, request: &ApplyRequest) -> Result<DiffReport, Failure> {
+        self.dry_run(request, Orphans::Shown).await
+    }
+
     /// What applying a rendered module would do.
-    pub(crate) async fn diff(
+    pub(crate) async fn dry_run(
         &self,
         request: &ApplyRequest,
         orphans: Orphans,

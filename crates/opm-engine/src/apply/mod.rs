@@ -75,7 +75,7 @@ impl Run<'_> {
     /// Applies a rendered module.
     pub(crate) async fn apply(&self, request: &ApplyRequest) -> Result<Report, Failure> {
         if request.options.dry_run {
-            return self.diff(request, Orphans::LeftOut).await?.into_report();
+            return self.dry_run(request, Orphans::LeftOut).await?.into_report();
         }
         if request.atomic {
             return self.apply_atomic(request).await;

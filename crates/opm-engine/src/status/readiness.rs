@@ -8,12 +8,16 @@ use opm_core::identity::Identity;
 use serde_json::{Map, Value};
 
 use super::see::EXPLAINED;
+use crate::failure::Failure;
 use crate::ports::{Detail, Observation, WantedObject};
 use crate::run::Run;
 
 impl Run<'_> {
     /// How those of these objects are doing that are not ready.
-    pub(crate) async fn unready(&self, applied: &[Identity]) -> BTreeMap<Identity, Health> {
+    pub(crate) async fn unready(
+        &self,
+        applied: &[Identity],
+    ) -> Result<BTreeMap<Identity, Health>, Failure> {
         let talking = applied
             .iter()
             .filter(|one| !health::says_nothing(&one.group_kind));
@@ -47,6 +51,6 @@ impl Run<'_> {
                 *health = health::with_pods(health.clone(), &pods);
             }
         }
-        unready
+        Ok(unready)
     }
 }
