@@ -39,12 +39,13 @@ use std::time::Duration;
 use opm_core::candidate::Candidate;
 use opm_core::event::AnnouncedObject;
 use opm_core::ids::ReleaseId;
-use opm_core::managed::ManagerState;
 use tracing::{Instrument as _, info_span};
 
 use crate::failure::Failure;
 use crate::ports::ServedKinds;
-use crate::record::{Attempt, FreeRecord, LockedRun, NoRecord, RecordWriter, WritableRecord};
+use crate::record::{
+    Attempt, FreeRecord, LockedRun, NoRecord, Prepared, RecordAccess, RecordWriter, WritableRecord,
+};
 use crate::report::{Release, Report};
 use crate::request::ApplyRequest;
 use crate::run::Run;
@@ -99,7 +100,6 @@ impl Run<'_> {
             source,
             served: None,
             early: None,
-            manager: None,
             agreed: None,
         };
         self.write_release(release, lock_timeout, &mut writer).await
@@ -114,8 +114,6 @@ struct ApplyWriter<'a> {
     served: Option<Arc<ServedKinds>>,
     /// What was seen while the record was looked for, if there is none.
     early: Option<EarlyLook>,
-    /// What there was then of a resource that may manage it.
-    manager: Option<ManagerState>,
     /// The plan that somebody has agreed to.
     agreed: Option<Vec<AnnouncedObject>>,
 }
@@ -123,50 +121,35 @@ struct ApplyWriter<'a> {
 impl RecordWriter for ApplyWriter<'_> {
     type Output = ApplyEnd;
 
-    async fn prepare(&mut self, unrecorded: NoRecord) -> Result<(), Failure> {
+    fn access(&self) -> RecordAccess {
+        RecordAccess::Create
+    }
+
+    async fn prepare(&mut self, unrecorded: NoRecord) -> Result<Prepared, Failure> {
         if self.served.is_none() {
             self.served = Some(self.run.discover().await?);
         }
-        (self.early, self.manager) = match unrecorded.await {
+        let (run, served) = (self.run, self.served.clone());
+        let manager;
+        (self.early, manager) = match unrecorded.await {
             Ok(()) => futures::join!(
                 Box::pin(self.look_early()),
-                Box::pin(self.run.manager_of_none(self.release, self.served()))
+                Box::pin(run.manager_of_none(self.release, served.as_deref()))
             ),
             Err(_) => (None, None),
         };
-        Ok(())
-    }
-
-    fn creates(&self) -> bool {
-        true
-    }
-
-    fn seen_manager(&mut self) -> Option<ManagerState> {
-        self.manager.take()
-    }
-
-    fn served(&self) -> Option<&ServedKinds> {
-        self.served.as_deref()
+        Ok(Prepared { served, manager })
     }
 
     async fn attempt(&mut self, loaded: WritableRecord) -> Result<Attempt<ApplyEnd>, Failure> {
-        let run = self.run;
-        let free = FreeRecord::of(loaded.loaded.as_ref(), &loaded.acquisition);
-        let task = self.source.render(run, self.release, loaded.record());
-        let task = match task.await {
-            Ok(task) => task,
-            Err(failure) => return Err(self.log_refused(failure, free).await),
-        };
-        let served = self.served.take().unwrap_or_default();
-        let rendered = &task.request.rendered;
-        let served = Box::pin(run.discover_rendered(served, rendered)).await?;
-        self.served = Some(Arc::clone(&served));
-        let apply = match Apply::candidate(run, &task, &served, loaded.record()) {
-            Ok(apply) => apply,
-            Err(failure) => return Err(self.log_refused(failure, free).await),
-        };
-        let warnings = [loaded.warnings, task.warnings.clone()].concat();
+        let (run, free) = (self.run, loaded.free());
+        let task = self.source.render(run, self.release, loaded.record()).await;
+        let task = self.or_log(task, &free).await?;
+        let served = self.serve(&task).await?;
+        let apply = Apply::candidate(run, &task, &served, loaded.record());
+        let apply = self.or_log(apply, &free).await?;
         let early = self.early.take().filter(|_| loaded.loaded.is_none());
+        let warnings = [loaded.warnings, task.warnings.clone()].concat();
         let checked = async {
             let planned = apply.plan(loaded.loaded, warnings, early.as_ref());
             let planned = Box::pin(planned).await?;
@@ -182,8 +165,7 @@ impl RecordWriter for ApplyWriter<'_> {
             Err(failure) => return Err(apply.log_refused(failure, free).await),
         };
         apply.ask_about_data(&checked.checked).await?;
-        let (plan, context) = (&checked.checked, &checked.context);
-        apply.review(plan, context, &mut self.agreed).await?;
+        apply.review(&checked, &mut self.agreed).await?;
         match Box::pin(apply.touch(&checked, &loaded.acquisition)).await? {
             None => {}
             Some(Touched::Lost) => return Ok(Attempt::Again),
@@ -195,14 +177,13 @@ impl RecordWriter for ApplyWriter<'_> {
                 }));
             }
         }
-        let Some((begun, context)) = Box::pin(apply.begin(checked, loaded.acquisition)).await?
-        else {
+        let begun = Box::pin(apply.begin(checked, loaded.acquisition)).await?;
+        let Some((LockedRun { locked, guard }, context)) = begun else {
             return Ok(Attempt::Again);
         };
-        let LockedRun { locked, guard } = begun;
         let lock_id = locked.lock_id().to_owned();
         let targets = apply.targets(locked.plan().applies());
-        let result = run.while_renewing(&guard, async {
+        let recorded = run.while_renewing(&guard, async {
             let applied = Box::pin(apply.apply_all(locked, &context, &guard));
             let applied = applied.instrument(info_span!("apply")).await?;
             let pruned = Box::pin(apply.prune(applied, &targets, &guard));
@@ -210,11 +191,10 @@ impl RecordWriter for ApplyWriter<'_> {
             let recorded = apply.record(pruned, &context, &guard);
             recorded.instrument(info_span!("record")).await
         });
-        let result = match result.await {
+        let result = match recorded.await {
             Ok(recorded) => {
-                let waited = apply.wait_until_ready(recorded, &targets);
-                let waited = waited.instrument(info_span!("wait")).await;
-                apply.log_not_ready(waited, &guard, &lock_id).await
+                let waited = apply.wait_until_ready(recorded, &targets, &guard, &lock_id);
+                waited.instrument(info_span!("wait")).await
             }
             Err(failure) => Err(failure),
         };
@@ -227,13 +207,30 @@ impl RecordWriter for ApplyWriter<'_> {
 }
 
 impl ApplyWriter<'_> {
-    /// What is refused before it is known what would be applied.
-    async fn log_refused(&self, failure: Failure, free: Option<FreeRecord>) -> Failure {
+    /// What the cluster serves, asked again if it does not know what is rendered.
+    async fn serve(&mut self, task: &ApplyTask<'_>) -> Result<Arc<ServedKinds>, Failure> {
+        let served = self.served.take().unwrap_or_default();
+        let known = self.run.discover_rendered(served, &task.request.rendered);
+        let served = Box::pin(known).await?;
+        self.served = Some(Arc::clone(&served));
+        Ok(served)
+    }
+
+    /// What is refused before it is known what would be applied is in the log, too.
+    async fn or_log<T>(
+        &self,
+        step: Result<T, Failure>,
+        free: &Option<FreeRecord>,
+    ) -> Result<T, Failure> {
+        let failure = match step {
+            Ok(done) => return Ok(done),
+            Err(failure) => failure,
+        };
+        let (run, release) = (self.run, self.release);
         let (command, message) = self.source.called();
-        let start = self.run.start(command, message, None, None);
-        self.run
-            .log_if_refused(self.release, free, failure, start)
-            .await
+        let start = run.start(command, message, None, None);
+        let logged = run.log_if_refused(release, free.clone(), failure, start);
+        Err(logged.await)
     }
 }
 

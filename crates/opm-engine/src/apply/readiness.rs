@@ -78,15 +78,16 @@ impl Apply<'_> {
         }
     }
 
-    /// The record is written; whether everything becomes ready changes nothing in it.
+    /// The change is recorded; that it is not ready in time is only said in the log.
     pub(super) async fn wait_until_ready(
         &self,
         recorded: RecordedRun,
         targets: &[WaitTarget],
-    ) -> WaitedRun {
+        guard: &LockGuard,
+        lock_id: &str,
+    ) -> Result<Report, Failure> {
         let RecordedRun { report, unpruned } = recorded;
         let mut failure = unpruned.then(|| not_pruned(&report));
-        let mut not_ready_because = None;
         if self.request.options.wait && self.mode.fallback.is_none() {
             self.tell_targets(targets);
             let timeout = self.request.options.timeout;
@@ -103,16 +104,13 @@ impl Apply<'_> {
                         true => Remedy::FixOrGoBack,
                         false => Remedy::WaitLonger,
                     };
-                    not_ready_because = Some(reason);
+                    self.run.log_not_ready(guard, lock_id, &reason).await;
                     failure = Some(about(late, not_ready).remedy(remedy));
                 }
                 Err(error) if error.kind == ApiErrorKind::Stopped(Stopped::Cancelled) => {
                     let message = "interrupted while waiting; the change is recorded";
                     let failure = Failure::new(FailureKind::Interrupted, message);
-                    return WaitedRun {
-                        result: Err(failure.after(report)),
-                        not_ready: None,
-                    };
+                    return Err(failure.after(report));
                 }
                 Err(error) => {
                     let message = format!("recorded, but readiness is unknown: {error}");
@@ -121,34 +119,11 @@ impl Apply<'_> {
                 }
             }
         }
-        WaitedRun {
-            result: match failure {
-                Some(failure) => Err(failure.after(report)),
-                None => Ok(report),
-            },
-            not_ready: not_ready_because,
+        match failure {
+            Some(failure) => Err(failure.after(report)),
+            None => Ok(report),
         }
     }
-
-    /// The log says that the time ran out, if it can still be told.
-    pub(super) async fn log_not_ready(
-        &self,
-        waited: WaitedRun,
-        guard: &LockGuard,
-        lock_id: &str,
-    ) -> Result<Report, Failure> {
-        if let Some(reason) = &waited.not_ready {
-            self.run.log_not_ready(guard, lock_id, reason).await;
-        }
-        waited.result
-    }
-}
-
-/// A run that is recorded, and was waited for.
-pub(super) struct WaitedRun {
-    result: Result<Report, Failure>,
-    /// What was not ready when the time ran out.
-    not_ready: Option<String>,
 }
 
 /// What became stale and could not be removed.

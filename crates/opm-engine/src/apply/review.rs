@@ -7,7 +7,7 @@ use opm_core::record::Record;
 use opm_core::review::{PlanBasis, ReviewedPlan};
 
 use super::Apply;
-use super::check::ApplyContext;
+use super::check::{ApplyContext, CheckedApply};
 use super::tell::announcement;
 use crate::failure::Failure;
 use crate::ports::{AnnouncedHook, Answer, Question};
@@ -60,10 +60,10 @@ impl Apply<'_> {
     /// Lets somebody look at the plan who has not agreed to this very one, if it is worth it.
     pub(super) async fn review(
         &self,
-        checked: &CheckedPlan,
-        context: &ApplyContext,
+        checked: &CheckedApply,
         agreed: &mut Option<Vec<AnnouncedObject>>,
     ) -> Result<(), Failure> {
+        let (context, checked) = (&checked.context, &checked.checked);
         let options = &self.request.options;
         let objects = announcement(checked.applies(), &checked.stale);
         let asked = options.review.applies_to(&objects, &context.recreate);

@@ -28,7 +28,7 @@ use crate::apply::tell::{transferred, without_request};
 use crate::failure::{Failure, FailureKind, Remedy};
 use crate::ports::{AnnouncedHook, Answer, Detail, Observation, Question, StoredSecret};
 use crate::record::{
-    Attempt, Beginning, FreeRecord, LoadedRecord, LockedRun, RecordSecret, RecordSecretScope,
+    Attempt, Beginning, LoadedRecord, LockedRun, RecordAccess, RecordSecret, RecordSecretScope,
     RecordWriter, WritableRecord,
 };
 use crate::report::{Action, ObjectOutcome, Release, Report, TrackedObject};
@@ -82,17 +82,17 @@ impl Run<'_> {
 impl RecordWriter for Delete<'_> {
     type Output = Report;
 
-    fn writes(&self) -> bool {
-        !self.request.dry_run
+    fn access(&self) -> RecordAccess {
+        RecordAccess::to_change(self.request.dry_run)
     }
 
     async fn attempt(&mut self, loaded: WritableRecord) -> Result<Attempt<Report>, Failure> {
+        let free = loaded.free();
         let WritableRecord {
             loaded,
             acquisition,
             warnings,
         } = loaded;
-        let free = FreeRecord::of(loaded.as_ref(), &acquisition);
         let Some(mut source) = self.source(loaded, warnings).await? else {
             let given = &self.request.release;
             let missing = Failure::no_release(given, given.namespace_or(&self.request.namespace));

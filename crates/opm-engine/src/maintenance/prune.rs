@@ -12,7 +12,7 @@ use opm_core::words;
 use crate::apply::tell::{transferred, without_request};
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{Answer, Permit, Question, Stopped};
-use crate::record::{Attempt, RecordWriter, WritableRecord};
+use crate::record::{Attempt, RecordAccess, RecordWriter, WritableRecord};
 use crate::removal::{RemovalOptions, RemovalResults};
 use crate::report::{Action, ObjectOutcome, Release, Report};
 use crate::request::{ObjectSelection, PruneRequest};
@@ -43,8 +43,8 @@ struct Prune<'a> {
 impl RecordWriter for Prune<'_> {
     type Output = Report;
 
-    fn writes(&self) -> bool {
-        !self.request.dry_run
+    fn access(&self) -> RecordAccess {
+        RecordAccess::to_change(self.request.dry_run)
     }
 
     async fn attempt(&mut self, record: WritableRecord) -> Result<Attempt<Report>, Failure> {

@@ -6,6 +6,7 @@
 //! between is its own.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::channel::oneshot;
@@ -37,6 +38,36 @@ pub(crate) enum Attempt<T> {
 /// under another name may still be found.
 pub(crate) type NoRecord = oneshot::Receiver<()>;
 
+/// What a use case does with the record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RecordAccess {
+    /// Shows what would happen, which everybody may.
+    Show,
+    /// Changes the one that is there.
+    Change,
+    /// Makes one where there is none.
+    Create,
+}
+
+impl RecordAccess {
+    /// That of a use case that changes the record, unless it is a dry run.
+    pub(crate) fn to_change(dry_run: bool) -> Self {
+        match dry_run {
+            true => Self::Show,
+            false => Self::Change,
+        }
+    }
+}
+
+/// What was found out while the record was loaded.
+#[derive(Debug, Default)]
+pub(crate) struct Prepared {
+    /// What the cluster serves.
+    pub(crate) served: Option<Arc<ServedKinds>>,
+    /// What there is of a resource that may manage a release without a record.
+    pub(crate) manager: Option<ManagerState>,
+}
+
 /// A use case that writes a release's record.
 pub(crate) trait RecordWriter: Send {
     /// What it comes to.
@@ -45,32 +76,17 @@ pub(crate) trait RecordWriter: Send {
     /// How much of the record it has to read.
     const READING: Reading = Reading::Whole;
 
+    /// What it does with the record.
+    fn access(&self) -> RecordAccess {
+        RecordAccess::Change
+    }
+
     /// What it needs beside the record; asked for while that is loaded.
     fn prepare(
         &mut self,
         _unrecorded: NoRecord,
-    ) -> impl Future<Output = Result<(), Failure>> + Send {
-        async { Ok(()) }
-    }
-
-    /// Whether it writes at all: who only shows what would happen may always do so.
-    fn writes(&self) -> bool {
-        true
-    }
-
-    /// What the cluster serves, once that was asked for.
-    fn served(&self) -> Option<&ServedKinds> {
-        None
-    }
-
-    /// Whether it makes a record where there is none.
-    fn creates(&self) -> bool {
-        false
-    }
-
-    /// What was seen of a resource that may manage a release without a record, if anybody looked.
-    fn seen_manager(&mut self) -> Option<ManagerState> {
-        None
+    ) -> impl Future<Output = Result<Prepared, Failure>> + Send {
+        async { Ok(Prepared::default()) }
     }
 
     /// Decides from the record as it stands, begins, works, writes and lets go.
@@ -105,15 +121,16 @@ impl Run<'_> {
             };
             let preparing = writer.prepare(unrecorded);
             let (prepared, record) = futures::join!(Box::pin(preparing), Box::pin(loading));
-            prepared?;
+            let prepared = prepared?;
             let mut record =
                 record.map_err(|stopped| Failure::stopped("reading the record", stopped))??;
-            if writer.writes() {
-                let seen = writer.seen_manager();
-                let checked = self.check_manager(release, &record, writer.served(), seen);
+            let access = writer.access();
+            if access != RecordAccess::Show {
+                let checked = self.check_manager(release, &record, prepared);
                 let warning = Box::pin(checked).await?;
                 // Who makes no record has nothing that a resource could come to manage.
-                record.warnings.extend(warning.filter(|_| writer.creates()));
+                let warning = warning.filter(|_| access == RecordAccess::Create);
+                record.warnings.extend(warning);
             }
             // On the heap: an attempt is the whole of a use case, and a thread's stack is small.
             if let Attempt::Done(output) = Box::pin(writer.attempt(record)).await? {

@@ -9,7 +9,7 @@ use std::future::Future;
 use opm_core::protocol::{LockAcquisition, RunStart, log_not_ready, log_refusal};
 use opm_core::record::{LogEntry, Record};
 
-use super::{LoadedRecord, LockGuard, secret};
+use super::{LockGuard, WritableRecord, secret};
 use crate::failure::{Failure, FailureKind};
 use crate::ports::StoredSecret;
 use crate::report::Release;
@@ -19,11 +19,12 @@ use crate::run::Run;
 #[derive(Debug, Clone)]
 pub(crate) struct FreeRecord(StoredSecret);
 
-impl FreeRecord {
+impl WritableRecord {
     /// None without a record, or where the lock is another's to take over.
-    pub(crate) fn of(loaded: Option<&LoadedRecord>, acquired: &LockAcquisition) -> Option<Self> {
-        match acquired {
-            LockAcquisition::Free { .. } => loaded.map(|loaded| Self(loaded.stored.clone())),
+    pub(crate) fn free(&self) -> Option<FreeRecord> {
+        let loaded = self.loaded.as_ref();
+        match self.acquisition {
+            LockAcquisition::Free { .. } => loaded.map(|one| FreeRecord(one.stored.clone())),
             LockAcquisition::TakeOver(_) => None,
         }
     }

@@ -10,7 +10,7 @@ use opm_core::managed::{
 };
 use opm_core::record::size::Records;
 
-use super::{Attempt, RecordWriter, WritableRecord};
+use super::{Attempt, Prepared, RecordWriter, WritableRecord};
 use crate::failure::Failure;
 use crate::ports::{Detail, Observation, ServedKinds};
 use crate::report::{Release, Report};
@@ -18,14 +18,12 @@ use crate::run::Run;
 
 impl Run<'_> {
     /// Refuses to write a release that a controller manages, unless it is this run's caller.
-    /// `served` is what the cluster serves, where that is known, and `seen` what was seen of a
-    /// resource when there was no record. Says what could not be told.
+    /// Says what could not be told.
     pub(super) async fn check_manager(
         &self,
         release: &Release,
         record: &WritableRecord,
-        served: Option<&ServedKinds>,
-        seen: Option<ManagerState>,
+        prepared: Prepared,
     ) -> Result<Option<String>, Failure> {
         let loaded = record.loaded.as_ref();
         let recorded = loaded.map(|loaded| &loaded.stored.content.annotations);
@@ -35,9 +33,12 @@ impl Run<'_> {
         let mark = match asked {
             None => writer.cloned().map_or(ManagerMark::Keep, ManagerMark::Set),
             Some(name) => {
-                let state = match seen.filter(|_| recorded.is_none()) {
+                let state = match prepared.manager.filter(|_| recorded.is_none()) {
                     Some(seen) => seen,
-                    None => self.manager_state(release, &name, served).await,
+                    None => {
+                        let served = prepared.served.as_deref();
+                        self.manager_state(release, &name, served).await
+                    }
                 };
                 if let (ManagerState::Unknown(why), None) = (&state, recorded) {
                     warning = Some(format!(

@@ -22,7 +22,7 @@ mod unpack;
 mod wait_for_lock;
 
 pub(crate) use applied::StoredNotes;
-pub(crate) use attempts::{Attempt, NoRecord, RecordWriter, not_let_go};
+pub(crate) use attempts::{Attempt, NoRecord, Prepared, RecordAccess, RecordWriter, not_let_go};
 pub(crate) use begin::{Beginning, LockedRun};
 pub(crate) use lock_guard::{LockGuard, WriteError};
 pub(crate) use log::FreeRecord;

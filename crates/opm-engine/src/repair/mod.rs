@@ -17,7 +17,7 @@ use opm_core::repair::{FoundObject, RecoveredChange, Repaired};
 use crate::failure::{Failure, Remedy};
 use crate::observe::AllKinds;
 use crate::ports::{Answer, Question, StoredSecret};
-use crate::record::{Attempt, Reading, RecordWriter, WritableRecord};
+use crate::record::{Attempt, Reading, RecordAccess, RecordWriter, WritableRecord};
 use crate::report::{Release, TrackedObject};
 use crate::request::RepairRequest;
 use crate::run::Run;
@@ -95,8 +95,8 @@ impl RecordWriter for Repair<'_> {
     type Output = RepairReport;
     const READING: Reading = Reading::LockOnly;
 
-    fn writes(&self) -> bool {
-        !self.request.dry_run
+    fn access(&self) -> RecordAccess {
+        RecordAccess::to_change(self.request.dry_run)
     }
 
     async fn attempt(&mut self, record: WritableRecord) -> Result<Attempt<RepairReport>, Failure> {
