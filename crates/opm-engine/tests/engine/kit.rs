@@ -239,7 +239,7 @@ impl Visitor {
         (visitor, EventStream(receiver))
     }
 
-    fn caller(&self) -> Caller<'_> {
+    pub(crate) fn caller(&self) -> Caller<'_> {
         Caller {
             frontend: Frontend {
                 events: &*self.events,

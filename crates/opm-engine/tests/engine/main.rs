@@ -21,6 +21,7 @@ mod cancel;
 mod defaults;
 mod documents;
 mod failures;
+mod in_tasks;
 mod library_guide;
 mod locks;
 mod lost_locks;
