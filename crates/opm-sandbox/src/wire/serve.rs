@@ -8,8 +8,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
+use hyper::server::conn::http1::Builder;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -125,9 +125,8 @@ pub async fn serve_with(sandbox: Sandbox, options: &ServeOptions) -> Result<Serv
 
 async fn serve_all(listener: TcpListener, guard: Guard, options: ServeOptions) {
     let free = Arc::new(Semaphore::new(options.connections));
-    let mut builder = Builder::new(TokioExecutor::new()).http1_only();
+    let mut builder = Builder::new();
     builder
-        .http1()
         .timer(TokioTimer::new())
         .header_read_timeout(options.head_timeout);
     // Connections end with the server.
