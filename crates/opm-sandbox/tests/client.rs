@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail loudly")]
 
-use std::time::Duration;
-
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
@@ -15,6 +13,7 @@ use kube::api::{
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client, Discovery, ResourceExt};
 use opm_sandbox::Sandbox;
+use opm_testkit::{eventually, unless_it_hangs, until};
 use serde_json::json;
 
 fn client(dir: &std::path::Path) -> Client {
@@ -109,9 +108,7 @@ async fn a_deployment_becomes_ready_under_a_watch() {
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(5), ready)
-        .await
-        .unwrap();
+    unless_it_hangs("it becomes ready", ready).await;
 }
 
 #[tokio::test]
@@ -127,12 +124,13 @@ async fn an_autoscaler_says_that_it_is_content() {
     api.patch("web", &PatchParams::apply("t"), &Patch::Apply(object))
         .await
         .unwrap();
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    let status = api.get("web").await.unwrap().status.unwrap();
-    assert_eq!(status.desired_replicas, 2);
-    let active = status.conditions.unwrap();
-    let active = active.iter().find(|c| c.type_ == "ScalingActive").unwrap();
-    assert_eq!(active.status, "True");
+    eventually("it is content", async || {
+        let status = api.get("web").await.unwrap().status?;
+        let conditions = status.conditions.unwrap_or_default();
+        let active = conditions.iter().find(|c| c.type_ == "ScalingActive")?;
+        (status.desired_replicas == 2 && active.status == "True").then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -155,10 +153,12 @@ async fn definitions_are_served_and_discovered() {
         .create(&PostParams::default(), &definition)
         .await
         .unwrap();
-    tokio::time::sleep(Duration::from_millis(60)).await;
     let gvk = GroupVersionKind::gvk("example.com", "v1", "Widget");
-    let discovery = Discovery::new(client.clone()).run().await.unwrap();
-    assert!(discovery.resolve_gvk(&gvk).is_some());
+    eventually("it is served", async || {
+        let discovery = Discovery::new(client.clone()).run().await.unwrap();
+        discovery.resolve_gvk(&gvk)
+    })
+    .await;
     let aggregated = Discovery::new(client.clone())
         .run_aggregated()
         .await
@@ -201,7 +201,9 @@ async fn a_namespace_takes_everything_along() {
         .await
         .unwrap_err();
     assert!(matches!(late, kube::Error::Api(s) if s.code == 403 || s.code == 404));
-    tokio::time::sleep(Duration::from_millis(60)).await;
-    assert!(namespaces.get_opt("n").await.unwrap().is_none());
+    until("it is gone", async || {
+        namespaces.get_opt("n").await.unwrap().is_none()
+    })
+    .await;
     assert!(secrets.get_opt("s").await.unwrap().is_none());
 }

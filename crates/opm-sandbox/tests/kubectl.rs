@@ -7,10 +7,10 @@
 )]
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use opm_sandbox::{Sandbox, Server, serve};
 use opm_testkit::programs::{self, Program};
+use opm_testkit::unless_it_hangs;
 use tokio::process::Command;
 
 struct Kubectl {
@@ -203,22 +203,15 @@ async fn watching() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let wait = Duration::from_secs(15);
-    let first = tokio::time::timeout(wait, lines.next_line())
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    let first = unless_it_hangs("a line", lines.next_line()).await;
+    let first = first.unwrap().unwrap();
     assert_eq!(first, "configmap/kube-root-ca.crt");
     let late = MADE.replace("made", "late");
     kubectl
         .run(&["create", "-f", &kubectl.file("late.yaml", &late)])
         .await;
-    let second = tokio::time::timeout(wait, lines.next_line())
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    let second = unless_it_hangs("a line", lines.next_line()).await;
+    let second = second.unwrap().unwrap();
     assert_eq!(second, "configmap/late");
     child.kill().await.unwrap();
 }

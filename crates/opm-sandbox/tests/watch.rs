@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail loudly")]
 
 use std::pin::Pin;
-use std::time::Duration;
 
 use futures::{Stream, TryStreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -11,6 +10,7 @@ use kube::api::{
 };
 use kube::{Api, Client, ResourceExt};
 use opm_sandbox::{FILE_NAME, Sandbox};
+use opm_testkit::unless_it_hangs;
 use serde_json::json;
 
 type Events = Pin<Box<dyn Stream<Item = Result<WatchEvent<ConfigMap>, kube::Error>> + Send>>;
@@ -28,8 +28,8 @@ async fn watch(api: &Api<ConfigMap>, params: &WatchParams, version: &str) -> Eve
 
 /// The next event, as a word and a name.
 async fn next(events: &mut Events) -> String {
-    let wait = tokio::time::timeout(Duration::from_secs(20), events.try_next());
-    match wait.await.unwrap().unwrap().unwrap() {
+    let event = unless_it_hangs("an event", events.try_next()).await;
+    match event.unwrap().unwrap() {
         WatchEvent::Added(m) => format!("added {}", m.name_any()),
         WatchEvent::Modified(m) => format!("modified {}", m.name_any()),
         WatchEvent::Deleted(m) => format!("deleted {}", m.name_any()),

@@ -1,6 +1,6 @@
 //! `opm mod init`, `vet` and `build`, through the built binary.
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -309,7 +309,11 @@ fn a_slow_cue_is_told_of_and_ctrl_c_ends_it() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut told = String::new();
+    while !told.contains("`cue version` has been running for 1 s") {
+        assert_ne!(stderr.read_line(&mut told).unwrap(), 0, "{told}");
+    }
     let pid = child.id().to_string();
     assert!(
         Command::new("kill")
@@ -318,16 +322,11 @@ fn a_slow_cue_is_told_of_and_ctrl_c_ends_it() {
             .unwrap()
             .success()
     );
-    let mut stderr = String::new();
-    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut stderr).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130), "{stderr}");
+    stderr.read_to_string(&mut told).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{told}");
     assert!(
-        stderr.contains("`cue version` has been running for 1 s"),
-        "{stderr}"
-    );
-    assert!(
-        stderr.contains("error: `cue version` was interrupted"),
-        "{stderr}"
+        told.contains("error: `cue version` was interrupted"),
+        "{told}"
     );
 }
 

@@ -1,9 +1,7 @@
 //! A wait that cannot end well ends early, with its cause.
 
-use std::time::Duration;
-
 use opm_e2e::objects::{config_map, crashing, deployment, failing, job};
-use opm_e2e::{Module, World, note, scenarios};
+use opm_e2e::{Module, World, scenarios};
 
 scenarios! {
     #[real_only("does not apply to the sandbox, whose pods do not crash")]
@@ -16,17 +14,10 @@ scenarios! {
 }
 
 async fn ends_early(w: &World, module: &Module) -> opm_e2e::OpmOutput {
-    let begin = std::time::Instant::now();
     let ran = w
         .apply(module, &["--wait", "--timeout", "10m"])
         .await
         .ends(8);
-    let took = begin.elapsed();
-    note(&format!("the wait ended after {took:?}"));
-    assert!(
-        took < Duration::from_secs(300),
-        "it did not wait for all of its time"
-    );
     ran.says("waiting does not help")
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use opm_render::{Inputs, Limits, RenderSettings};
 
-use crate::support::{TestModule, WEB, cue, cue_module, explain, have_cue};
+use crate::support::{HANG, TestModule, WEB, cue, cue_module, explain, have_cue};
 
 #[test]
 fn nothing_outside_the_module_is_read() {
@@ -109,7 +109,6 @@ fn modules_that_never_end_eat_memory_or_write_without_end() {
         ),
     ] {
         let module = cue_module(&text);
-        let start = Instant::now();
         let error = module
             .load_by(&Inputs::default(), &small_limits())
             .unwrap_err();
@@ -117,11 +116,6 @@ fn modules_that_never_end_eat_memory_or_write_without_end() {
         assert!(
             expected.iter().any(|e| error.contains(e)),
             "{text}\n{error}"
-        );
-        assert!(
-            start.elapsed() < Duration::from_secs(30),
-            "took {:?}",
-            start.elapsed()
         );
     }
 }
@@ -241,7 +235,7 @@ fn what_a_stopped_program_started_is_stopped_too() {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.is_empty() || stat.contains(") Z ")
     };
-    let deadline = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + HANG;
     while !gone() {
         assert!(Instant::now() < deadline, "{pid} still runs");
         std::thread::sleep(Duration::from_millis(10));

@@ -15,6 +15,9 @@ use opm_render::{
 )]
 pub(crate) mod skip;
 
+/// After this long something hangs, however slow the machine is.
+pub(crate) const HANG: std::time::Duration = std::time::Duration::from_secs(600);
+
 /// A directory with files in it.
 pub(crate) struct TestModule {
     pub(crate) dir: tempfile::TempDir,
