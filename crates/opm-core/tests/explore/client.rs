@@ -8,6 +8,7 @@ use opm_core::check::{Adopt, ApplyMethod, CheckContext, CheckedPlan, LiveObject,
 use opm_core::entry::Entry;
 use opm_core::identity::Identity;
 use opm_core::labels::OwnerLabels;
+use opm_core::managed::ManagerMark;
 use opm_core::observation::Observation;
 use opm_core::plan::{Plan, PlanOptions, plan, plan_delete, plan_prune_kept};
 use opm_core::protocol::{
@@ -18,6 +19,7 @@ use opm_core::record::{LogResult, Record};
 use opm_core::time::Timestamp;
 
 use crate::fixtures::{change, lock, new_record};
+use crate::managed::Writer;
 use crate::state::{Flight, Request, State, TICK, Task, desired, release, timing};
 
 /// Where a run is.
@@ -51,6 +53,9 @@ pub(crate) enum Phase {
 pub(crate) struct Client {
     pub(crate) phase: Rc<Phase>,
     pub(crate) task: Task,
+    pub(crate) writer: Writer,
+    /// What it does to the annotation that says who manages the release.
+    pub(crate) mark: ManagerMark,
     pub(crate) run: u32,
     /// The version of the record that it read or wrote last.
     pub(crate) version: Option<u32>,
@@ -83,6 +88,8 @@ impl Client {
         Self {
             phase: Rc::new(Phase::Idle),
             task: Task::Narrow,
+            writer: Writer::Anybody,
+            mark: ManagerMark::Keep,
             run: 0,
             version: None,
             renewed: 0,
@@ -121,13 +128,14 @@ impl State {
     /// Loads the record, unless somebody holds it, and looks at the cluster. Both in one step:
     /// whatever lands in between might as well have landed before, and whoever writes the record
     /// in between makes `begin` fail.
-    pub(crate) fn start(mut self, at: usize, task: Task) -> Option<Self> {
+    pub(crate) fn start(mut self, at: usize, task: Task, writer: Writer) -> Option<Self> {
         let stored = self.secret.as_ref().map(|secret| secret.record.clone());
         match (task, &stored) {
             (Task::Delete | Task::Prune, None) => return None,
             (Task::Prune, Some(record)) if record.kept.objects.is_empty() => return None,
             _ => {}
         }
+        let mark = self.mark(writer, stored.as_deref())?;
         let sight = self.lock_observation();
         let LockState::Open(acquisition) = LockState::of(stored.as_deref(), &sight, &timing())
         else {
@@ -145,6 +153,8 @@ impl State {
         self.clients[at] = Client {
             phase,
             task,
+            writer,
+            mark,
             run,
             version,
             renewed,
@@ -235,12 +245,12 @@ impl State {
             message: None,
             change: None,
             deployed: None,
-            manager: opm_core::managed::ManagerMark::Keep,
+            manager: client.mark.clone(),
             log_entries: 50,
             timing: timing(),
             now: self.time(),
         };
-        let (version, task) = (client.version, client.task);
+        let (version, task, writer) = (client.version, client.task, client.writer);
         let record = stored.cloned().unwrap_or_else(new_record);
         let settled = stored.is_some_and(|record| is_settled(record, acquisition.loaded()));
         let unchanged = unchanged(checked, settled);
@@ -264,6 +274,7 @@ impl State {
             self.clients[at] = Client::idle();
             return Ok((self, Note::Nothing));
         };
+        self.has_begun(writer)?;
         self.clients[at].version = Some(version);
         self.clients[at].renewed = self.now;
         let took_over = matches!(acquisition, LockAcquisition::TakeOver(_));
@@ -312,6 +323,7 @@ impl State {
         if self.write(version, &recorded.record).is_none() {
             return Ok((self, Note::Nothing));
         }
+        self.has_begun(client.writer)?;
         if client.undisturbed {
             self.is_clean()?;
         }

@@ -62,9 +62,9 @@ impl Key<'_> {
         }
         flights.sort();
         self.put(&flights.join(","));
-        // Clients are alike, so it does not matter which of them is idle.
+        // Clients are alike unless a lease names one, so it does not matter which of them is idle.
         let [first, second] = &state.clients;
-        let pair = if first.is_idle() {
+        let pair = if first.is_idle() && state.management.is_none() {
             [second, first]
         } else {
             [first, second]
@@ -74,6 +74,9 @@ impl Key<'_> {
         }
         let budget = (state.runs, state.losses, state.retries, state.strangers);
         let _ = write!(self.text, "{budget:?}{}", state.forgeries);
+        if let Some(management) = &state.management {
+            let _ = write!(self.text, "{management:?}");
+        }
     }
 
     fn put(&mut self, text: &str) {
@@ -144,6 +147,9 @@ impl Key<'_> {
                 kept.why.word()
             );
         }
+        for mark in record.annotations.values() {
+            self.put(mark);
+        }
         match &record.lock {
             Some(lock) => self.name(&lock.id),
             None => self.put("free"),
@@ -195,8 +201,10 @@ impl Key<'_> {
         let age = (self.state.now - client.renewed).min(9);
         let _ = write!(
             self.text,
-            "{:?}{}{}{}{}{age}",
+            "{:?}{:?}{:?}{}{}{}{}{age}",
             client.task,
+            client.writer,
+            client.mark,
             client.version == current,
             client.undisturbed,
             client.in_doubt,

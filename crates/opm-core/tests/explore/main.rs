@@ -7,6 +7,8 @@
 //! - no object of a stranger is changed or deleted;
 //! - nobody writes a record whose lock is not his;
 //! - pruning what a deleted release kept never removes the record of a live one;
+//! - nobody begins at a command line on a release that a controller has taken for a resource, unless
+//!   the resource is suspended or gone;
 //! - an apply during which nobody else's request lands leaves nothing outside the inventory;
 //! - whatever has happened, the next undisturbed applies succeed and leave the cluster clean.
 //!
@@ -23,6 +25,7 @@ mod client;
 mod ending;
 mod fixtures;
 mod key;
+mod managed;
 mod search;
 #[path = "../../../opm-testkit/src/skip.rs"]
 #[allow(
@@ -33,6 +36,7 @@ mod search;
 mod skip;
 mod state;
 
+use managed::{Management, Resource};
 use search::Found;
 use state::{Budget, State, Task};
 
@@ -186,6 +190,20 @@ fn prunes_of_deleted_releases() {
     explore("deleted and pruned, with answers lost", budget);
 }
 
+/// Replicas of a controller, of which a lease names one, and somebody at a command line. Whoever had
+/// the lease goes on without it, as a paused one does that wakes up, or stops in the middle.
+#[test]
+fn leaders_that_come_and_go() {
+    for (resource, moves, changes) in [(Resource::Active, 2, 0), (Resource::Gone, 1, 2)] {
+        let budget = Budget {
+            runs: 2,
+            management: Some(Management::of(resource, moves, changes)),
+            ..Budget::default()
+        };
+        explore(&format!("leaders, {changes} changes"), budget);
+    }
+}
+
 #[test]
 fn deeper() {
     if std::env::var("OPM_EXPLORE").as_deref() != Ok("deep") {
@@ -206,6 +224,12 @@ fn deeper() {
         ..Budget::default()
     };
     explore("crashes, four times", budget);
+    let budget = Budget {
+        runs: 3,
+        management: Some(Management::of(Resource::Active, 1, 1)),
+        ..Budget::default()
+    };
+    explore("leaders, three times", budget);
     let budget = Budget {
         runs: 3,
         forgeries: 1,

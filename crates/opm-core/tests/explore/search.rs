@@ -8,6 +8,7 @@ use opm_core::time::Timestamp;
 
 use crate::client::{Client, Note, Phase};
 use crate::key::key;
+use crate::managed::{Resource, Writer};
 use crate::state::{Flight, IN_FLIGHT, Object, Request, Secret, State, Task, named, timing};
 
 #[derive(Debug, Default)]
@@ -25,7 +26,7 @@ pub(crate) struct Found {
     pub(crate) violation: Option<(String, Vec<String>)>,
 }
 
-type Next = Vec<(String, Result<(State, Note), String>)>;
+pub(crate) type Next = Vec<(String, Result<(State, Note), String>)>;
 
 pub(crate) fn search(start: State, limit: usize) -> Found {
     let mut found = Found::default();
@@ -112,6 +113,7 @@ fn successors(state: &State) -> Next {
     }
     strangers(state, &mut next);
     forgers(state, &mut next);
+    state.manage(&mut next);
     if let Some(ticked) = tick(state) {
         for at in 0..2 {
             let client = &state.clients[at];
@@ -150,22 +152,24 @@ fn step_name(client: &Client) -> &'static str {
     }
 }
 
-/// Clients are alike, so a new run goes to the first that is idle.
 fn start(state: &State, next: &mut Next) {
-    let Some(at) = state.clients.iter().position(Client::is_idle) else {
-        return;
-    };
     if state.runs == 0 {
         return;
     }
-    for task in &state.budget.tasks {
-        let mut begun = state.clone();
-        begun.runs -= 1;
-        if let Some(begun) = begun.start(at, *task) {
-            next.push((
-                format!("client {at}: load for {task:?}"),
-                Ok((begun, Note::Nothing)),
-            ));
+    for (at, writer) in state.beginners() {
+        for task in &state.budget.tasks {
+            let mut begun = state.clone();
+            begun.runs -= 1;
+            if let Some(begun) = begun.start(at, *task, writer) {
+                let what = match writer {
+                    Writer::Anybody => String::new(),
+                    writer => format!(" as {writer:?}"),
+                };
+                next.push((
+                    format!("client {at}: load for {task:?}{what}"),
+                    Ok((begun, Note::Nothing)),
+                ));
+            }
         }
     }
 }
@@ -418,6 +422,9 @@ fn progress(state: &State, proven: &mut HashSet<u128>) -> Result<(), String> {
     let mut quiet = state.clone();
     quiet.clients = [Client::idle(), Client::idle()];
     (quiet.losses, quiet.retries, quiet.strangers, quiet.runs) = (0, 0, 0, 0);
+    if let Some(management) = &mut quiet.management {
+        (management.moves, management.changes) = (0, 0);
+    }
     if !proven.insert(key(&quiet)) {
         return Ok(());
     }
@@ -445,7 +452,15 @@ fn progress(state: &State, proven: &mut HashSet<u128>) -> Result<(), String> {
 
 fn undisturbed(state: State) -> Result<State, String> {
     let stuck = || "an undisturbed apply does not succeed".to_owned();
-    let mut state = state.start(0, Task::Narrow).ok_or_else(stuck)?;
+    let mut state = state;
+    let writer = match &mut state.management {
+        None => Writer::Anybody,
+        Some(management) => {
+            (management.resource, management.leader) = (Resource::Active, 0);
+            Writer::Replica
+        }
+    };
+    let mut state = state.start(0, Task::Narrow, writer).ok_or_else(stuck)?;
     for _ in 0..20 {
         let (next, note) = state.step(0)?;
         state = next;

@@ -14,6 +14,7 @@ use opm_core::record::Record;
 use opm_core::time::Timestamp;
 
 use crate::client::Client;
+use crate::managed::Management;
 
 /// One tick of the clock.
 pub(crate) const TICK: u64 = 10;
@@ -71,6 +72,8 @@ pub(crate) struct Budget {
     pub(crate) touches: bool,
     /// Whether clients renew their locks; those that rest always do.
     pub(crate) renewals: bool,
+    /// The resource that the release is kept for, and the lease of its controllers.
+    pub(crate) management: Option<Management>,
 }
 
 impl Default for Budget {
@@ -87,6 +90,7 @@ impl Default for Budget {
             keeps: false,
             touches: true,
             renewals: false,
+            management: None,
         }
     }
 }
@@ -138,6 +142,7 @@ pub(crate) struct State {
     pub(crate) retries: u8,
     pub(crate) strangers: u8,
     pub(crate) forgeries: u8,
+    pub(crate) management: Option<Management>,
     /// Makes uids, versions and run numbers.
     pub(crate) next: u32,
 }
@@ -155,6 +160,7 @@ impl State {
             retries: budget.retries,
             strangers: budget.strangers,
             forgeries: budget.forgeries,
+            management: budget.management.clone(),
             budget: Rc::new(budget),
             next: 0,
         }
