@@ -130,13 +130,16 @@ impl Watches {
             Event::InitApply(object) => {
                 let identity = named(&object);
                 listed.insert(identity.clone());
-                self.sighted(watched, &identity, &object, !*begin.borrow());
+                let first = !*begin.borrow();
+                self.sighted(watched, &identity, &object.metadata, first);
             }
             Event::InitDone => {
                 self.missed(watched, listed);
                 begin.send_replace(true);
             }
-            Event::Apply(object) => self.sighted(watched, &named(&object), &object, false),
+            Event::Apply(object) => {
+                self.sighted(watched, &named(&object), &object.metadata, false);
+            }
             Event::Delete(object) => self.gone(watched, &named(&object)),
         }
     }
