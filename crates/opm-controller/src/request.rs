@@ -67,14 +67,16 @@ pub(crate) struct Times {
 impl Times {
     /// How often a release is looked at, at most.
     const SHORTEST: Duration = Duration::from_secs(1);
+    /// How seldom, and how long an attempt waits at most. What is added to it stays a time.
+    const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
     pub(crate) fn of(spec: &ModuleReleaseSpec) -> Result<Self, InvalidSpec> {
         let interval = duration("spec.interval", &spec.interval)?;
         let retry = duration("spec.retryInterval", &spec.retry_interval)?;
         Ok(Self {
-            interval: interval.max(Self::SHORTEST),
-            retry_interval: retry.max(Self::SHORTEST),
-            timeout: duration("spec.timeout", &spec.timeout)?,
+            interval: interval.clamp(Self::SHORTEST, Self::LONGEST),
+            retry_interval: retry.clamp(Self::SHORTEST, Self::LONGEST),
+            timeout: duration("spec.timeout", &spec.timeout)?.min(Self::LONGEST),
         })
     }
 }
@@ -301,6 +303,20 @@ pub(crate) mod tests {
         ] {
             let error = apply_request(&resource(&spec), rendered()).unwrap_err();
             assert!(error.to_string().starts_with(field), "{error}");
+        }
+    }
+
+    #[test]
+    fn times_stay_within_bounds() {
+        let longest = "2562047788015215h";
+        for (text, expected) in [("0s", 1), ("90s", 90), (longest, 365 * 24 * 3600)] {
+            let all = json!({"interval": text, "retryInterval": text, "timeout": text});
+            let times = Times::of(&resource(&all).spec).unwrap();
+            let expected = Duration::from_secs(expected);
+            assert_eq!((times.interval, times.retry_interval), (expected, expected));
+            assert!(times.timeout <= Times::LONGEST);
+            let waited = crate::backoff::regular(times.interval, u64::MAX);
+            assert!(waited <= times.interval, "{text}");
         }
     }
 
