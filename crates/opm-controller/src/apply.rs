@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use opm_core::event::Event;
 use opm_core::identity::Identity;
 use opm_core::managed::Manager;
 use opm_engine::Failure;
-use opm_engine::ports::{Answer, Caller, Frontend, Prompt, Question, Unattended};
+use opm_engine::ports::{Answer, Caller, Events, Frontend, Prompt, Question, Unattended};
 use opm_engine::report::{Action, Report};
 use opm_engine::request::ApplyRequest;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
@@ -20,7 +22,7 @@ use crate::resource::{DriftPolicy, ModuleRelease};
 use crate::status::Findings;
 use crate::verdict::Verdict;
 
-/// How long an attempt goes on before the resource says so.
+/// How long an attempt holds the lock before the resource says so.
 const LONG: Duration = Duration::from_secs(2);
 
 /// Agrees that a release whose resource is deleted goes; nobody else can be asked.
@@ -33,6 +35,18 @@ impl Prompt for ControllerPrompt {
             _ => Answer::CannotAsk,
         };
         Box::pin(async move { answer })
+    }
+}
+
+/// Hears when the lock is held: from then on an attempt is more than a look.
+#[derive(Default)]
+struct BegunListener(Notify);
+
+impl Events for BegunListener {
+    fn emit(&self, event: Event) {
+        if matches!(event, Event::Begun) {
+            self.0.notify_one();
+        }
     }
 }
 
@@ -54,6 +68,7 @@ pub(crate) struct ResourceApply<'a> {
 pub(crate) fn caller<'a>(
     resource: &ModuleRelease,
     act_as: Option<String>,
+    events: &'a dyn Events,
     context: &Context,
 ) -> Caller<'a> {
     let uid = resource.metadata.uid.clone().unwrap_or_default();
@@ -64,7 +79,7 @@ pub(crate) fn caller<'a>(
     };
     Caller {
         frontend: Frontend {
-            events: &Unattended,
+            events,
             prompt: &ControllerPrompt,
         },
         // Another replica's from now on: nothing is begun, and what was begun ends.
@@ -81,19 +96,24 @@ pub(crate) fn caller<'a>(
 }
 
 impl ResourceApply<'_> {
-    fn caller(&self) -> Caller<'_> {
-        caller(self.resource, self.act_as.clone(), self.context)
+    fn caller<'a>(&self, events: &'a dyn Events) -> Caller<'a> {
+        caller(self.resource, self.act_as.clone(), events, self.context)
     }
 
-    /// Applies; an attempt that takes long is told of meanwhile.
+    /// Applies; that something is being done is told meanwhile, if it takes long.
     pub(crate) async fn apply_telling(
         &self,
         findings: &Findings,
     ) -> Result<AppliedResult, Failure> {
-        let mut applying = Box::pin(self.apply());
+        let begun = BegunListener::default();
+        let mut applying = Box::pin(self.apply(&begun));
+        let long = async {
+            begun.0.notified().await;
+            tokio::time::sleep(LONG).await;
+        };
         tokio::select! {
             done = &mut applying => return done,
-            () = tokio::time::sleep(LONG) => {}
+            () = long => {}
         }
         if !self.context.dry_run {
             // It is only told; the end of the attempt says it again.
@@ -102,8 +122,8 @@ impl ResourceApply<'_> {
         applying.await
     }
 
-    async fn apply(&self) -> Result<AppliedResult, Failure> {
-        let (engine, caller) = (&self.context.engine, self.caller());
+    async fn apply(&self, events: &dyn Events) -> Result<AppliedResult, Failure> {
+        let (engine, caller) = (&self.context.engine, self.caller(events));
         if self.context.dry_run {
             let diff = engine.diff(&self.request, &caller).await?;
             return Ok(AppliedResult {
@@ -155,7 +175,8 @@ impl ResourceApply<'_> {
     /// Whether what was applied is ready, where that counts.
     pub(crate) async fn readiness(&self, applied: &AppliedResult, ready: Verdict) -> Verdict {
         let objects: Vec<Identity> = objects_there(&applied.report).cloned().collect();
-        let unready = match self.context.engine.unready(&objects, &self.caller()).await {
+        let caller = self.caller(&Unattended);
+        let unready = match self.context.engine.unready(&objects, &caller).await {
             Ok(unready) if unready.is_empty() => return ready,
             Ok(unready) => unready,
             Err(failure) => return verdict_of(&failure),

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use kube::runtime::controller::Action as Next;
 use kube::runtime::reflector::{ObjectRef, Store};
 use opm_cluster::{ClusterClient, KubeClient};
 use opm_core::digest::ObjectHash;
@@ -16,14 +17,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::leases::OwnShards;
 use crate::metrics::Metrics;
+use crate::news::News;
 use crate::notices::Notices;
 use crate::request::ReleaseKey;
 use crate::resource::{ModuleRelease, ModuleReleaseStatus};
 use crate::run::ControllerLog;
 use crate::watches::Watches;
-
-/// How long no event tells of the same drift again.
-const QUIET: Duration = Duration::from_secs(600);
 
 /// How long a request of its own has when the controller ends.
 const LAST_REQUEST: Duration = Duration::from_secs(5);
@@ -63,17 +62,27 @@ pub(crate) struct Memory {
     busy: HashMap<String, BTreeSet<String>>,
 }
 
+/// A status, as it was written.
+#[derive(Debug, Clone)]
+pub(crate) struct WrittenStatus {
+    pub(crate) status: ModuleReleaseStatus,
+    pub(crate) uid: Option<String>,
+    /// The version of the resource since.
+    pub(crate) version: Option<String>,
+}
+
 /// What is remembered of one release.
 #[derive(Default, Clone)]
 struct ReleaseMemory {
-    /// The uid of the resource, and the status that was written last.
-    told: Option<(String, ModuleReleaseStatus)>,
+    /// The status that was written last.
+    told: Option<WrittenStatus>,
     failures: u32,
     looks: u32,
+    /// From when on it waits to be reconciled.
+    due: Option<Instant>,
     /// The attempt that goes on, or was the last one.
     run: Option<String>,
-    /// The drift that an event told of last, and when.
-    corrected: Option<(String, Instant)>,
+    news: News,
     /// What was rolled back, and when.
     rolled_back: Option<(u64, Instant)>,
 }
@@ -89,7 +98,32 @@ impl Context {
         let text = format!("{}/{} {moment}", key.namespace, key.name);
         let name = ObjectHash::of_bytes(text.as_bytes());
         let name = name.as_str().get(..12).map(str::to_owned);
-        self.memory().releases.entry(key.clone()).or_default().run = name;
+        let mut memory = self.memory();
+        let known = memory.releases.entry(key.clone()).or_default();
+        (known.run, known.due) = (name, None);
+    }
+
+    /// A release is to be reconciled after this time, or earlier if it is so already.
+    pub(crate) fn waits(&self, key: &ReleaseKey, wait: Duration) {
+        let mut memory = self.memory();
+        let known = memory.releases.entry(key.clone()).or_default();
+        let due = Instant::now().checked_add(wait);
+        known.due = due.map(|due| known.due.map_or(due, |before| before.min(due)));
+    }
+
+    /// How many releases wait to be reconciled by now.
+    pub(crate) fn waiting(&self) -> usize {
+        let now = Instant::now();
+        let memory = self.memory();
+        let all = memory.releases.values();
+        all.filter(|known| known.due.is_some_and(|due| due <= now))
+            .count()
+    }
+
+    /// A release is reconciled again after this time.
+    pub(crate) fn later(&self, key: &ReleaseKey, wait: Duration) -> Next {
+        self.waits(key, wait);
+        Next::requeue(wait)
     }
 
     /// The attempt that goes on for a release, or was the last one.
@@ -120,16 +154,10 @@ impl Context {
         (known.failures, known.looks) = (0, 0);
     }
 
-    /// Whether no event has told of this drift lately.
-    pub(crate) fn is_news(&self, key: &ReleaseKey, objects: &str) -> bool {
+    /// Asks what was told of a release, and remembers what is told now.
+    pub(crate) fn with_news<T>(&self, key: &ReleaseKey, ask: impl FnOnce(&mut News) -> T) -> T {
         let mut memory = self.memory();
-        let known = memory.releases.entry(key.clone()).or_default();
-        let told = known.corrected.as_ref();
-        if told.is_some_and(|(what, when)| what == objects && when.elapsed() < QUIET) {
-            return false;
-        }
-        known.corrected = Some((objects.to_owned(), Instant::now()));
-        true
+        ask(&mut memory.releases.entry(key.clone()).or_default().news)
     }
 
     /// What was rendered so was rolled back.
@@ -152,18 +180,21 @@ impl Context {
         (what == rendered).then_some(left)
     }
 
-    /// The status that was written last: the resource that a reconcile got may be older.
-    pub(crate) fn told(&self, key: &ReleaseKey, uid: Option<&str>) -> Option<ModuleReleaseStatus> {
-        let memory = self.memory();
-        let (of, status) = memory.releases.get(key)?.told.as_ref()?;
-        (Some(of.as_str()) == uid).then(|| status.clone())
+    /// The status that was written last.
+    pub(crate) fn told(&self, key: &ReleaseKey) -> Option<WrittenStatus> {
+        self.memory().releases.get(key)?.told.clone()
     }
 
     /// This status was written.
-    pub(crate) fn tell(&self, key: &ReleaseKey, uid: Option<&str>, status: &ModuleReleaseStatus) {
+    pub(crate) fn tell(&self, key: &ReleaseKey, told: WrittenStatus) {
         let mut memory = self.memory();
-        let known = memory.releases.entry(key.clone()).or_default();
-        known.told = uid.map(|uid| (uid.to_owned(), status.clone()));
+        memory.releases.entry(key.clone()).or_default().told = Some(told);
+    }
+
+    /// Whether a resource is this replica's, as far as it can know at this moment.
+    pub(crate) fn is_own(&self, resource: &ModuleRelease) -> bool {
+        let uid = resource.metadata.uid.as_deref().unwrap_or_default();
+        self.shards.of(uid).is_some()
     }
 
     /// Nothing is remembered of a release that is gone.

@@ -7,6 +7,7 @@ use kube::api::{Api, Patch, PatchParams};
 use kube::runtime::controller::Action as Next;
 use opm_core::ids::ReleaseId;
 use opm_engine::Failure;
+use opm_engine::ports::Unattended;
 use opm_engine::report::{Release, Report};
 use serde_json::json;
 
@@ -88,7 +89,16 @@ pub(crate) async fn finalize(
         DeletionPolicy::Orphan => (Reason::Orphaned, orphan(resource, key, context).await),
     };
     let left = match done {
-        Ok(report) => report,
+        Ok(report) => Some(report),
+        // With the namespace go the account's rights and the record; waiting would hold it up for
+        // ever.
+        Err(verdict)
+            if verdict.reason == Reason::NotPermitted
+                && report::does_namespace_go(resource, context).await =>
+        {
+            report::abandoned(resource, &verdict.message, context);
+            None
+        }
         Err(verdict) => {
             let reason = verdict.reason;
             let attempted = AttemptResult {
@@ -100,8 +110,9 @@ pub(crate) async fn finalize(
             return Ok((reason, next(&attempted.verdict, times, key, context)));
         }
     };
-    // The last that is heard of it.
-    report::event(resource, false, reason, &last_words(reason, &left), context).await;
+    if let Some(left) = left {
+        report::last_words(resource, reason, &last_words(reason, &left), context).await;
+    }
     let finalizers = resource.metadata.finalizers.iter().flatten();
     let finalizers: Vec<String> = finalizers
         .filter(|one| *one != FINALIZER)
@@ -132,7 +143,7 @@ async fn delete(
         &key.namespace,
         context.default_account.as_deref(),
     );
-    let caller = caller(resource, act_as, context);
+    let caller = caller(resource, act_as, &Unattended, context);
     let deleted = context.engine.delete(&request, &caller).await;
     deleted.map_err(|failure| not_deleted(&failure))
 }
@@ -158,7 +169,7 @@ async fn orphan(
         &key.namespace,
         context.default_account.as_deref(),
     );
-    let caller = caller(resource, act_as, context);
+    let caller = caller(resource, act_as, &Unattended, context);
     let left = context.engine.end_management(&release, &caller).await;
     left.map_err(|failure| not_deleted(&failure))
 }

@@ -35,7 +35,22 @@ pub struct Sharding {
 /// The shards that this replica has.
 pub(crate) struct OwnShards {
     shards: u32,
-    own: Mutex<HashMap<u32, CancellationToken>>,
+    own: Mutex<HashMap<u32, OwnShard>>,
+}
+
+/// One of them.
+struct OwnShard {
+    /// Stops the work on it.
+    stop: CancellationToken,
+    /// Until when nobody else can have it; none if nobody else ever wants it. Whoever was asleep
+    /// for longer than that finds it out before anything else.
+    until: Option<Instant>,
+}
+
+impl OwnShard {
+    fn is_certain(&self, now: Instant) -> bool {
+        self.until.is_none_or(|until| now < until)
+    }
 }
 
 impl OwnShards {
@@ -43,7 +58,13 @@ impl OwnShards {
     pub(crate) fn all(cancel: &CancellationToken) -> Self {
         Self {
             shards: 1,
-            own: Mutex::new(HashMap::from([(0, cancel.clone())])),
+            own: Mutex::new(HashMap::from([(
+                0,
+                OwnShard {
+                    stop: cancel.clone(),
+                    until: None,
+                },
+            )])),
         }
     }
 
@@ -54,13 +75,57 @@ impl OwnShards {
         }
     }
 
-    fn own(&self) -> MutexGuard<'_, HashMap<u32, CancellationToken>> {
+    fn own(&self) -> MutexGuard<'_, HashMap<u32, OwnShard>> {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What stops the work on a resource, if it is this replica's to reconcile.
     pub(crate) fn of(&self, uid: &str) -> Option<CancellationToken> {
-        self.own().get(&shard_of(uid, self.shards)).cloned()
+        let own = self.own();
+        let shard = own.get(&shard_of(uid, self.shards))?;
+        shard.is_certain(Instant::now()).then(|| shard.stop.clone())
+    }
+
+    /// A shard is this replica's until then. Says whether that is new, or so again.
+    fn gain(&self, shard: u32, until: Instant, cancel: &CancellationToken) -> bool {
+        let mut own = self.own();
+        match own.get_mut(&shard) {
+            Some(known) if known.is_certain(Instant::now()) => {
+                known.until = Some(until);
+                false
+            }
+            known => {
+                if let Some(known) = known {
+                    known.stop.cancel();
+                }
+                let (stop, until) = (cancel.child_token(), Some(until));
+                own.insert(shard, OwnShard { stop, until });
+                true
+            }
+        }
+    }
+
+    /// Ends what goes on in a shard: it is another's from now on.
+    fn lose(&self, shard: u32) {
+        if let Some(lost) = self.own().remove(&shard) {
+            lost.stop.cancel();
+        }
+    }
+
+    /// Ends what goes on in shards that may be another's by now.
+    fn lose_uncertain(&self) {
+        let now = Instant::now();
+        self.own().retain(|_, shard| {
+            let certain = shard.is_certain(now);
+            if !certain {
+                shard.stop.cancel();
+            }
+            certain
+        });
+    }
+
+    fn all_own(&self) -> Vec<u32> {
+        self.own().keys().copied().collect()
     }
 
     /// Whether a resource is in one of these shards.
@@ -106,7 +171,6 @@ pub(crate) struct Replica {
     cancel: CancellationToken,
     leave: CancellationToken,
     seen: SeenLeases,
-    renewed: HashMap<u32, Instant>,
 }
 
 impl Replica {
@@ -126,7 +190,6 @@ impl Replica {
             cancel,
             leave,
             seen: SeenLeases::default(),
-            renewed: HashMap::new(),
         }
     }
 
@@ -135,7 +198,7 @@ impl Replica {
         let pause = self.sharding.lease_time / 3;
         loop {
             let new = self.turn().await;
-            self.drop_uncertain();
+            self.shards.lose_uncertain();
             if !new.is_empty() {
                 gained(new);
             }
@@ -184,7 +247,7 @@ impl Replica {
             usize::try_from(first).unwrap_or_default(),
         );
         for shard in &moves.release {
-            self.lose(*shard);
+            self.shards.lose(*shard);
             self.free(*shard, &leases.items).await;
         }
         let mut new = BTreeSet::new();
@@ -193,22 +256,19 @@ impl Replica {
                 .items
                 .iter()
                 .find(|lease| name(lease) == shard_name(*shard));
-            if self.write(&shard_name(*shard), known).await {
-                self.renewed.insert(*shard, Instant::now());
-                if self.gain(*shard) {
-                    new.insert(*shard);
-                }
+            let certain = Instant::now() + lease_time * 2 / 3;
+            if self.write(&shard_name(*shard), known).await
+                && self.shards.gain(*shard, certain, &self.cancel)
+            {
+                new.insert(*shard);
             }
         }
         let kept: BTreeSet<u32> = moves.renew.iter().chain(&moves.take).copied().collect();
-        let lost: Vec<u32> = self
-            .shards
-            .own()
-            .keys()
-            .filter(|shard| !kept.contains(shard))
-            .copied()
-            .collect();
-        lost.into_iter().for_each(|shard| self.lose(shard));
+        for shard in self.shards.all_own() {
+            if !kept.contains(&shard) {
+                self.shards.lose(shard);
+            }
+        }
         new
     }
 
@@ -284,39 +344,9 @@ impl Replica {
             .await;
     }
 
-    fn gain(&self, shard: u32) -> bool {
-        let mut own = self.shards.own();
-        let new = !own.contains_key(&shard);
-        own.entry(shard)
-            .or_insert_with(|| self.cancel.child_token());
-        new
-    }
-
-    /// Ends what goes on in a shard: it is another's from now on.
-    fn lose(&self, shard: u32) {
-        if let Some(stop) = self.shards.own().remove(&shard) {
-            stop.cancel();
-        }
-    }
-
-    /// What could not be renewed for long may be another's by now.
-    fn drop_uncertain(&mut self) {
-        let certain = self.sharding.lease_time * 2 / 3;
-        let own: Vec<u32> = self.shards.own().keys().copied().collect();
-        for shard in own {
-            if self
-                .renewed
-                .get(&shard)
-                .is_none_or(|at| at.elapsed() > certain)
-            {
-                self.lose(shard);
-            }
-        }
-    }
-
     /// Others need not wait.
     async fn leave(&self) {
-        let own: Vec<u32> = self.shards.own().keys().copied().collect();
+        let own = self.shards.all_own();
         let labelled = ListParams::default().labels(LABEL);
         let leases = self
             .api
@@ -325,7 +355,7 @@ impl Replica {
             .map(|list| list.items)
             .unwrap_or_default();
         for shard in own {
-            self.lose(shard);
+            self.shards.lose(shard);
             self.free(shard, &leases).await;
         }
         let member = self.member();
@@ -365,6 +395,32 @@ mod tests {
                 ..LeaseSpec::default()
             }),
         }
+    }
+
+    #[test]
+    fn who_was_asleep_for_long_has_no_shards() {
+        let (cancel, own) = (CancellationToken::new(), OwnShards::none(1));
+        let (now, time) = (Instant::now(), Duration::from_secs(600));
+        assert!(own.of("uid").is_none());
+        assert!(own.gain(0, now + time, &cancel), "it is new");
+        let work = own.of("uid").unwrap();
+        assert!(!own.gain(0, now + time, &cancel), "it is renewed");
+        assert!(!work.is_cancelled());
+        // The next renewal comes too late: what was begun ends, and it is looked at anew.
+        own.gain(0, now, &cancel);
+        assert!(own.of("uid").is_none(), "another may have it by now");
+        assert!(own.gain(0, now + time, &cancel), "it is so again");
+        assert!(work.is_cancelled() && own.of("uid").is_some());
+        let work = own.of("uid").unwrap();
+        own.gain(0, now, &cancel);
+        own.lose_uncertain();
+        assert!(work.is_cancelled() && own.all_own().is_empty());
+        // Who shares with nobody loses nothing.
+        let all = OwnShards::all(&cancel);
+        all.lose_uncertain();
+        assert!(all.of("uid").is_some());
+        cancel.cancel();
+        assert!(all.of("uid").unwrap().is_cancelled());
     }
 
     #[test]

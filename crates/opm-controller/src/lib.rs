@@ -6,6 +6,7 @@
 //! status       how it stands from now on               depends      which releases come first
 //! backoff      when to try again                       fingerprint  who touched an object
 //! as_resource  a request, as the resource that asks   shards       which replica has which part
+//! news         what was told already
 //! ```
 //! These decide and do nothing else. `run` starts what goes on; `reconcile` is one attempt, with
 //! `source` and `apply` in it, `finalize` at the end of a resource's life, and `report` after each;
@@ -24,6 +25,7 @@ mod finalize;
 mod fingerprint;
 mod leases;
 mod metrics;
+mod news;
 mod notices;
 mod reason;
 mod reconcile;

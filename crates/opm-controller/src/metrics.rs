@@ -130,7 +130,11 @@ impl Metrics {
         let running = usize::try_from(counts.running).unwrap_or_default();
         for (name, help, value) in [
             ("reconciles_running", "Reconciles that go on.", running),
-            ("queue_depth", "Triggers that wait.", gauges.queued),
+            (
+                "queue_depth",
+                "Releases that wait to be reconciled.",
+                gauges.queued,
+            ),
             (
                 "resources",
                 "ModuleReleases that are known.",

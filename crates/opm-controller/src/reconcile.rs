@@ -62,15 +62,14 @@ pub(crate) async fn reconcile(
     context: Arc<Context>,
 ) -> Result<Next, kube::Error> {
     let key = ReleaseKey::of(&resource);
-    let uid = resource.metadata.uid.as_deref().unwrap_or_default();
-    if context.shards.of(uid).is_none() {
+    if !context.is_own(&resource) {
         // It is another replica's.
         context.watches.forget(&key);
         context.forget(&key);
         return Ok(Next::await_change());
     }
     let Some(_turn) = context.enter(&key) else {
-        return Ok(Next::requeue(NO_ROOM));
+        return Ok(context.later(&key, NO_ROOM));
     };
     let began = Instant::now();
     context.metrics.begun();
@@ -130,26 +129,23 @@ pub(crate) fn next(
         NextAttempt::OnChange => Next::await_change(),
         NextAttempt::AtInterval => {
             context.succeeded(key);
-            Next::requeue(backoff::regular(times.interval, chance))
+            context.later(key, backoff::regular(times.interval, chance))
         }
         NextAttempt::AfterFailure => {
             let failures = context.failed(key);
-            Next::requeue(backoff::after_failures(
-                failures,
-                times.retry_interval,
-                chance,
-            ))
+            let wait = backoff::after_failures(failures, times.retry_interval, chance);
+            context.later(key, wait)
         }
         NextAttempt::Soon => {
             let looks = context.looked(key);
             let wait = backoff::after_failures(looks.div_ceil(3), SOON.1, chance);
-            Next::requeue(wait.max(SOON.0))
+            context.later(key, wait.max(SOON.0))
         }
     }
 }
 
 /// A number that nobody has to guess.
-fn chance(key: &ReleaseKey) -> u64 {
+pub(crate) fn chance(key: &ReleaseKey) -> u64 {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
     jiff::Timestamp::now().as_nanosecond().hash(&mut hasher);

@@ -3,11 +3,10 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures::StreamExt as _;
+use futures::{StreamExt as _, TryStreamExt as _};
 use kube::api::Api;
 use kube::runtime::controller::{self, Action as Next};
 use kube::runtime::reflector::{ObjectRef, Store};
@@ -25,7 +24,7 @@ use crate::context::{Context, Memory};
 use crate::leases::{OwnShards, Replica, Sharding};
 use crate::metrics::{Gauges, Metrics};
 use crate::notices::Notices;
-use crate::reconcile::reconcile;
+use crate::reconcile::{chance, reconcile};
 use crate::request::ReleaseKey;
 use crate::resource::ModuleRelease;
 use crate::serve::{ProbeSource, listen, serve};
@@ -121,7 +120,7 @@ struct Probes {
     metrics: Arc<Metrics>,
     watches: Arc<Watches>,
     store: Store<ModuleRelease>,
-    queued: Arc<AtomicUsize>,
+    context: Arc<Context>,
 }
 
 impl ProbeSource for Probes {
@@ -131,7 +130,7 @@ impl ProbeSource for Probes {
             resources: self.store.len(),
             objects,
             watches,
-            queued: self.queued.load(Ordering::Relaxed),
+            queued: self.context.waiting(),
         })
     }
 
@@ -167,7 +166,6 @@ pub async fn run(
     }
 
     let (triggers, mut triggered) = mpsc::unbounded_channel();
-    let queued = Arc::new(AtomicUsize::new(0));
     let namespace = settings.namespace.clone();
     let notices = Arc::new(Notices::new(Arc::clone(&log)));
     let told = Arc::clone(&notices);
@@ -222,7 +220,7 @@ pub async fn run(
         metrics,
         watches,
         store: store.clone(),
-        queued: Arc::clone(&queued),
+        context: Arc::clone(&context),
     });
     let serving = match settings.listen {
         Some(address) => {
@@ -237,23 +235,27 @@ pub async fn run(
         }
         None => None,
     };
-    let waiting = futures::stream::poll_fn(move |polled| {
-        let next = triggered.poll_recv(polled);
-        queued.store(triggered.len(), Ordering::Relaxed);
-        next
+    let queue = Arc::clone(&context);
+    let triggered = futures::stream::poll_fn(move |polled| triggered.poll_recv(polled));
+    let triggered = triggered.inspect(move |resource| {
+        let namespace = resource.namespace.clone().unwrap_or_default();
+        let name = resource.name.clone();
+        queue.waits(&ReleaseKey { namespace, name }, Duration::ZERO);
     });
+    let queue = Arc::clone(&context);
     let changes = watcher(resources, watcher::Config::default())
         .default_backoff()
         .modify(|resource| resource.metadata.managed_fields = None)
         .reflect(writer)
         .applied_objects()
-        .predicate_filter(what_counts, Default::default());
+        .predicate_filter(what_counts, Default::default())
+        .inspect_ok(move |resource| queue.waits(&ReleaseKey::of(resource), Duration::ZERO));
     let (stopped, first_list) = (cancel.clone(), Arc::clone(&probes));
     let config = controller::Config::default().concurrency(settings.concurrency);
     tell(&*log, "the controller runs");
     let running = Controller::for_stream(changes, store)
         .with_config(config)
-        .reconcile_on(waiting)
+        .reconcile_on(triggered)
         .graceful_shutdown_on(async move { stopped.cancelled().await })
         .run(
             reconcile,
@@ -318,16 +320,13 @@ fn after_error(resource: &ModuleRelease, error: &kube::Error, context: &Context)
         message: error.to_string(),
         reason: None,
         run: context.run_of(&key),
-        namespace: Some(key.namespace),
-        release: Some(key.name),
+        namespace: Some(key.namespace.clone()),
+        release: Some(key.name.clone()),
         generation: resource.metadata.generation,
     });
     let most = Duration::from_secs(60);
-    Next::requeue(backoff::after_failures(
-        failures,
-        most,
-        u64::from(failures) * 97,
-    ))
+    let wait = backoff::after_failures(failures, most, chance(&key));
+    context.later(&key, wait)
 }
 
 fn tell(log: &dyn ControllerLog, message: &str) {
