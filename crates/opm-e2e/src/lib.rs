@@ -27,6 +27,6 @@ pub use record::DecodedRecord;
 pub use run::{note, on_real, on_sandbox, trying};
 pub use seed::{Dice, Seed};
 pub use world::{
-    CuttableConnection, KillOutcome, Lockstep, RelayedController, RelayedRun, Rounds, StruckLine,
-    TestCluster, World, set,
+    CuttableConnection, KillOutcome, Kubectl, Lockstep, RelayedController, RelayedRun, Rounds,
+    StruckLine, TestCluster, World, set,
 };

@@ -36,6 +36,11 @@ impl RelayedController {
         self.route.relay.on(when, fault);
     }
 
+    /// Requests that are held go on.
+    pub fn release(&self) {
+        self.route.relay.release();
+    }
+
     /// How many requests of this kind it has sent so far.
     pub fn sent(&self, wanted: &RequestFilter) -> usize {
         let requests = self.requests();
@@ -131,9 +136,15 @@ impl World {
         self.start_over(line, &self.controller_arguments(flags))
     }
 
-    /// The same, killed right before or after its nth request of this kind.
+    /// The same with additional variables in its environment.
+    pub fn start_controller_with(&self, variables: &[(&str, &str)], flags: &[&str]) -> RunningOpm {
+        self.start_with(variables, &self.controller_arguments(flags))
+    }
+
+    /// The same, with variables, killed right before or after its nth request of this kind.
     pub async fn start_controller_to_be_killed(
         &self,
+        variables: &[(&str, &str)],
         at: RequestFilter,
         moment: Moment,
     ) -> RelayedController {
@@ -141,7 +152,10 @@ impl World {
         route.relay.on(at, Fault::Kill(moment));
         let target = Target::Kubeconfig(route.kubeconfig.clone());
         let arguments = self.controller_arguments(&[]);
-        let process = self.opm.clone().against(target).start(&arguments);
+        let opm = variables
+            .iter()
+            .fold(self.opm.clone(), |opm, (name, value)| opm.env(name, value));
+        let process = opm.against(target).start(&arguments);
         let running = RunningOpm::new(process, &arguments, &self.canaries);
         route.relay.aim_at(running.pid());
         RelayedController { running, route }

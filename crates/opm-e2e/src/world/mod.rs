@@ -4,6 +4,7 @@
 mod commands;
 mod controller;
 mod faults;
+mod kubectl;
 mod lockstep;
 mod observe;
 
@@ -24,6 +25,7 @@ use crate::objects;
 pub use commands::{CuttableConnection, KillOutcome};
 pub use controller::RelayedController;
 pub use faults::{RelayedRun, StruckLine};
+pub use kubectl::Kubectl;
 pub use lockstep::{Lockstep, Rounds};
 
 /// Which cluster a scenario runs on.

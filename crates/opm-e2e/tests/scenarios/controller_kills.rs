@@ -148,7 +148,7 @@ async fn kill_everywhere(w: World, stage: Stage) {
         ));
         prepare(&w, stage).await;
         let killed = w
-            .start_controller_to_be_killed(RequestFilter::nth(nth), moment)
+            .start_controller_to_be_killed(&[], RequestFilter::nth(nth), moment)
             .await;
         killed.until_killed().await;
         finish(&w, stage).await;

@@ -267,26 +267,66 @@ async fn ready_counts_only_when_the_objects_are(w: World) {
 
 async fn the_server_refuses_what_makes_no_sense(w: World) {
     w.define_resource().await;
-    for (name, spec) in [
+    let module = |module: Value| json!({ "module": module });
+    let also = |more: Value| with(from_config_map("a"), &more);
+    let (one_source, short) = ("exactly one of reference", "at most 53 characters");
+    let reference = "example.com/web@v1.0.0";
+    let two = json!({"reference": reference, "configMap": {"name": "a"}});
+    let unit = "should match";
+    for (name, spec, said) in [
+        // What expressions say.
+        ("web", module(two), one_source),
+        ("web", module(json!({})), one_source),
+        (&"a".repeat(54), from_config_map("a"), short),
+        // What the schema says.
+        ("web", json!({}), "spec.module: Required value"),
+        ("web", from_config_map(""), "spec.module.configMap.name"),
+        ("web", also(json!({"interval": "often"})), unit),
+        ("web", also(json!({"retryInterval": "5"})), unit),
+        ("web", also(json!({"timeout": "-1s"})), unit),
         (
             "web",
-            json!({"module": {"reference": "example.com/web@v1.0.0", "configMap": {"name": "a"}}}),
-        ),
-        ("web", json!({"module": {}})),
-        ("web", json!({})),
-        (
-            "web",
-            with(from_config_map("a"), &json!({"interval": "often"})),
+            also(json!({"driftPolicy": "sometimes"})),
+            "Unsupported value",
         ),
         (
             "web",
-            with(from_config_map("a"), &json!({"driftPolicy": "sometimes"})),
+            also(json!({"deletionPolicy": "keep"})),
+            "Unsupported value",
         ),
-        (&"a".repeat(54), from_config_map("a")),
+        ("web", also(json!({"maxHistory": 0})), "spec.maxHistory"),
+        ("web", also(json!({"maxHistory": 101})), "spec.maxHistory"),
+        (
+            "web",
+            also(json!({"valuesFrom": [{"kind": "Pod", "name": "a"}]})),
+            "Unsupported value",
+        ),
+        (
+            "web",
+            also(json!({"valuesFrom": [{"kind": "Secret"}]})),
+            "spec.valuesFrom[0].name",
+        ),
+        (
+            "web",
+            also(json!({"dependsOn": [{"name": ""}]})),
+            "spec.dependsOn[0].name",
+        ),
     ] {
         let (status, answer) = w.try_release(name, spec.clone()).await;
         assert_eq!(status, 422, "{name} {spec}: {answer}");
+        assert!(answer.to_string().contains(said), "{spec}: {answer}");
     }
+    // What is left out is filled in by the server.
+    let given = also(json!({"valuesFrom": [{"kind": "Secret", "name": "s"}]}));
+    let kept = w.put_release("web", given).await;
+    let expected = json!({"module": {"configMap": {"name": "a"}},
+        "valuesFrom": [{"kind": "Secret", "name": "s", "key": "values.yaml", "optional": false}],
+        "interval": "10m", "retryInterval": "2m", "timeout": "5m", "prune": true,
+        "driftPolicy": "correct", "wait": false, "atomic": false, "suspend": false,
+        "forceConflicts": false, "maxHistory": 10, "deletionPolicy": "delete",
+        "guards": {"namespaces": false, "persistentVolumeClaims": false,
+            "persistentVolumes": false, "customResourceDefinitions": false}});
+    assert_eq!(kept["spec"], expected);
 }
 
 async fn orphaned_it_stays_and_nobody_manages_it(w: World) {

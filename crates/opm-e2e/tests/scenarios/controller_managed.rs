@@ -9,8 +9,6 @@ scenarios! {
     where_a_resource_is_there_first_the_command_line_makes_no_release,
     a_release_of_the_command_line_is_taken_over,
     another_path_would_be_another_release,
-    two_controllers_do_each_others_work_once,
-    replicas_share_the_work_and_a_dead_ones_part_moves_on,
 }
 
 fn web(objects: &[Value]) -> Module {
@@ -123,99 +121,4 @@ async fn another_path_would_be_another_release(w: World) {
     assert_eq!(w.get("ConfigMap/a").await.unwrap()["data"]["k"], "1");
     w.put_module("source", &web(&[config_map("a", "3")])).await;
     w.until_value("ConfigMap/a", "/data/k", json!("3")).await;
-}
-
-async fn replicas_share_the_work_and_a_dead_ones_part_moves_on(w: World) {
-    w.define_resource().await;
-    for n in 0..8 {
-        let files = json!({"a.yaml": config_map(&format!("c{n}"), "1").to_string()});
-        w.put_files(&format!("source{n}"), files).await;
-        let spec = json!({"module": {"configMap": {"name": format!("source{n}")}}});
-        w.put_release(&format!("r{n}"), spec).await;
-    }
-    let flags = [
-        "--shards",
-        "4",
-        "--lease-namespace",
-        w.ns.as_str(),
-        "--lease-time",
-        "3s",
-    ];
-    let (one, other) = (w.start_controller(&flags), w.start_controller(&flags));
-    let holders = || async {
-        let path = format!("/apis/coordination.k8s.io/v1/namespaces/{}/leases", w.ns);
-        let list = w.api.get(&path).await.unwrap();
-        let leases = list["items"].as_array().cloned().unwrap_or_default();
-        let shard = |one: &&Value| one["metadata"]["name"].as_str().unwrap().contains("shard");
-        let held = leases
-            .iter()
-            .filter(shard)
-            .map(|one| one["spec"]["holderIdentity"].clone());
-        held.filter(|holder| !holder.is_null())
-            .map(|holder| holder.to_string())
-            .collect::<Vec<String>>()
-    };
-    w.until("each has two of the four", || async {
-        let held = holders().await;
-        let mut counts = std::collections::BTreeMap::<String, usize>::new();
-        held.into_iter()
-            .for_each(|holder| *counts.entry(holder).or_default() += 1);
-        counts.values().copied().collect::<Vec<_>>() == [2, 2]
-    })
-    .await;
-    for n in 0..8 {
-        w.until_ready(&format!("r{n}")).await;
-    }
-    // As kill -9 does.
-    drop(other);
-    for n in 0..8 {
-        let files = json!({"a.yaml": config_map(&format!("c{n}"), "2").to_string()});
-        w.put_files(&format!("source{n}"), files).await;
-    }
-    for n in 0..8 {
-        w.until_value(&format!("ConfigMap/c{n}"), "/data/k", json!("2"))
-            .await;
-    }
-    w.until("one has all four", || async {
-        let held: std::collections::BTreeSet<String> = holders().await.into_iter().collect();
-        held.len() == 1
-    })
-    .await;
-    one.interrupt();
-    one.end().await;
-    assert_eq!(
-        holders().await,
-        Vec::<String>::new(),
-        "others need not wait"
-    );
-}
-
-async fn two_controllers_do_each_others_work_once(w: World) {
-    w.define_resource().await;
-    w.put_module("source", &web(&[config_map("a", "1"), service("web")]))
-        .await;
-    let (one, other) = (w.start_controller(&[]), w.start_controller(&[]));
-    w.put_release("web", spec()).await;
-    w.until_ready("web").await;
-    for value in ["2", "3"] {
-        w.put_module("source", &web(&[config_map("a", value), service("web")]))
-            .await;
-        w.until_value("ConfigMap/a", "/data/k", json!(value)).await;
-    }
-    w.until("each change is recorded", || async {
-        w.record("web").await.index().len() == 3
-    })
-    .await;
-    // What they are doing at the moment is done, and nobody holds the lock.
-    for controller in [one, other] {
-        controller.interrupt();
-        controller.end().await;
-    }
-    w.holds_exactly("web", &["ConfigMap/a", "Service/web"])
-        .await;
-    assert_eq!(w.record("web").await.index().len(), 3, "each change once");
-    let _third = w.start_controller(&[]);
-    w.remove_release("web").await;
-    w.until_release_is_gone("web").await;
-    assert_eq!(w.settled_live("web").await, Vec::<String>::new());
 }

@@ -1,16 +1,16 @@
 //! Running the controller: what it tells, and what it leaves alone because somebody said so.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-
-use opm_e2e::objects::{config_map, secret};
-use opm_e2e::{RequestFilter, RunningOpm, World, scenarios};
+use opm_e2e::objects::{config_map, secret, service};
+use opm_e2e::{Module, RequestFilter, World, scenarios};
 use serde_json::{Value, json};
+
+use crate::counters::{self, line_with};
 
 scenarios! {
     a_dry_run_writes_nothing,
     drift_is_ignored_where_that_is_wanted,
     counters_and_probes_are_served,
+    a_kind_is_watched_while_a_release_has_it,
     every_line_of_the_log_says_what_it_is_about,
 }
 
@@ -82,54 +82,83 @@ async fn drift_is_ignored_where_that_is_wanted(w: World) {
     w.until_value("ConfigMap/a", "/data/k", json!("2")).await;
 }
 
-/// Waits for a whole line that holds this.
-async fn line_with(running: &RunningOpm, text: &str) -> String {
-    opm_testkit::eventually("a line of the log", async || running.line_with(text)).await
-}
-
-/// The status and the text of an answer.
-fn get(address: &str, path: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    let request = format!("GET {path} HTTP/1.0\r\n\r\n");
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    let status = text.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, text)
-}
-
 async fn counters_and_probes_are_served(w: World) {
     w.define_resource().await;
     put(&w, "1").await;
     w.put_release("web", spec()).await;
     let running = w.start_controller(&["--listen", "127.0.0.1:0"]);
-    let line = line_with(&running, "serving /metrics").await;
-    let address = line.split("http://").nth(1).unwrap();
-    let address = address.split('"').next().unwrap().to_owned();
-    assert_eq!(get(&address, "/healthz").0, 200);
+    let address = counters::address(&running).await;
+    assert_eq!(counters::get(&address, "/healthz").0, 200);
     w.until("all resources are read", || async {
-        get(&address, "/readyz").0 == 200
+        counters::get(&address, "/readyz").0 == 200
     })
     .await;
-    assert_eq!(get(&address, "/other").0, 404);
-    let applied = "opm_reconciles_total{result=\"Applied\"} 1";
-    w.until("it is counted", || async {
-        get(&address, "/metrics").1.contains(applied)
-    })
-    .await;
-    let (_, text) = get(&address, "/metrics");
-    for line in [
-        "opm_resources 1",
-        "opm_objects 2",
-        "opm_reconciles_running 0",
+    assert_eq!(counters::get(&address, "/other").0, 404);
+    let sample = |name: &str| counters::samples(&address).get(name).copied();
+    let applied = "opm_reconciles_total{result=\"Applied\"}";
+    w.until("it is counted", || async { sample(applied) == Some(1.0) })
+        .await;
+    for (name, value) in [
+        ("opm_reconcile_seconds_count", 1.0),
+        ("opm_resources", 1.0),
+        ("opm_objects", 2.0),
+        ("opm_reconciles_running", 0.0),
+        ("opm_queue_depth", 0.0),
+        ("opm_drift_corrections_total", 0.0),
     ] {
-        assert!(text.lines().any(|one| one == line), "{line}\n{text}");
+        assert_eq!(sample(name), Some(value), "{name}");
     }
-    assert!(
-        text.contains("opm_api_requests_total{verb=\"PATCH\""),
-        "{text}"
-    );
-    assert!(!text.contains("hidden"), "{text}");
+    assert!(sample("opm_api_requests_total{verb=\"PATCH\",code=\"200\"}") > Some(0.0));
+    let path = opm_e2e::api::object("ConfigMap/a", &w.ns);
+    w.api.merge(&path, json!({"data": {"k": "2"}})).await;
+    w.until("the correction is counted", || async {
+        sample("opm_drift_corrections_total") == Some(1.0)
+    })
+    .await;
+    let (_, _, text) = counters::get(&address, "/metrics");
+    assert!(!text.contains("hidden") && !text.contains(&w.ns), "{text}");
+}
+
+/// A watch for each kind that releases have, and none for others.
+async fn a_kind_is_watched_while_a_release_has_it(w: World) {
+    w.define_resource().await;
+    let module = |objects: &[Value]| Module::new("web").component("app", objects);
+    w.put_module("source", &module(&[config_map("a", "1")]))
+        .await;
+    w.put_release("web", spec()).await;
+    let flags = ["--listen", "127.0.0.1:0"];
+    let controller = w.start_relayed_controller(&flags).await;
+    let address = counters::address(controller.running()).await;
+    w.until_ready("web").await;
+    // Two for ConfigMaps: those that releases have, by their label, and those that they refer to.
+    let watches = || counters::samples(&address)["opm_watches"];
+    let of_services = RequestFilter::verb("watch").and_path("/services");
+    assert_eq!((watches(), controller.sent(&of_services)), (2.0, 0));
+    w.put_module("source", &module(&[config_map("a", "1"), service("web")]))
+        .await;
+    w.until("Services are watched", || async {
+        watches() == 3.0 && controller.sent(&of_services) > 0
+    })
+    .await;
+    // Another one has a Service, too: it is the same watch.
+    let other = json!({"b.yaml": service("other").to_string()});
+    w.put_files("other", other).await;
+    w.put_release("other", json!({"module": {"configMap": {"name": "other"}}}))
+        .await;
+    w.until_ready("other").await;
+    assert_eq!((watches(), controller.sent(&of_services)), (3.0, 1));
+    w.put_module("source", &module(&[config_map("a", "1")]))
+        .await;
+    w.until("the Service is gone", || async {
+        w.gone("Service/web").await
+    })
+    .await;
+    w.until_ready("web").await;
+    assert_eq!(watches(), 3.0, "the other one still has one");
+    w.remove_release("other").await;
+    w.until_release_is_gone("other").await;
+    w.until("nobody has one any more", || async { watches() == 2.0 })
+        .await;
 }
 
 async fn every_line_of_the_log_says_what_it_is_about(w: World) {
