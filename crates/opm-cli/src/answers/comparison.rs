@@ -32,6 +32,12 @@ pub(crate) fn answer(
 
 fn text(compared: &Comparison, format: Format) -> String {
     let mut text = String::new();
+    if !compared.values.is_empty() {
+        difference::heading(&mut text, ChangeKind::Changed, "values");
+    }
+    for value in &compared.values {
+        difference::field(&mut text, value, format);
+    }
     for change in &compared.objects {
         let kind = match change.happened {
             ObjectChangeKind::Added => ChangeKind::Added,

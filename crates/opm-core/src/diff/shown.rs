@@ -16,14 +16,14 @@ pub struct ShownValue(Option<Value>);
 
 impl ShownValue {
     /// A value that may be shown, save for copies of whole objects somewhere inside of it.
-    pub(super) fn plain(value: &Value) -> Self {
+    pub(crate) fn plain(value: &Value) -> Self {
         let mut value = value.clone();
         scrub(&mut value);
         Self(Some(value))
     }
 
     /// A value that may not be shown. It is not kept.
-    pub(super) fn masked() -> Self {
+    pub(crate) fn masked() -> Self {
         Self(None)
     }
 

@@ -9,6 +9,7 @@ mod masked;
 mod republished;
 mod restore;
 mod target;
+mod values;
 
 pub use between::{ObjectChange, ObjectChangeKind, between};
 pub use dropped::dropped_values;
@@ -17,3 +18,4 @@ pub(crate) use masked::masked_object;
 pub use republished::republished_charts;
 pub use restore::{RestoreError, restore};
 pub use target::{ChangeNameError, TargetReason, default_target, failed_run, named};
+pub use values::values_between;

@@ -1,10 +1,15 @@
 //! `history --diff`: what a change changed.
 
-use opm_core::history::{ObjectChange, between};
+use std::collections::BTreeMap;
+
+use opm_core::diff::FieldChange;
+use opm_core::history::{ObjectChange, between, values_between};
 use opm_core::manifest::Manifest;
 use opm_core::record::{Change, Record};
+use opm_core::values::Value;
 use serde::Serialize;
 
+use super::restored::values_of;
 use super::{find_change, unavailable};
 use crate::failure::{Failure, FailureKind, Remedy};
 use crate::report::Release;
@@ -20,6 +25,8 @@ pub struct Comparison {
     pub from: Option<String>,
     /// The change that is looked at.
     pub to: String,
+    /// The values in which it differs.
+    pub values: Vec<FieldChange>,
     /// The objects in which it differs.
     pub objects: Vec<ObjectChange>,
     /// What the user should know.
@@ -47,13 +54,37 @@ impl Run<'_> {
             Some(from) => self.readable_manifests(&release, from).await?,
             None => Vec::new(),
         };
+        let before = match from {
+            Some(from) => self.readable_values(&release, from).await?,
+            None => Some(Value::Struct(BTreeMap::new())),
+        };
+        let after = self.readable_values(&release, to).await?;
+        let mut warnings = past.warnings;
+        let values = match (before, after) {
+            (Some(before), Some(after)) => values_between(&before, &after, &[&old, &new]),
+            _ => {
+                warnings.push("their values are not kept, so only objects are compared".to_owned());
+                Vec::new()
+            }
+        };
         Ok(Comparison {
             from: from.map(|change| change.id.clone()),
             to: to.id.clone(),
+            values,
             objects: between(&old, &new),
-            warnings: past.warnings,
+            warnings,
             release,
         })
+    }
+
+    /// The values of a change, if they are still kept.
+    async fn readable_values(
+        &self,
+        release: &Release,
+        change: &Change,
+    ) -> Result<Option<Value>, Failure> {
+        let change = self.whole_change(release, change).await?;
+        Ok(values_of(&change).and_then(|values| Value::from_cue(&values.0)))
     }
 
     async fn readable_manifests(
