@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use opm_core::check::TransferredObject;
 use opm_core::entry::Entry;
+use opm_core::health::HealthState;
 use opm_core::identity::Identity;
 use opm_core::record::ModuleRef;
 use opm_core::repair::{FoundObject, RecoveredChange};
@@ -123,8 +124,13 @@ impl Serialize for ListedRelease {
             managed_by: Option<String>,
             #[serde(skip_serializing_if = "Option::is_none")]
             health: Option<&'static str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            ready: Option<usize>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            drifted: Option<usize>,
         }
         let summary = &self.summary;
+        let overview = self.overview.as_ref().filter(|one| one.health.is_some());
         let told = |count| self.mark.is_none().then_some(count);
         let document = ListedDocument {
             name: &summary.name,
@@ -145,7 +151,9 @@ impl Serialize for ListedRelease {
             last_result: summary.last_result.as_deref(),
             note: self.mark,
             managed_by: self.manager.as_ref().map(ToString::to_string),
-            health: self.health.map(|health| health.word()),
+            health: overview.and_then(|one| one.health.map(HealthState::word)),
+            ready: overview.map(|one| one.ready),
+            drifted: overview.map(|one| one.drifted),
         };
         document.serialize(serializer)
     }

@@ -151,4 +151,4 @@ pub use engine::{Engine, Settings, Timing};
 pub use failure::{FailedObject, Failure, FailureKind, Remedy};
 pub use history::{Comparison, History, HistoryEntry, ShownManifests, ShownObject, ShownValues};
 pub use record::ManifestsError;
-pub use report::{Action, ObjectOutcome, Release, Report, TrackedObject};
+pub use report::{Action, LastDeployment, ObjectOutcome, Release, Report, TrackedObject};

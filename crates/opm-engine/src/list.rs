@@ -6,14 +6,13 @@
 //! but itself. Only `--health` reads the records, and looks at what they name. Whoever watches the
 //! list is told of both by one list and one watch of each kind.
 
-mod health;
+mod overview;
 mod watch;
 
 use std::collections::BTreeMap;
 
 use futures::StreamExt as _;
 use opm_core::failure::Remedy;
-use opm_core::health::HealthState;
 use opm_core::identity::GroupKind;
 use opm_core::labels;
 use opm_core::managed::Manager;
@@ -31,7 +30,8 @@ use crate::ports::{
 use crate::request::ListRequest;
 use crate::run::Run;
 
-pub use watch::{Healths, ListObserver};
+pub use overview::ReleaseOverview;
+pub use watch::{ListObserver, Overviews};
 
 /// How many namespaces are asked at a time.
 const CONCURRENT_NAMESPACES: usize = 16;
@@ -45,8 +45,8 @@ pub struct ListedRelease {
     pub mark: Option<&'static str>,
     /// The resource that a controller manages it for, if one does.
     pub manager: Option<Manager>,
-    /// How its objects are doing, if that was asked for and could be found out.
-    pub health: Option<HealthState>,
+    /// How it stands, if that was asked for and could be found out.
+    pub overview: Option<ReleaseOverview>,
 }
 
 impl ListedRelease {
@@ -133,13 +133,13 @@ impl Run<'_> {
         let (lists, unseen) = self.record_lists(request, detail).await?;
         let lists = lists.into_iter();
         let secrets: Vec<ReleaseSecret> = lists.flat_map(|list| list.secrets).collect();
-        let healths = match request.health {
-            true => self.healths(&secrets).await,
+        let overviews = match request.health {
+            true => self.overviews(&secrets).await,
             false => vec![None; secrets.len()],
         };
-        let pairs = secrets.iter().zip(healths);
+        let pairs = secrets.iter().zip(overviews);
         let mut releases: Vec<ListedRelease> = pairs
-            .filter_map(|(secret, health)| listed(secret, health))
+            .filter_map(|(secret, overview)| listed(secret, overview))
             .collect();
         releases.retain(|listed| listed.is_among(request.deleted));
         releases.sort_by(|a, b| key(a).cmp(&key(b)));
@@ -318,7 +318,7 @@ fn key(listed: &ListedRelease) -> (&str, &str, &str) {
 }
 
 /// The line of one Secret. Where it lives is what the server says, not what it says of itself.
-fn listed(secret: &ReleaseSecret, health: Option<HealthState>) -> Option<ListedRelease> {
+fn listed(secret: &ReleaseSecret, overview: Option<ReleaseOverview>) -> Option<ListedRelease> {
     let annotated = secret.annotations.get(SUMMARY_ANNOTATION);
     let manager = Manager::recorded(&secret.annotations);
     if let Some(summary) = annotated.and_then(|text| Summary::from_text(text)) {
@@ -330,7 +330,7 @@ fn listed(secret: &ReleaseSecret, health: Option<HealthState>) -> Option<ListedR
             },
             mark: None,
             manager,
-            health,
+            overview,
         });
     }
     Some(ListedRelease {
@@ -340,7 +340,7 @@ fn listed(secret: &ReleaseSecret, health: Option<HealthState>) -> Option<ListedR
             None => "it has no summary",
         }),
         manager,
-        health,
+        overview,
     })
 }
 

@@ -13,8 +13,8 @@ use opm_core::ids::{ChangeId, ReleaseId};
 use opm_core::labels::Owner;
 use opm_core::name::{NamespaceName, ReleaseName};
 use opm_core::record::{
-    Counts, Extra, KeptObject, KeptWhy, Metadata, PendingObject, PendingWhy, Record, ReleaseState,
-    release_labels,
+    Counts, Extra, KeptObject, KeptWhy, LogEntry, Metadata, PendingObject, PendingWhy, Record,
+    ReleaseState, release_labels,
 };
 use serde::Serialize;
 
@@ -129,6 +129,30 @@ pub struct TrackedObject {
     /// More about it, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// What was last done to a release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LastDeployment {
+    /// What was run.
+    pub command: String,
+    /// Who ran it.
+    pub who: String,
+    /// When it began.
+    pub time: String,
+    /// How it ended.
+    pub result: String,
+}
+
+impl From<&LogEntry> for LastDeployment {
+    fn from(entry: &LogEntry) -> Self {
+        Self {
+            command: entry.command.clone(),
+            who: entry.who.clone(),
+            time: entry.time.clone(),
+            result: entry.result.word().to_owned(),
+        }
+    }
 }
 
 impl TrackedObject {

@@ -22,7 +22,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::Page;
-use crate::routes::{ChangeQuery, Named, Shared};
+use crate::routes::{ChangeQuery, Named, PartQuery, Shared};
 use crate::runs::{Agreed, PageRun};
 use crate::views::{self, LiveView, confirm};
 
@@ -37,7 +37,7 @@ pub(crate) fn routes() -> Router<Arc<Page>> {
         .route("/live/runs/{id}", get(live_run));
     let all = [Doing::GoBack, Doing::Delete, Doing::Prune, Doing::Unlock];
     let router = all.into_iter().fold(router, |router, doing| {
-        let look = move |page, named, query| look(page, named, query, doing);
+        let look = move |page, named, query, part| look(page, named, query, part, doing);
         let act = move |page, named, form| act(page, named, form, doing);
         router.route(&doing.route(), get(look).post(act))
     });
@@ -46,7 +46,7 @@ pub(crate) fn routes() -> Router<Arc<Page>> {
 
 /// What only shows what would be done.
 pub(crate) fn rehearsals() -> Router<Arc<Page>> {
-    let look = |page, named, query| look(page, named, query, Doing::GoBack);
+    let look = |page, named, query, part| look(page, named, query, part, Doing::GoBack);
     Router::new()
         .route("/plan", get(crate::routes::plan))
         .route(&Doing::GoBack.route(), get(look))
@@ -106,15 +106,7 @@ impl Doing {
         let (release, namespace) = target.named.parse()?;
         match self {
             Self::GoBack => {
-                let request = RollbackRequest {
-                    release,
-                    namespace,
-                    revision: Some(target.what.clone()).filter(|to| !to.is_empty()),
-                    options: ApplyOptions {
-                        dry_run,
-                        ..ApplyOptions::default()
-                    },
-                };
+                let request = target.rollback(dry_run)?;
                 page.engine.rollback(&request, &NoRenderer, caller).await
             }
             Self::Delete => {
@@ -163,6 +155,21 @@ struct Target {
     named: Named,
     /// The change to go back to; empty means the one before.
     what: String,
+}
+
+impl Target {
+    fn rollback(&self, dry_run: bool) -> Result<RollbackRequest, Failure> {
+        let (release, namespace) = self.named.parse()?;
+        Ok(RollbackRequest {
+            release,
+            namespace,
+            revision: Some(self.what.clone()).filter(|to| !to.is_empty()),
+            options: ApplyOptions {
+                dry_run,
+                ..ApplyOptions::default()
+            },
+        })
+    }
 }
 
 /// What a form says.
@@ -230,7 +237,12 @@ impl Page {
     }
 
     /// What would be done, and the form that does it.
-    async fn rehearse(&self, doing: Doing, target: &Target) -> Result<Markup, Failure> {
+    async fn rehearse(
+        &self,
+        doing: Doing,
+        target: &Target,
+        page: usize,
+    ) -> Result<Markup, Failure> {
         let named = &target.named;
         let address = format!("{}/{}", named.address(), doing.place());
         let form = |what| confirm::Form {
@@ -240,20 +252,26 @@ impl Page {
             what,
             button: doing.button(),
         };
+        let caller = self.caller();
+        if doing == Doing::GoBack {
+            let request = target.rollback(true)?;
+            let report = self.engine.diff_rollback(&request, &NoRenderer, &caller);
+            let report = report.await?;
+            let failure = report.would_fail.as_ref();
+            let remedies = failure.map(|failure| failure.remedies.as_slice());
+            let hints = (self.settings.hints)(remedies.unwrap_or(&report.remedies));
+            // What is confirmed is the change that was shown.
+            let form = form(report.change_id.as_str());
+            let form = Some(&form).filter(|_| self.settings.allow_changes && failure.is_none());
+            let address = named.address();
+            return Ok(views::rollback::view(&report, &hints, &address, form, page));
+        }
         if doing == Doing::Unlock {
-            let status = self.engine.status(&named.status()?, &self.caller()).await?;
+            let status = self.engine.status(&named.status()?, &caller).await?;
             return Ok(confirm::lock(&status, &form("")));
         }
-        let caller = self.caller();
         let report = doing.carry_out(self, target, true, &caller).await?;
-        if doing != Doing::GoBack {
-            return Ok(confirm::view(doing.title(), &report, &form("")));
-        }
-        // What is confirmed is the change that was shown.
-        let change = report.change_id.as_ref().map(ToString::to_string);
-        let form = form(change.as_deref().unwrap_or(&target.what));
-        let form = Some(&form).filter(|_| self.settings.allow_changes);
-        Ok(views::rollback::view(&report, &named.address(), form))
+        Ok(confirm::view(doing.title(), &report, &form("")))
     }
 }
 
@@ -261,11 +279,14 @@ async fn look(
     State(page): Shared,
     Path(named): Path<Named>,
     Query(query): Query<ChangeQuery>,
+    Query(part): Query<PartQuery>,
     doing: Doing,
 ) -> Response {
     let title = format!("{}: {}", doing.title(), named.title());
     let what = query.to;
-    let view = page.rehearse(doing, &Target { named, what }).await;
+    let view = page
+        .rehearse(doing, &Target { named, what }, part.page)
+        .await;
     page.answer(&title, view.map(|content| (content, None)))
 }
 

@@ -173,8 +173,8 @@ pub(crate) struct ListQuery {
 /// Which part of a long list is shown.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct PartQuery {
-    page: usize,
+pub(crate) struct PartQuery {
+    pub(crate) page: usize,
     /// Nothing is shown before all is known.
     whole: bool,
 }
@@ -327,6 +327,7 @@ async fn compare(
     State(page): Shared,
     Path(named): Path<Named>,
     Query(query): Query<ChangeQuery>,
+    Query(part): Query<PartQuery>,
 ) -> Response {
     let view = async {
         let (release, namespace) = named.parse()?;
@@ -340,7 +341,7 @@ async fn compare(
             compared,
         };
         let comparison = page.engine.compare(&request, &page.caller()).await?;
-        Ok((views::compare::view(&comparison), None))
+        Ok((views::compare::view(&comparison, part.page), None))
     };
     page.answer(&format!("Changes of {}", named.title()), view.await)
 }
@@ -349,6 +350,7 @@ async fn manifests(
     State(page): Shared,
     Path(named): Path<Named>,
     Query(query): Query<ChangeQuery>,
+    Query(part): Query<PartQuery>,
 ) -> Response {
     let view = async {
         let (release, namespace) = named.parse()?;
@@ -359,7 +361,8 @@ async fn manifests(
             reveal: false,
         };
         let shown = page.engine.show_manifests(&request, &page.caller()).await?;
-        Ok((views::manifests::view(&shown, &named.address()), None))
+        let view = views::manifests::view(&shown, &named.address(), part.page);
+        Ok((view, None))
     };
     page.answer(&format!("Manifests of {}", named.title()), view.await)
 }
@@ -389,7 +392,7 @@ async fn logs(State(page): Shared, Path(named): Path<Named>) -> Response {
     page.answer(&format!("Logs of {}", named.title()), view.await)
 }
 
-pub(crate) async fn plan(State(page): Shared) -> Response {
+pub(crate) async fn plan(State(page): Shared, Query(query): Query<PartQuery>) -> Response {
     let Some(source) = &page.settings.plan else {
         return nothing_here().await;
     };
@@ -416,7 +419,7 @@ pub(crate) async fn plan(State(page): Shared) -> Response {
                 button: "Apply this plan",
             });
             let form = form.filter(|_| failure.is_none() && report.differs());
-            views::plan::view(&report, &hints, form.as_ref())
+            views::plan::view(&report, &hints, form.as_ref(), query.page)
         }
         Err(failure) => {
             let hints = (page.settings.hints)(&failure.remedies);

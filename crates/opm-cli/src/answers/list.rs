@@ -82,7 +82,8 @@ fn table(listing: &Listing, format: Format, health: bool) -> Table {
             summary.last_result.as_deref().unwrap_or_default(),
         ];
         if health {
-            cells.push(match (listed.health, &summary.state) {
+            let health = listed.overview.as_ref().and_then(|one| one.health);
+            cells.push(match (health, &summary.state) {
                 (Some(health), _) => health.word(),
                 (None, Some(_)) => "",
                 (None, None) => "Unknown",
@@ -150,8 +151,12 @@ fn note(listed: &ListedRelease) -> String {
         0 => None,
         pending => Some(format!("{pending} pending")),
     };
+    let drifted = listed.overview.as_ref().map(|one| one.drifted);
+    let drifted = drifted.filter(|count| *count > 0);
+    let drifted = drifted.map(|count| format!("{count} drifted"));
     let manager = listed.manager.as_ref();
     let manager = manager.map(|manager| format!("managed by {manager}"));
-    let notes: Vec<String> = [state, pending, manager].into_iter().flatten().collect();
+    let notes = [state, drifted, pending, manager].into_iter();
+    let notes: Vec<String> = notes.flatten().collect();
     notes.join(", ")
 }

@@ -152,6 +152,21 @@ impl<'a> Managers<'a> {
         }
     }
 
+    /// Whether others than the cluster's controllers may have written after `opm`, outside of
+    /// metadata and status: times are told by the second.
+    pub(super) fn may_be_written_since(&self) -> bool {
+        let fields = |tree: &FieldTree| {
+            let mut keys = tree.keys();
+            keys.any(|key| !["f:metadata", "f:status"].contains(&key.as_str()))
+        };
+        self.others.iter().any(|other| {
+            !CONTROLLERS.contains(&other.manager)
+                && other.subresource.is_empty()
+                && other.time >= self.own_time
+                && fields(other.tree)
+        })
+    }
+
     /// What others than the cluster's controllers wrote later than `opm`, outside of metadata
     /// and status.
     pub(super) fn written_since(&self) -> Vec<FieldDrift> {

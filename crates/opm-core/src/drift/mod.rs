@@ -73,6 +73,11 @@ pub fn first_unlike(
     walk::first_unlike(desired, live, &managers)
 }
 
+/// Whether others may have written to an object since the last apply. What was applied tells.
+pub fn may_be_written_since(live: &Map<String, Value>, release: &ReleaseId) -> bool {
+    Managers::read(live, release).may_be_written_since()
+}
+
 /// The fields that others have written since the last apply, for an object whose manifest was
 /// not kept: what can be told from its managed fields alone. Metadata, status and what the
 /// cluster's own controllers fill in are left out; what somebody merely added is not.

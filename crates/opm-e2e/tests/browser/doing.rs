@@ -24,7 +24,7 @@ async fn a_rollback_is_confirmed_by_the_name_of_the_release(w: World) {
     };
     let browser = &page.browser;
     page.go_to_release("/history").await;
-    browser.follow("What it would do").await;
+    browser.follow("Going back").await;
     browser.until_it_shows("What going back would do").await;
     assert_eq!(value(&w).await, "3");
     // Another name does nothing.
@@ -51,7 +51,7 @@ async fn the_keyboard_is_enough(w: World) {
     // The first thing that is reached leads past everything that stands on every page.
     browser.press(keys::TAB).await;
     assert_eq!(focused(&page).await, "To the content");
-    for name in ["web", "History", "What it would do"] {
+    for name in ["web", "History", "Going back"] {
         reach(&page, name).await;
         browser.press(keys::ENTER).await;
         opm_testkit::until("another page is there", async || {

@@ -61,7 +61,7 @@ async fn whatever_a_cluster_says_is_text(w: World) {
         (page.object(&w, "", "ConfigMap", "settings"), text),
         (page.object(&w, "", "Pod", "below"), text),
         (release("/compare?to=current"), text),
-        (release("/rollback"), name),
+        (release("/rollback"), text),
         (release("/manifests"), name),
         (release("/events"), text),
         (release("/logs"), text),

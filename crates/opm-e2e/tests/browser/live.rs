@@ -33,6 +33,18 @@ async fn a_page_follows_an_apply_while_it_runs(w: World) {
     })
     .await;
     assert_eq!(page.browser.run("return window.same", &[]).await, true);
+    // The list says who has the lock, and how it ended.
+    page.go(&format!("/?q={}", w.ns)).await;
+    page.browser.until_it_shows("apply by").await;
+    let dir = w.write(&module("3"));
+    let apply = w
+        .start_stalled(&held, &["mod", "apply", &dir, "-n", &w.ns])
+        .await;
+    page.browser.until_it_shows("locked by").await;
+    page.browser.until_it_shows("started").await;
+    apply.release();
+    apply.end().await.ok();
+    page.browser.until_it_shows("succeeded").await;
     page.close().await;
 }
 

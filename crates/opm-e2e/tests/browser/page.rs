@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use opm_e2e::objects::{config_map, deployment, secret, service};
+use opm_e2e::objects::{config_map, deployment, secret, service, volume_claim};
 use opm_e2e::{Fault, Module, RelayedRun, RequestFilter, World, api};
 use opm_testkit::browser::Browser;
 use serde_json::json;
@@ -93,10 +93,12 @@ pub(crate) fn web(value: &str) -> Module {
         )
 }
 
-/// Applies it twice, and has somebody edit one object; makes a pod below another.
+/// Applies it twice, the first time with a claim that is kept, and has somebody edit one object;
+/// makes a pod below another.
 pub(crate) async fn prepare(w: &World) {
-    for value in ["1", "2"] {
-        w.apply(&web(value), &[]).await.ok();
+    let first = web("1").component("data", &[volume_claim("uploads")]);
+    for module in [first, web("2")] {
+        w.apply(&module, &[]).await.ok();
     }
     let edited = api::object("ConfigMap/settings", &w.ns);
     let edited = format!("{edited}?fieldManager=intruder");

@@ -65,7 +65,7 @@ async fn without_script_every_page_is_whole(w: World) {
     for (tab, expected) in [
         ("Status", "data.k by intruder"),
         ("Tree", "Pod/web-1"),
-        ("History", "Deployments"),
+        ("History", "Changes and deployments"),
         ("Manifests", "As applied in"),
         ("Events", "Events"),
         ("Logs", "main of app"),

@@ -20,8 +20,13 @@ async fn every_view_can_be_seen_and_read_by_everybody(w: World) {
     let browser = &page.browser;
     let release = |place: &str| format!("{}{place}", page.release);
     let views = [
-        ("releases", format!("/?q={}", w.ns), "1 of"),
+        ("releases", format!("/?q={}", w.ns), "1 drifted"),
         ("status", release(""), "data.k by intruder"),
+        (
+            "kept",
+            release(""),
+            "opm mod prune web PersistentVolumeClaim/uploads",
+        ),
         ("tree", release("/tree"), "Pod/web-1"),
         (
             "object",
@@ -39,8 +44,9 @@ async fn every_view_can_be_seen_and_read_by_everybody(w: World) {
             page.object(&w, "apps", "Deployment", "web"),
             "listening on :8080",
         ),
-        ("history", release("/history"), "Deployments"),
+        ("history", release("/history"), "#2 apply"),
         ("rollback", release("/rollback"), "Type web to confirm"),
+        ("prune", release("/prune"), "Type web to confirm"),
         ("manifests", release("/manifests"), "As applied in"),
         ("events", release("/events"), "Events"),
         ("logs", release("/logs"), "listening on :8080"),

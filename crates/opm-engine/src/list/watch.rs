@@ -13,15 +13,15 @@ use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures::future::{BoxFuture, Either, select};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _};
-use opm_core::health::{self, HealthState};
+use opm_core::health;
 use opm_core::identity::{GroupKind, Identity};
 use opm_core::labels;
 use opm_core::packed::PackedObject;
 use opm_core::status::ReadObject;
 
-use super::health::CurrentChange;
+use super::overview::{ListedRecord, Observations};
 use super::{
-    CONCURRENT_NAMESPACES, ListedRelease, Listing, RecordDetail, ReleaseSecret,
+    CONCURRENT_NAMESPACES, ListedRelease, Listing, RecordDetail, ReleaseOverview, ReleaseSecret,
     UnreadableNamespace, is_record, key, listed,
 };
 use crate::concurrently::{concurrently, concurrently_in_order};
@@ -43,25 +43,26 @@ const AT_A_TIME: usize = 200;
 /// Who looks on.
 pub trait ListObserver: Send {
     /// These are the releases now, with those that were deleted, and this is known of how they
-    /// are doing.
-    fn releases(&mut self, listing: &Listing, healths: &Healths);
+    /// stand.
+    fn releases(&mut self, listing: &Listing, overviews: &Overviews);
 }
 
-/// How releases are doing, by their ids; none where that cannot be told.
+/// How releases stand, by their ids; none where that cannot be told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Healths(HashMap<String, Option<HealthState>>);
+pub struct Overviews(HashMap<String, Option<ReleaseOverview>>);
 
-impl Healths {
+impl Overviews {
     /// Of a listing for which all objects were looked at.
     pub fn of(listing: &Listing) -> Self {
         let releases = listing.releases.iter();
-        let healths = releases.map(|one| (one.summary.release_id.clone(), one.health));
-        Self(healths.collect())
+        let overviews = releases.map(|one| (one.summary.release_id.clone(), one.overview.clone()));
+        Self(overviews.collect())
     }
 
     /// None where nobody has looked yet.
-    pub fn get(&self, release: &ListedRelease) -> Option<Option<HealthState>> {
-        self.0.get(&release.summary.release_id).copied()
+    pub fn get(&self, release: &ListedRelease) -> Option<Option<&ReleaseOverview>> {
+        let found = self.0.get(&release.summary.release_id)?;
+        Some(found.as_ref())
     }
 }
 
@@ -75,9 +76,9 @@ struct WatchedReleases {
     unread: BTreeSet<Identity>,
     /// Those whose objects are others now.
     unjudged: BTreeSet<Identity>,
-    records: BTreeMap<Identity, CurrentChange>,
-    healths: BTreeMap<Identity, Option<HealthState>>,
-    objects: BTreeMap<Identity, Observation<ReadObject>>,
+    records: BTreeMap<Identity, ListedRecord>,
+    overviews: BTreeMap<Identity, Option<ReleaseOverview>>,
+    objects: Observations,
     /// Which records name an object.
     named_by: BTreeMap<Identity, BTreeSet<Identity>>,
     /// The objects that have to be asked for by name.
@@ -92,7 +93,7 @@ struct WatchedReleases {
 type Watches<'s> = FuturesUnordered<BoxFuture<'s, (GroupKind, ApiError)>>;
 
 impl Run<'_> {
-    /// Tells which releases there are and how they are doing, whenever that changes, until it
+    /// Tells which releases there are and how they stand, whenever that changes, until it
     /// fails.
     pub(crate) async fn watch_list(
         &self,
@@ -167,13 +168,13 @@ impl Run<'_> {
     }
 
     fn tell_releases(&self, watched: &WatchedReleases, observer: &mut dyn ListObserver) {
-        let mut healths = Healths::default();
+        let mut overviews = Overviews::default();
         let mut releases = Vec::with_capacity(watched.secrets.len());
         for (record, (secret, _)) in &watched.secrets {
             if let Some(release) = listed(secret, None) {
-                if let Some(health) = watched.healths.get(record) {
+                if let Some(overview) = watched.overviews.get(record) {
                     let id = release.summary.release_id.clone();
-                    healths.0.insert(id, *health);
+                    overviews.0.insert(id, overview.clone());
                 }
                 releases.push(release);
             }
@@ -184,7 +185,7 @@ impl Run<'_> {
             unseen: watched.unseen.clone(),
             now: self.server_now(),
         };
-        observer.releases(&listing, &healths);
+        observer.releases(&listing, &overviews);
     }
 
     /// Reads what is not known yet or no longer, and says what is to be followed from now on.
@@ -192,12 +193,12 @@ impl Run<'_> {
         let unread: Vec<Identity> = watched.unread.iter().take(AT_A_TIME).cloned().collect();
         let records = concurrently(CONCURRENT_NAMESPACES, unread.len(), |at| {
             let record = &unread[at];
-            async move { (record.clone(), self.change_of(record).await) }
+            async move { (record.clone(), self.record_at(record).await) }
         });
         let records: Vec<_> = records.collect().await;
-        for (record, change) in records {
-            watched.unread.remove(&record);
-            watched.take_record(record, change);
+        for (place, record) in records {
+            watched.unread.remove(&place);
+            watched.take_record(place, record);
         }
         let followed = self.follow_kinds(watched).await;
         let again = std::mem::take(&mut watched.again);
@@ -205,25 +206,25 @@ impl Run<'_> {
         let found = self.observe_objects(&again).await;
         watched.objects.extend(found);
         for record in std::mem::take(&mut watched.unjudged) {
-            let health = match watched.records.get(&record) {
-                Some(change) => Some(self.health_of(change, &watched.objects).await),
+            let overview = match watched.records.get(&record) {
+                Some(listed) => Some(self.overview_of(listed, &watched.objects).await),
                 None => None,
             };
             if watched.secrets.contains_key(&record) {
-                watched.healths.insert(record, health);
+                watched.overviews.insert(record, overview);
             }
         }
         followed
     }
 
-    /// The current change of a record; none if it cannot be read or has none.
-    async fn change_of(&self, record: &Identity) -> Option<CurrentChange> {
-        let namespace = record.namespace.as_deref()?;
-        let stored = self.backend.get_secret(namespace, &record.name).await;
+    /// The record in a Secret; none if it cannot be read.
+    async fn record_at(&self, place: &Identity) -> Option<ListedRecord> {
+        let namespace = place.namespace.as_deref()?;
+        let stored = self.backend.get_secret(namespace, &place.name).await;
         let unpacked = self.unpacked.used();
-        let change = self.change_in(stored.ok()??).await;
+        let record = self.listed_record(stored.ok()??).await;
         self.unpacked.give_back_to(unpacked);
-        change
+        record
     }
 
     /// Lists the kinds that are not followed yet.
@@ -348,7 +349,7 @@ impl WatchedReleases {
     fn take_gone(&mut self, identity: Identity) {
         if self.secrets.remove(&identity).is_some() {
             self.unread.remove(&identity);
-            self.healths.remove(&identity);
+            self.overviews.remove(&identity);
             self.forget_objects_of(&identity);
             return;
         }
@@ -361,27 +362,27 @@ impl WatchedReleases {
     }
 
     /// Takes in what a record says, if it can be read.
-    fn take_record(&mut self, record: Identity, change: Option<CurrentChange>) {
-        self.forget_objects_of(&record);
-        if !self.secrets.contains_key(&record) {
+    fn take_record(&mut self, place: Identity, record: Option<ListedRecord>) {
+        self.forget_objects_of(&place);
+        if !self.secrets.contains_key(&place) {
             return;
         }
-        self.unjudged.insert(record.clone());
-        if let Some(change) = change {
-            for object in change.objects() {
+        self.unjudged.insert(place.clone());
+        if let Some(record) = record {
+            for object in record.objects() {
                 if self.unfollowed.contains(&object.group_kind) {
                     self.again.insert(object.clone());
                 }
                 let named = self.named_by.entry(object.clone()).or_default();
-                named.insert(record.clone());
+                named.insert(place.clone());
             }
-            self.records.insert(record, change);
+            self.records.insert(place, record);
         }
     }
 
     fn forget_objects_of(&mut self, record: &Identity) {
         let before = self.records.remove(record);
-        for object in before.iter().flat_map(CurrentChange::objects) {
+        for object in before.iter().flat_map(ListedRecord::objects) {
             if let Some(records) = self.named_by.get_mut(object) {
                 records.remove(record);
                 if records.is_empty() {

@@ -41,6 +41,7 @@ impl StatusInputs {
             module: known.module.clone(),
             change_id: known.change.as_ref().map(|change| change.id.clone()),
             last_transition_time: known.last_transition_time.clone(),
+            last_deployment: known.last_deployment.clone(),
             state: known.state.clone(),
             health,
             components,

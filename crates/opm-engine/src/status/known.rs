@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::observe::{UnseenKinds, entry};
 use crate::ports::WantedObject;
 use crate::record::{ReadRecord, RecordLookup};
-use crate::report::{Release, TrackedObject};
+use crate::report::{LastDeployment, Release, TrackedObject};
 use crate::request::StatusRequest;
 use crate::run::Run;
 
@@ -29,6 +29,7 @@ pub(super) struct KnownRelease {
     /// What the last run was about, if it did not end well.
     pub(super) unrecorded: Option<UnrecordedRun>,
     pub(super) last_transition_time: Option<String>,
+    pub(super) last_deployment: Option<LastDeployment>,
     pub(super) state: ReleaseState,
     pub(super) entries: Vec<Entry>,
     pub(super) pending: Vec<TrackedObject>,
@@ -162,6 +163,7 @@ impl Run<'_> {
         KnownRelease {
             module: change.as_ref().map(|change| change.module.clone()),
             last_transition_time: read.metadata().last_transition_time.clone(),
+            last_deployment: read.log().first().map(LastDeployment::from),
             pending: pending.counted().map(TrackedObject::from).collect(),
             kept: kept.iter().map(TrackedObject::from).collect(),
             lock: self.lock_seen(read),
@@ -217,6 +219,7 @@ impl Run<'_> {
             change: None,
             unrecorded: None,
             last_transition_time: None,
+            last_deployment: None,
             state: ReleaseState::Live,
             entries,
             pending: Vec::new(),

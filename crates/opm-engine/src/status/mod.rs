@@ -30,7 +30,7 @@ use serde::ser::{SerializeMap as _, SerializeStruct as _};
 use serde::{Serialize, Serializer};
 
 use crate::failure::{Failure, Remedy};
-use crate::report::{Release, TrackedObject};
+use crate::report::{LastDeployment, Release, TrackedObject};
 use crate::request::StatusRequest;
 use crate::run::Run;
 
@@ -112,6 +112,9 @@ pub struct Status {
     pub change_id: Option<String>,
     /// When a change was last recorded.
     pub last_transition_time: Option<String>,
+    /// The last deployment, as far as the record remembers any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_deployment: Option<LastDeployment>,
     /// What became of it as a whole.
     #[serde(skip_serializing_if = "ReleaseState::is_live")]
     pub state: ReleaseState,

@@ -146,6 +146,7 @@ async fn a_status_a_listing_and_a_history() {
             "module",
             "changeId",
             "lastTransitionTime",
+            "lastDeployment",
             "health",
             "source",
             "components",
@@ -194,6 +195,8 @@ async fn a_status_a_listing_and_a_history() {
             "lastResult",
             "note?",
             "health?",
+            "ready?",
+            "drifted?",
         ],
     );
 

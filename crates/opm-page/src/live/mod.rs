@@ -13,10 +13,9 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use opm_core::health::HealthState;
 use opm_core::identity::Identity;
 use opm_core::name::{NamespaceName, ReleaseName};
-use opm_engine::list::{Healths, Listing};
+use opm_engine::list::{Listing, Overviews};
 use opm_engine::status::Status;
 use serde::Serialize;
 use tokio::sync::watch::{self, Receiver, Sender};
@@ -49,32 +48,28 @@ pub(crate) fn digest(shown: &impl Serialize) -> u64 {
     hasher.finish()
 }
 
-/// All releases, and what is known of how they are doing.
+/// All releases, and what is known of how they stand.
 pub(crate) struct ReleaseList {
     pub(crate) listing: Listing,
-    pub(crate) healths: Healths,
+    pub(crate) overviews: Overviews,
 }
 
 impl ReleaseList {
     /// A listing for which nobody looked at objects.
     pub(crate) fn of(listing: Listing) -> Self {
-        let healths = Healths::default();
-        Self { listing, healths }
+        let overviews = Overviews::default();
+        Self { listing, overviews }
     }
 
     /// Whether nothing is left to be looked at.
     fn is_whole(&self) -> bool {
         let mut releases = self.listing.releases.iter();
-        releases.all(|one| self.healths.get(one).is_some())
+        releases.all(|one| self.overviews.get(one).is_some())
     }
 
     pub(crate) fn digest(&self) -> u64 {
-        let word = |one| {
-            let health = self.healths.get(one);
-            health.map(|health| health.map(HealthState::word))
-        };
         let lines = self.listing.releases.iter();
-        let lines = lines.map(|one| (&one.summary, word(one)));
+        let lines = lines.map(|one| (&one.summary, self.overviews.get(one)));
         digest(&(lines.collect::<Vec<_>>(), &self.listing.unseen))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opm_core::identity::Identity;
-use opm_engine::list::{Healths, ListObserver, Listing};
+use opm_engine::list::{ListObserver, Listing, Overviews};
 use opm_engine::ports::Caller;
 use opm_engine::request::{ListRequest, ReleaseRef, StatusRequest};
 use opm_engine::status::{ObjectVersions, Status, StatusObserver};
@@ -112,8 +112,8 @@ impl Page {
             };
             match self.engine.list(&request, caller).await {
                 Ok(listing) => {
-                    let healths = Healths::of(&listing);
-                    teller.releases(&listing, &healths);
+                    let overviews = Overviews::of(&listing);
+                    teller.releases(&listing, &overviews);
                     tokio::time::sleep(LIST_EVERY).await;
                 }
                 Err(_) => teller.tell(0),
@@ -179,10 +179,10 @@ impl StatusObserver for Teller<'_> {
 }
 
 impl ListObserver for Teller<'_> {
-    fn releases(&mut self, listing: &Listing, healths: &Healths) {
+    fn releases(&mut self, listing: &Listing, overviews: &Overviews) {
         let releases = ReleaseList {
             listing: listing.clone(),
-            healths: healths.clone(),
+            overviews: overviews.clone(),
         };
         self.replace(LiveState {
             digest: releases.digest(),

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use opm_engine::Failure;
 
-use super::Text;
+use super::{Text, hint, object};
 
 /// Of a page.
 pub(crate) fn view(failure: &Failure, hints: &[String]) -> Markup {
@@ -18,10 +18,10 @@ pub(super) fn reasons(failure: &Failure, hints: &[String]) -> Markup {
     html! {
         div.failure role="alert" {
             @for line in failure.message.lines() { p { (Text(line)) } }
-            @for object in &failure.objects {
-                p { (Text(&object.identity)) ": " (Text(&object.reason)) }
+            @for one in &failure.objects {
+                p { (object(&one.identity)) ": " (Text(&one.reason)) }
             }
-            @for hint in hints { p.hint { (Text(hint)) } }
+            @for one in hints { (hint(one)) }
         }
     }
 }

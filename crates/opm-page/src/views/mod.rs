@@ -22,6 +22,7 @@ use maud::{DOCTYPE, Escaper, Markup, Render, html};
 use opm_core::diff::{ChangeKind, FieldChange};
 use opm_core::identity::Identity;
 use opm_core::printable::is_unprintable;
+use opm_engine::LastDeployment;
 
 /// What may come from anybody, shown as text.
 struct Text<T>(T);
@@ -62,6 +63,8 @@ pub(crate) struct Frame<'a> {
 /// A whole page.
 pub(crate) fn page(frame: &Frame<'_>, content: &Markup) -> Markup {
     let digest = frame.live.map(|live| format!("{:016x}", live.digest));
+    let pages = [("/", "Releases"), ("/plan", "Plan")].into_iter();
+    let pages = pages.filter(|(_, word)| frame.plan || *word != "Plan");
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -76,9 +79,12 @@ pub(crate) fn page(frame: &Frame<'_>, content: &Markup) -> Markup {
             body {
                 a.skip href="#content" { "To the content" }
                 header {
+                    p.brand { "opm" }
                     nav.pages aria-label="Pages" {
-                        a href="/" { "Releases" }
-                        @if frame.plan { a href="/plan" { "Plan" } }
+                        @for (place, word) in pages {
+                            @let current = (word == frame.title).then_some("page");
+                            a href=(place) aria-current=[current] { (word) }
+                        }
                     }
                     p.cluster { "Cluster " (Text(frame.cluster)) }
                 }
@@ -138,7 +144,7 @@ fn heading(namespace: &str, name: &str, here: &str) -> Markup {
         ("/logs", "Logs"),
     ];
     html! {
-        h1 { (Text(name)) " " small { "in " (Text(namespace)) } }
+        h1 { (title(namespace, name)) }
         nav.places aria-label="Release" {
             @for (place, word) in places {
                 @let current = (place == here).then_some("page");
@@ -148,22 +154,63 @@ fn heading(namespace: &str, name: &str, here: &str) -> Markup {
     }
 }
 
+/// The name of a release, and where it is.
+fn title(namespace: &str, name: &str) -> Markup {
+    html! { (Text(name)) " " small { "in " (Text(namespace)) } }
+}
+
 /// A change by its first digits, and whole when it is pointed at.
 fn change(id: &str) -> Markup {
+    html! { code title=(Text(id)) { (short(id)) } }
+}
+
+/// Its first digits.
+fn short(id: &str) -> Markup {
     let digits = id.rsplit('-').next().unwrap_or(id);
-    let short: String = digits.chars().take(8).collect();
-    html! { code title=(Text(id)) { (Text(short)) } }
+    html! { (Text(digits.chars().take(8).collect::<String>())) }
 }
 
 /// A state in words, with a colour that says the same.
 fn state(word: &str) -> Markup {
     let class = match word {
-        "Ready" | "succeeded" => "good",
-        "Progressing" | "Unknown" | "started" | "not ready" => "waiting",
-        "Degraded" | "Failed" | "Missing" | "failed" | "lost" => "bad",
+        "Ready" | "succeeded" | "current" => "good",
+        "Progressing" | "Unknown" | "started" | "not-ready" | "interrupted" | "drifted" => {
+            "waiting"
+        }
+        "Degraded" | "Failed" | "Missing" | "failed" | "lost" | "rolled-back" => "bad",
         _ => "plain",
     };
     html! { span.state.(class) { (Text(word)) } }
+}
+
+/// What happens to something, with a colour that says the same.
+fn action(word: &str) -> Markup {
+    let class = match word {
+        "created" | "adopted" | "added" => "good",
+        "configured" | "recreated" | "changed" | "kept" => "waiting",
+        "pruned" | "deleted" | "removed" | "failed" => "bad",
+        _ => "plain",
+    };
+    html! { span.state.(class) { (Text(word)) } }
+}
+
+/// An object by its name, and where it is.
+fn object(of: &Identity) -> Markup {
+    html! {
+        (Text(of.kind())) "/" (Text(&of.name))
+        @if let Some(namespace) = &of.namespace { " " small { "in " (Text(namespace)) } }
+    }
+}
+
+/// What to do next; what stands between backquotes is to be typed.
+fn hint(hint: &str) -> Markup {
+    html! {
+        p.hint {
+            @for (at, part) in hint.split('`').enumerate() {
+                @if at % 2 == 1 { code.command { (Text(part)) } } @else { (Text(part)) }
+            }
+        }
+    }
 }
 
 /// What whoever looks should know.
@@ -222,17 +269,61 @@ fn columns(names: &[&str]) -> Markup {
     html! { thead { tr { @for name in names { th scope="col" { (name) } } } } }
 }
 
-/// A moment in time.
-fn time(time: &str) -> Markup {
-    html! { time datetime=(Text(time)) { (Text(time)) } }
+/// A cell that bears the name of its column, for screens on which each line is a card.
+fn cell(column: &str, content: &Markup) -> Markup {
+    html! { td data-column=(column) { (content) } }
 }
 
-/// Fields, as they were and as they are. Of what a Secret holds, only that it is another.
+/// A fact and what it is about.
+fn fact(about: &str, content: &Markup) -> Markup {
+    html! { div { dt { (about) } dd { (content) } } }
+}
+
+/// A moment in time. The script says how long ago it was.
+fn time(time: &str) -> Markup {
+    html! { time datetime=(Text(time)) { (Text(time.replace('T', " ").replace('Z', " UTC"))) } }
+}
+
+/// How many objects are no longer as they were applied.
+fn drifted(number: usize) -> Markup {
+    html! { span.state.waiting { (number) " drifted" } }
+}
+
+/// What was last done to a release, by whom and when.
+fn deployment(last: &LastDeployment) -> Markup {
+    html! {
+        (state(&last.result))
+        " " small { (Text(&last.command)) " by " (Text(&last.who)) ", " (time(&last.time)) }
+    }
+}
+
+/// How many of something there are.
+fn count(number: usize, what: &str) -> Markup {
+    html! { (opm_core::words::count(number, what)) }
+}
+
+/// A command as a shell takes it, whatever the names in it hold.
+fn command(words: &[&str]) -> Markup {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,".contains(c);
+    let quoted = words.iter().map(|word| match word.chars().all(plain) {
+        true => (*word).to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    });
+    let quoted: Vec<String> = quoted.collect();
+    html! { code.command { (Text(quoted.join(" "))) } }
+}
+
+/// Fields, as they were and as they are.
 fn fields(changes: &[FieldChange]) -> Markup {
+    fields_between(["Field", "Before", "After"], changes)
+}
+
+/// The same under other names. Of what must not be seen, only that it is another.
+fn fields_between(names: [&str; 3], changes: &[FieldChange]) -> Markup {
     html! {
         @if !changes.is_empty() {
-            table.fields {
-                (columns(&["Field", "Before", "After"]))
+            div.wide { table.fields {
+                (columns(&names))
                 tbody {
                     @for change in changes {
                         @let class = match change.kind {
@@ -252,7 +343,7 @@ fn fields(changes: &[FieldChange]) -> Markup {
                         }
                     }
                 }
-            }
+            } }
         }
     }
 }
@@ -268,6 +359,13 @@ mod tests {
         let text = "&lt;script&gt;\\u{202e}\\u{1b}[31m&quot;'&amp;\n";
         assert_eq!(shown, format!("<p title=\"{text}\">{text}</p>"));
         assert_eq!(segment("a/../b?c#d e%é"), "a%2F..%2Fb%3Fc%23d%20e%25%C3%A9");
+    }
+
+    #[test]
+    fn a_command_can_be_copied_whatever_is_named() {
+        let shown = command(&["opm", "mod", "prune", "web", "Role/<it's>"]).into_string();
+        let text = "opm mod prune web 'Role/&lt;it'\\''s&gt;'";
+        assert_eq!(shown, format!("<code class=\"command\">{text}</code>"));
     }
 
     #[test]

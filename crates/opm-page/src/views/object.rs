@@ -5,7 +5,10 @@ use opm_core::owned::{FieldLine, FieldManager, OwnedObject};
 use opm_engine::ports::Observation;
 use opm_engine::status::ObjectReport;
 
-use super::{Text, change, columns, events, fields, heading, logs, release, state, time, warnings};
+use super::{
+    Text, change, columns, events, fact, fields_between, heading, logs, release, state, time,
+    warnings,
+};
 
 /// How many owners have a colour of their own; their numbers tell them apart too.
 const COLOURS: usize = 6;
@@ -16,9 +19,10 @@ pub(crate) fn view(report: &ObjectReport) -> Markup {
     html! {
         (heading(release.namespace.as_str(), release.name.as_str(), "/object"))
         (warnings(&report.warnings))
-        h2 { (Text(identity)) " " (state(health(report))) }
+        h2 { (super::object(identity)) " " (state(health(report))) }
         @if !report.health.message.is_empty() { p { (Text(&report.health.message)) } }
         @if let Some(status) = &report.status {
+            @if status.is_drifted() { p { (state("drifted")) " from what was applied:" } }
             @if let Some(id) = &status.unrecorded {
                 p { "It is at " (change(id)) ", which was not recorded." }
             }
@@ -27,7 +31,7 @@ pub(crate) fn view(report: &ObjectReport) -> Markup {
         @if !report.differences.is_empty() {
             section {
                 h3 { "What was applied, and what is there" }
-                (fields(&report.differences))
+                (fields_between(["Field", "Applied", "Live"], &report.differences))
             }
         }
         div.sides {
@@ -70,32 +74,34 @@ fn recorded(report: &ObjectReport) -> Markup {
         @match (entry, &report.tracked) {
             (Some(entry), _) => {
                 dl.facts {
-                    dt { "API version" } dd { (Text(version(entry.identity.group(), &entry.version))) }
-                    dt { "Component" } dd { (Text(&entry.component)) }
-                    @if let Some(template) = &entry.template { dt { "Template" } dd { (Text(template)) } }
-                    @if let Some(hash) = &entry.hash { dt { "Digest" } dd { code { (Text(hash.as_str())) } } }
+                    (fact("API version", &html! { (Text(version(entry.identity.group(), &entry.version))) }))
+                    (fact("Component", &html! { (Text(&entry.component)) }))
+                    @if let Some(template) = &entry.template {
+                        (fact("Template", &html! { (Text(template)) }))
+                    }
+                    @if let Some(hash) = &entry.hash {
+                        (fact("Digest", &html! { code { (Text(hash.as_str())) } }))
+                    }
                     @if let Some(uid) = &entry.uid {
-                        dt { "UID" }
-                        dd {
+                        (fact("UID", &html! {
                             code { (Text(uid)) }
                             @if live.is_some_and(|live| live != uid) {
                                 " The live object is another one: " code { (Text(live.unwrap_or_default())) }
                             }
-                        }
+                        }))
                     }
                 }
             }
             (None, Some(tracked)) => {
                 dl.facts {
-                    dt { "API version" } dd { (Text(version(tracked.identity.group(), &tracked.version))) }
-                    dt { "Component" } dd { (Text(&tracked.component)) }
-                    dt { "Why" }
-                    dd {
+                    (fact("API version", &html! { (Text(version(tracked.identity.group(), &tracked.version))) }))
+                    (fact("Component", &html! { (Text(&tracked.component)) }))
+                    (fact("Why", &html! {
                         (Text(tracked.why))
                         @if let Some(reason) = &tracked.reason { ": " (Text(reason)) }
-                    }
-                    dt { "Change" } dd { (change(&tracked.change)) }
-                    dt { "Since" } dd { (time(&tracked.since)) }
+                    }))
+                    (fact("Change", &change(&tracked.change)))
+                    (fact("Since", &time(&tracked.since)))
                 }
             }
             (None, None) => {
@@ -147,7 +153,7 @@ fn wrote(manager: &FieldManager) -> String {
 }
 
 /// An object as text.
-fn lines(title: &str, object: &OwnedObject) -> Markup {
+pub(super) fn lines(title: &str, object: &OwnedObject) -> Markup {
     html! {
         pre.lines tabindex="0" role="region" aria-label=(title) {
             @for line in &object.lines { (one(line)) }

@@ -1,33 +1,38 @@
 //! What going back would do.
 
 use maud::{Markup, html};
-use opm_engine::{ObjectOutcome, Report};
+use opm_engine::ObjectOutcome;
+use opm_engine::diff::DiffReport;
 
 use super::confirm::{self, Form};
-use super::{Text, change, columns, heading, warnings};
+use super::{Text, action, change, columns, command, heading, object, plan, segment};
 
-pub(crate) fn view(report: &Report, address: &str, doing: Option<&Form<'_>>) -> Markup {
+pub(crate) fn view(
+    report: &DiffReport,
+    hints: &[String],
+    address: &str,
+    doing: Option<&Form<'_>>,
+    page: usize,
+) -> Markup {
+    let (release, id) = (&report.release, report.change_id.as_str());
+    let (namespace, name) = (release.namespace.as_str(), release.name.as_str());
+    let part = |page| format!("{address}/rollback?to={}&page={page}", segment(id));
     html! {
-        @if let Some(release) = &report.release {
-            (heading(release.namespace.as_str(), release.name.as_str(), "/rollback"))
-        }
-        (warnings(&report.warnings))
-        h2 {
-            "What going back would do"
-            @if let Some(id) = &report.change_id { ": " (change(id.as_str())) }
-        }
+        (heading(namespace, name, "/rollback"))
+        h2 { "What going back would do: " (change(id)) }
         p { "Nothing was changed: the server was only asked what it would do." }
-        (outcomes(&report.resources))
-        @match (doing, &report.release, &report.change_id) {
-            (Some(doing), _, _) => { (confirm::form(doing)) }
-            (None, Some(release), Some(id)) => {
-                p { "To do it: " code {
-                    "opm mod rollback " (Text(&release.name)) " --revision " (Text(id)) " -n "
-                    (Text(&release.namespace))
-                } }
+        (plan::outcome(report, hints))
+        @if !report.differs() { p.none { "Going back would change nothing." } }
+        @match doing {
+            Some(doing) => { (confirm::form(doing)) }
+            None => {
+                p {
+                    "To do it: "
+                    (command(&["opm", "mod", "rollback", name, "--revision", id, "-n", namespace]))
+                }
             }
-            (None, _, _) => {}
         }
+        (plan::differences(report, page, part))
         p { a href={ (address) "/history" } { "Back to the history" } }
     }
 }
@@ -39,8 +44,8 @@ pub(super) fn outcomes(resources: &[ObjectOutcome]) -> Markup {
             div.wide { table {
                 (columns(&["Object", "What happens", "Why"]))
                 tbody { @for one in resources { tr {
-                    th scope="row" { (Text(&one.identity)) }
-                    td { (one.action.word()) }
+                    th scope="row" { (object(&one.identity)) }
+                    td { (action(one.action.word())) }
                     td { (Text(one.reason.as_deref().unwrap_or_default())) }
                 } } }
             } }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{Text, failure, rollback, state, warnings};
+use super::{Text, failure, hint, rollback, state, warnings};
 use crate::runs::{PageRun, RunTold};
 
 pub(crate) fn view(run: &PageRun, told: &RunTold, hints: &[String]) -> Markup {
@@ -13,7 +13,7 @@ pub(crate) fn view(run: &PageRun, told: &RunTold, hints: &[String]) -> Markup {
             Some(Ok(report)) => {
                 p { (state("succeeded")) }
                 (warnings(&report.warnings))
-                @for hint in hints { p.hint { (Text(hint)) } }
+                @for one in hints { (hint(one)) }
                 (rollback::outcomes(&report.resources))
             }
             Some(Err(why)) => {
@@ -23,7 +23,7 @@ pub(crate) fn view(run: &PageRun, told: &RunTold, hints: &[String]) -> Markup {
             }
         }
         @if !told.lines.is_empty() {
-            h2 { "What happened" }
+            h2 { @match told.end { None => "What happens", Some(_) => "What happened" } }
             ol.told-lines { @for line in &told.lines { li { (Text(line)) } } }
         }
         p { a href=(run.address) { "The release" } }

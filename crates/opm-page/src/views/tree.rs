@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use opm_core::below::TreeNode;
 use opm_engine::status::ReleaseTree;
 
-use super::{Text, heading, object_address, release_address, state, warnings};
+use super::{Text, heading, object, object_address, release_address, state, warnings};
 
 pub(crate) fn view(tree: &ReleaseTree) -> Markup {
     let release = &tree.release;
@@ -15,7 +15,7 @@ pub(crate) fn view(tree: &ReleaseTree) -> Markup {
         @for component in &tree.components {
             section {
                 h2 { (Text(&component.name)) }
-                (nodes(&component.objects, &address))
+                div.wide { (nodes(&component.objects, &address)) }
             }
         }
     }
@@ -24,11 +24,11 @@ pub(crate) fn view(tree: &ReleaseTree) -> Markup {
 fn nodes(objects: &[TreeNode], address: &str) -> Markup {
     html! {
         ul.tree { @for node in objects { li {
-            a href=(object_address(address, &node.identity)) { (Text(&node.identity)) } " "
+            a href=(object_address(address, &node.identity)) { (object(&node.identity)) } " "
             @match (&node.health, &node.uid) {
                 (Some(health), _) => {
                     (state(health.state.word()))
-                    " " (Text(&health.message))
+                    " " small { (Text(&health.message)) }
                 }
                 (None, None) => { "not there, or not to be seen" }
                 (None, Some(_)) => {}

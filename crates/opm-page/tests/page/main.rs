@@ -219,13 +219,17 @@ fn write_module(dir: &Path, text: &str) {
     let module = "apiVersion: core.opmodel.dev/v1alpha1\nkind: Module\nmetadata:\n  name: web\n  \
                   path: example.com/web\n  version: 1.0.0\ncomponents:\n  - name: app\n    \
                   manifests: [objects.yaml]\n";
+    let values = format!(
+        "values:\n  greeting: \"{text}\"\n  database: {{pass: {SECRET}-{}}}\n",
+        text.len()
+    );
     let objects = format!(
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n  text: \
          \"{text}\"\n---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: token\nstringData:\n  \
          key: {SECRET}-{}\n",
         text.len()
     );
-    std::fs::write(dir.join("module.yaml"), module).unwrap();
+    std::fs::write(dir.join("module.yaml"), format!("{module}{values}")).unwrap();
     std::fs::write(dir.join("objects.yaml"), objects).unwrap();
 }
 

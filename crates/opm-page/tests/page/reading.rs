@@ -32,8 +32,24 @@ async fn every_page_shows_what_the_engine_says_and_nothing_more() {
             format!("/compare?from={old}&to={new}"),
             "<del>&quot;first&quot;</del>",
         ),
+        (
+            format!("/compare?from={old}&to={new}"),
+            "greeting</code></th><td><del>&quot;first&quot;",
+        ),
+        (
+            format!("/compare?from={old}&to={new}"),
+            "database.pass</code></th><td colspan=\"2\">changed, and not shown",
+        ),
         (format!("/compare?to={old}"), "The first change"),
         (format!("/rollback?to={old}"), "configured"),
+        (
+            format!("/rollback?to={old}"),
+            "data.text</code></th><td><del>",
+        ),
+        (
+            "/history".to_owned(),
+            "#1 apply <span class=\"state good\">succeeded",
+        ),
         ("/manifests".to_owned(), "As applied in"),
         (
             "/object?kind=ConfigMap&in=default&name=settings".to_owned(),
@@ -204,9 +220,23 @@ async fn the_health_of_all_releases_comes_by_itself() {
         let list = world.get("/").await;
         // The list may be newer than what was told; then that is told next.
         if list.contains(">Ready</span>") && digest == digest_of(&list) {
+            assert!(list.contains("<small>apply by test, <time"), "{list}");
+            assert!(!list.contains("drifted"), "{list}");
             break;
         }
     }
+    // Somebody writes past the release: it is counted, and found by the word for it.
+    let patch = serde_json::json!({"data": {"text": "another"}});
+    world.patch("configmaps/settings", &patch).await;
+    let list = world.until_it_shows("/", "/live/releases", "1 drifted");
+    list.await;
+    assert!(world.get("/?q=Drifted").await.contains("1 of 1"));
+    assert!(
+        world
+            .get("/?q=Degraded")
+            .await
+            .contains("No release matches.")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
