@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::yaml::MAX_DEPTH;
+
 /// The values as one mapping. A dot parts names; `\.` is a dot in a name.
 pub(super) fn nested(set: &BTreeMap<String, Value>) -> Result<Value, String> {
     let mut all = Map::new();
@@ -50,6 +52,12 @@ fn names(path: &str) -> Result<Vec<String>, String> {
             (_, None) => {}
         }
     }
+    if names.len() > MAX_DEPTH {
+        let begins: String = path.chars().take(20).collect();
+        return Err(format!(
+            "`chart.set` has a path of more than {MAX_DEPTH} names ({begins:?}…)"
+        ));
+    }
     match names.iter().any(String::is_empty) {
         true => Err(format!("`chart.set` has an empty name in {path:?}")),
         false => Ok(names),
@@ -90,5 +98,13 @@ mod tests {
             let set: BTreeMap<String, Value> = serde_json::from_value(set).unwrap();
             assert_eq!(nested(&set), expected.map_err(str::to_owned));
         }
+        let path = |names: usize| vec!["a"; names].join(".");
+        let nested = |names| nested(&BTreeMap::from([(path(names), json!(1))]));
+        assert!(nested(MAX_DEPTH).is_ok());
+        let error = nested(500_000).unwrap_err();
+        assert!(
+            error.contains("more than 100 names") && error.len() < 100,
+            "{error}"
+        );
     }
 }
