@@ -102,8 +102,7 @@ pub(crate) fn build(
         version::check(&said).map_err(KustomizeError::from)
     })?;
     let environment = match source.remote {
-        // Fetching takes git, and the user's credentials.
-        true => Environment::Users(Vec::new()),
+        true => fetching(),
         false => cleared(&nowhere),
     };
     let output = tool.run(
@@ -120,6 +119,16 @@ pub(crate) fn build(
     let text = String::from_utf8(output.stdout);
     let text = text.map_err(|_| KustomizeError::NotText(shown.clone()))?;
     Ok((shown, text))
+}
+
+/// Fetching takes git, and the user's credentials. What is fetched may name more, and git would
+/// also clone what is on this machine.
+fn fetching() -> Environment {
+    const PROTOCOLS: &str = "GIT_ALLOW_PROTOCOL";
+    Environment::Users(match std::env::var_os(PROTOCOLS) {
+        Some(_) => Vec::new(),
+        None => vec![(PROTOCOLS, "http:https:ssh".into())],
+    })
 }
 
 /// Nothing of the user's environment: no program can be found with it, and nothing fetched.

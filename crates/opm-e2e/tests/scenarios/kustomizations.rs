@@ -14,6 +14,7 @@ scenarios! {
     a_kustomization_and_manifests_are_one_release,
     two_overlays_of_a_base_live_side_by_side,
     what_would_be_fetched_touches_nothing,
+    nothing_of_this_machine_is_fetched,
     a_kustomization_that_does_not_build_is_told_with_its_directory,
     two_releases_of_a_yaml_module_live_side_by_side,
 }
@@ -184,6 +185,28 @@ async fn what_would_be_fetched_touches_nothing(w: World) {
         }
     }
     assert_eq!(w.record_without_log("prod").await, before);
+}
+
+async fn nothing_of_this_machine_is_fetched(w: World) {
+    let Some(w) = with_kubectl(w) else { return };
+    shop(&w, "prod", "hello", 1);
+    let dir = w.dir().join("shop");
+    let component = json!({"name": "web", "kustomize": "base", "remote": true});
+    let module = json!({"apiVersion": "core.opmodel.dev/v1alpha1", "kind": "Module",
+        "metadata": {"name": "shop"}, "components": [component]});
+    write(&dir, "module.yaml", &module);
+    for entry in [
+        "file:///home/me/private",
+        "git::file:///home/me/private",
+        "http://example.com/base",
+    ] {
+        write(&dir, "base/kustomization.yaml", &json!({"resources": [entry]}));
+        w.opm(&["mod", "build", dir.to_str().unwrap()])
+            .await
+            .ends(2)
+            .says(entry)
+            .says("is not fetched");
+    }
 }
 
 async fn a_kustomization_that_does_not_build_is_told_with_its_directory(w: World) {

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::chart::is_on_loopback;
 use crate::module_dir::{self, DirError, MAX_FILE};
 use crate::yaml;
 
@@ -34,6 +35,14 @@ pub enum ScanError {
     /// Something would be fetched.
     #[error("{place}: {entry:?} would be fetched")]
     Remote {
+        /// The kustomization.
+        place: String,
+        /// What it names.
+        entry: String,
+    },
+    /// Something would be fetched from this machine, or in a way that anybody between could change.
+    #[error("{place}: {entry:?} is not fetched: only https, ssh and this machine's loopback are")]
+    Unsafe {
         /// The kustomization.
         place: String,
         /// What it names.
@@ -122,7 +131,13 @@ pub(crate) fn check(directory: &Path, shown: &str, reach: &Reach<'_>) -> Result<
             for entry in entries(&document.value) {
                 if !directory.join(entry).exists() {
                     match (looks_remote(entry), reach.remote) {
-                        (true, true) => continue,
+                        (true, true) if is_safe(entry) => continue,
+                        (true, true) => {
+                            return Err(ScanError::Unsafe {
+                                place,
+                                entry: entry.to_owned(),
+                            });
+                        }
                         (true, false) => return Err(remote(&place, entry)),
                         (false, _) => {
                             return Err(ScanError::Missing {
@@ -179,6 +194,20 @@ pub(crate) fn looks_remote(entry: &str) -> bool {
         || entry.contains(".git")
         || entry.starts_with("git::")
         || (entry.contains('/') && host.contains('.') && !host.starts_with('.'))
+}
+
+/// Whether something may be fetched: no repository or file of this machine, and nothing that anybody
+/// between could change.
+fn is_safe(entry: &str) -> bool {
+    // An old way to say that it is git.
+    let entry = entry.strip_prefix("git::").unwrap_or(entry);
+    match entry.split_once("://") {
+        Some(("https" | "ssh", _)) => true,
+        Some(("http", place)) => is_on_loopback(place),
+        Some(_) => false,
+        // `host/path` goes by https, `git@host:path` by ssh.
+        None => !entry.contains("::"),
+    }
 }
 
 fn refuse_plugins(document: &Value, place: &str) -> Result<(), ScanError> {
@@ -259,6 +288,26 @@ mod tests {
             ("dir/a.yaml", false),
         ] {
             assert_eq!(looks_remote(entry), expected, "{entry}");
+        }
+    }
+
+    #[test]
+    fn what_is_fetched_is_not_of_this_machine() {
+        for (entry, expected) in [
+            ("https://example.com/x.yaml", true),
+            ("github.com/org/repo//path?ref=v1", true),
+            ("git@example.com:org/repo.git", true),
+            ("ssh://git@example.com/org/repo", true),
+            ("git::https://example.com/x", true),
+            ("http://127.0.0.1:8080/x", true),
+            ("http://example.com/x", false),
+            ("git://example.com/x", false),
+            ("file:///home/me/private", false),
+            ("git::file:///home/me/private", false),
+            ("ext::sh -c id//x", false),
+            ("git::ext::sh -c id//x", false),
+        ] {
+            assert_eq!(is_safe(entry), expected, "{entry}");
         }
     }
 }
