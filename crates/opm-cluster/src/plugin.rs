@@ -2,10 +2,14 @@
 //! size, and run again before a token expires.
 //!
 //! `kube` would run them, too, but for as long as they like, and without anybody being able to
-//! stop them.
+//! stop them. One that can ask nobody has a process group of its own, so that what it started ends
+//! with it; one that may ask somebody at a terminal has to stay in the group that the terminal
+//! listens to.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -14,6 +18,8 @@ use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
 use jiff::{SignedDuration, Timestamp};
 use kube::config::{AuthInfo, ExecConfig, ExecInteractiveMode};
+use rustix::fs::{Access, access};
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -158,11 +164,18 @@ async fn run(exec: &ExecConfig, timeout: Duration) -> Result<CredentialStatus, S
 
 async fn output(exec: &ExecConfig, person: bool) -> Result<Vec<u8>, String> {
     let mut command = command(exec, person)?;
+    let of_its_own = exec.interactive_mode == Some(ExecInteractiveMode::Never) || !has_terminal();
+    if of_its_own {
+        command.process_group(0);
+    }
     let mut child = command
         .spawn()
         .map_err(|error| format!("{} cannot be run: {error}", named(exec)))?;
+    let mut group = ProcessGroup(child.id().filter(|_| of_its_own));
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let (stdout, stderr, status) = tokio::join!(some_of(stdout), some_of(stderr), child.wait());
+    let (stdout, stderr) = tokio::join!(some_of(stdout), some_of(stderr));
+    let status = child.wait().await;
+    group.0 = None;
     let status = status.map_err(|error| format!("{}: {error}", named(exec)))?;
     if !status.success() {
         let said = stderr.map(|said| String::from_utf8_lossy(&said).trim().to_owned());
@@ -170,6 +183,25 @@ async fn output(exec: &ExecConfig, person: bool) -> Result<Vec<u8>, String> {
         return Err(format!("{} failed with {status}: {said}", named(exec)));
     }
     stdout.ok_or_else(|| format!("{} wrote more than a credential can be", named(exec)))
+}
+
+/// The group of a plugin that is not waited for yet, so that its number means no other. Dropping it
+/// ends all that is in it.
+struct ProcessGroup(Option<u32>);
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        let group = self.0.and_then(|id| i32::try_from(id).ok());
+        if let Some(group) = group.and_then(Pid::from_raw) {
+            // An error means that it is gone already.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+/// Whether a program could ask somebody past its own standard input.
+fn has_terminal() -> bool {
+    std::fs::File::open("/dev/tty").is_ok()
 }
 
 /// What comes out of a pipe, to its end; nothing if that is too much.
@@ -185,13 +217,28 @@ async fn some_of(pipe: Option<impl AsyncRead + Unpin>) -> Option<Vec<u8>> {
     None
 }
 
+/// The file that a plugin's name means. None in the working directory, whatever PATH says: it may be
+/// somebody else's checkout. A path was made one from the kubeconfig's directory before.
+fn found(program: &str, search_path: Option<OsString>) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(PathBuf::from(program));
+    }
+    let is_executable = |file: &PathBuf| file.is_file() && access(file, Access::EXEC_OK).is_ok();
+    std::env::split_paths(&search_path.unwrap_or_default())
+        .filter(|directory| directory.is_absolute())
+        .map(|directory| directory.join(program))
+        .find(is_executable)
+}
+
 fn command(exec: &ExecConfig, person: bool) -> Result<Command, String> {
     if exec.interactive_mode == Some(ExecInteractiveMode::Always) && !person {
         return Err(format!("{} needs a terminal", named(exec)));
     }
     let program = exec.command.as_deref().filter(|name| !name.is_empty());
     let program = program.ok_or("the kubeconfig's credential plugin names no command")?;
-    let mut command = Command::new(program);
+    let found = found(program, std::env::var_os("PATH"));
+    let found = found.ok_or_else(|| format!("{} was not found", named(exec)))?;
+    let mut command = Command::new(found);
     command.args(exec.args.iter().flatten());
     for variable in exec.env.iter().flatten() {
         if let (Some(name), Some(value)) = (variable.get("name"), variable.get("value")) {
@@ -292,5 +339,48 @@ mod tests {
             assert!(error.contains(expected), "{script}: {error}");
             assert!(error.contains("credential plugin \"sh\""), "{error}");
         }
+    }
+
+    #[tokio::test]
+    async fn what_a_plugin_started_ends_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let id = dir.path().join("id");
+        // The child of a child holds the pipe.
+        let script = format!(
+            "sleep 600 & echo $! > {0}.new; mv {0}.new {0}; wait",
+            id.display()
+        );
+        let started = async {
+            while !id.exists() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::select! {
+            given = given(&script, LONG) => panic!("{given:?}"),
+            () = started => {}
+        }
+        let id = std::fs::read_to_string(id).unwrap();
+        let stat = format!("/proc/{}/stat", id.trim());
+        let ends = async {
+            // A process that nobody has waited for yet is no more than its number.
+            while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), ends)
+            .await
+            .unwrap();
+    }
+
+    /// The tests' working directory is this crate's, which has such files.
+    #[test]
+    fn no_plugin_is_taken_from_the_working_directory() {
+        let found = |path: &str| found("sh", Some(path.into()));
+        assert!(found("/bin:/usr/bin").is_some());
+        for path in ["", ":", ".", "src", "::/nowhere"] {
+            assert_eq!(found(path), None, "{path:?}");
+            assert_eq!(super::found("Cargo.toml", Some(path.into())), None);
+        }
+        assert_eq!(super::found("/opt/p", None), Some(PathBuf::from("/opt/p")));
     }
 }
