@@ -6,6 +6,7 @@
 //! views       reports as HTML; everything that a cluster said is text
 //! live        what changed, told to all who look at the same thing by one watch
 //! changes     what can be done, where that is allowed, and runs, which tell how it goes on
+//! serve       connections, and what each may take
 //! ```
 //!
 //! Pages are whole without the script: it only asks for the same page again when the server says
@@ -16,6 +17,7 @@ mod changes;
 mod live;
 mod routes;
 mod runs;
+mod serve;
 mod views;
 
 use std::collections::VecDeque;
@@ -37,6 +39,7 @@ use tokio_util::task::TaskTracker;
 use admission::Token;
 use live::Live;
 use runs::Runs;
+use serve::Bounds;
 
 /// A module that somebody works on.
 pub trait PlanSource: Send + Sync {
@@ -78,9 +81,6 @@ struct Page {
     plans: Mutex<VecDeque<(String, ReviewedPlan)>>,
     cancel: CancellationToken,
 }
-
-/// How long answers that are on their way are waited for at the end.
-const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
 /// How many plans that were shown can still be carried out.
 const PLANS: usize = 20;
@@ -170,21 +170,10 @@ impl PageServer {
         let changes = self.page.settings.allow_changes;
         let router = routes::router(self.page);
         let router = admission::guard(router, self.token, port, changes);
-        let ended = cancel.clone();
-        let serving =
-            axum::serve(self.listener, router).with_graceful_shutdown(cancel.cancelled_owned());
-        // A browser that holds a connection open does not hold the end up.
-        let too_long = async {
-            ended.cancelled().await;
-            tokio::time::sleep(LAST_ANSWERS).await;
-        };
-        let served = tokio::select! {
-            served = async { serving.await } => served,
-            () = too_long => Ok(()),
-        };
+        serve::serve(self.listener, router, Bounds::default(), cancel).await;
         // A run that was begun stops cleanly, and lets go of its lock.
         tasks.close();
         tasks.wait().await;
-        served
+        Ok(())
     }
 }
