@@ -11,15 +11,19 @@ const FIRST: Duration = Duration::from_secs(1);
 pub(crate) fn after_failures(failures: u32, most: Duration, chance: u64) -> Duration {
     let doubled = FIRST.saturating_mul(1 << failures.saturating_sub(1).min(20));
     let full = doubled.min(most.max(FIRST));
-    let part = u32::try_from(chance % 256).unwrap_or_default();
-    full - full * part / 1024
+    full - part_of(full, chance, 1024)
 }
 
 /// The interval between looks at a release that is as it should be, with up to a tenth off: those
 /// that were created together do not stay together.
 pub(crate) fn regular(interval: Duration, chance: u64) -> Duration {
+    interval - part_of(interval, chance, 2560)
+}
+
+/// Up to 255 of so many parts of a time.
+fn part_of(time: Duration, chance: u64, parts: u32) -> Duration {
     let part = u32::try_from(chance % 256).unwrap_or_default();
-    interval - interval * part / 2560
+    (time / parts).saturating_mul(part)
 }
 
 #[cfg(test)]
@@ -50,6 +54,10 @@ mod tests {
             }
             let waited = regular(most, chance);
             assert!(waited <= most && waited >= most * 9 / 10, "{chance}");
+            for longest in [Duration::MAX, Duration::from_secs(i64::MAX as u64)] {
+                assert!(regular(longest, chance) >= longest / 10 * 9);
+                assert!(after_failures(u32::MAX, longest, chance) > FIRST);
+            }
         }
     }
 }

@@ -7,6 +7,9 @@ use crate::request::{ReleaseKey, reference_namespace};
 use crate::resource::ModuleRelease;
 use crate::verdict::Verdict;
 
+/// How many resources are looked at to find a circle. A larger one only waits for itself.
+const MOST_FOLLOWED: usize = 1000;
+
 /// What a resource waits for; none if it waits for nothing. `known` finds another resource.
 pub(crate) fn waits_for<R: AsRef<ModuleRelease>>(
     resource: &ModuleRelease,
@@ -15,6 +18,7 @@ pub(crate) fn waits_for<R: AsRef<ModuleRelease>>(
 ) -> Option<Verdict> {
     let own = ReleaseKey::of(resource);
     let mut unready = Vec::new();
+    let mut been = HashSet::new();
     for dependency in &resource.spec.depends_on {
         let given = dependency.namespace.as_deref();
         let namespace = match reference_namespace(given, &own.namespace, cross_namespace) {
@@ -28,7 +32,7 @@ pub(crate) fn waits_for<R: AsRef<ModuleRelease>>(
             namespace,
             name: dependency.name.clone(),
         };
-        if leads_to(&key, &own, &known, &mut HashSet::new()) {
+        if leads_to(&key, &own, &known, &mut been) {
             let why = format!("it depends on itself, by way of ModuleRelease/{}", key.name);
             return Some(Verdict::stalled(Reason::DependencyCycle, why));
         }
@@ -42,32 +46,34 @@ pub(crate) fn waits_for<R: AsRef<ModuleRelease>>(
     (!unready.is_empty()).then(|| Verdict::waiting(Reason::DependencyNotReady, unready.join(", ")))
 }
 
-/// Whether one resource comes after another, directly or not.
+/// Whether one resource comes after another, directly or not. Where it has `been` leads nowhere:
+/// however many lead there, each resource is looked at once.
 fn leads_to<R: AsRef<ModuleRelease>>(
     from: &ReleaseKey,
     to: &ReleaseKey,
     known: &impl Fn(&ReleaseKey) -> Option<R>,
     been: &mut HashSet<ReleaseKey>,
 ) -> bool {
-    if from == to {
-        return true;
-    }
-    if !been.insert(from.clone()) {
-        return false;
-    }
-    let Some(resource) = known(from) else {
-        return false;
-    };
-    resource.as_ref().spec.depends_on.iter().any(|next| {
-        let next = ReleaseKey {
-            namespace: next
-                .namespace
-                .clone()
-                .unwrap_or_else(|| from.namespace.clone()),
-            name: next.name.clone(),
+    let mut waiting = vec![from.clone()];
+    while let Some(key) = waiting.pop() {
+        if key == *to {
+            return true;
+        }
+        if been.len() >= MOST_FOLLOWED || !been.insert(key.clone()) {
+            continue;
+        }
+        let Some(resource) = known(&key) else {
+            continue;
         };
-        leads_to(&next, to, known, been)
-    })
+        for next in &resource.as_ref().spec.depends_on {
+            let namespace = next.namespace.as_ref().unwrap_or(&key.namespace);
+            waiting.push(ReleaseKey {
+                namespace: namespace.clone(),
+                name: next.name.clone(),
+            });
+        }
+    }
+    false
 }
 
 /// Whether a resource is ready as it is now.
@@ -83,6 +89,8 @@ fn is_ready(resource: &ModuleRelease) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::collections::HashMap;
     use std::sync::Arc;
 
     use serde_json::json;
@@ -153,5 +161,47 @@ mod tests {
             waits(&[resource("web", &["web"], None)]).map(|told| told.0),
             Some("DependencyCycle")
         );
+    }
+
+    #[test]
+    fn a_long_chain_is_followed_as_far_as_that_is_cheap() {
+        let chain = |length: usize| {
+            let names: Vec<String> = (0..length).map(|number| format!("r{number}")).collect();
+            let next = names.iter().cycle().skip(1);
+            let all = names.iter().zip(next);
+            let all: HashMap<&String, Arc<ModuleRelease>> = all
+                .map(|(name, next)| (name, resource(name, &[next], None)))
+                .collect();
+            let first = &all[&names[0]];
+            let verdict = waits_for(first, false, |key| all.get(&key.name).cloned());
+            verdict.map(|verdict| verdict.reason.word())
+        };
+        assert_eq!(chain(MOST_FOLLOWED), Some("DependencyCycle"));
+        assert_eq!(chain(50_000), Some("DependencyNotReady"));
+    }
+
+    #[test]
+    fn what_many_depend_on_is_looked_at_once() {
+        // Each of 300 depends on all that come after it.
+        let names: Vec<String> = (0..300).map(|number| format!("r{number}")).collect();
+        let after = |at: usize| {
+            names[at + 1..]
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+        };
+        let all = names.iter().enumerate();
+        let all: HashMap<&String, Arc<ModuleRelease>> = all
+            .map(|(at, name)| (name, resource(name, &after(at), None)))
+            .collect();
+        let looks = Cell::new(0);
+        let find = |key: &ReleaseKey| {
+            looks.set(looks.get() + 1);
+            all.get(&key.name).cloned()
+        };
+        let verdict = waits_for(&all[&names[0]], false, find).unwrap();
+        assert_eq!(verdict.reason.word(), "DependencyNotReady");
+        // Once to follow it, and once to see whether it is ready.
+        assert!(looks.get() <= 2 * names.len(), "{}", looks.get());
     }
 }

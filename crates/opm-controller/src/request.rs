@@ -150,7 +150,8 @@ pub(crate) fn delete_request(
             name,
             namespace: namespace.clone(),
         },
-        (_, Some(Ok(id))) => ReleaseRef::Id(id),
+        // Not by the id: whoever may write the status could name any release of the namespace.
+        (_, Some(Ok(_))) => ReleaseRef::Name(name),
         (_, Some(Err(_))) => return Err(invalid("status.releaseId", &"it is no release's id")),
         (Some(Err(error)), None) => return Err(invalid("status.module.path", &error)),
         (None, None) => return Ok(None),
@@ -354,7 +355,8 @@ pub(crate) mod tests {
         assert!(matches!(by_path.release, ReleaseRef::Module { .. }));
         assert!(by_path.ignore_not_found);
         let by_id = with(json!({"releaseId": id})).unwrap().unwrap();
-        assert_eq!(by_id.release, ReleaseRef::Id(id.parse().unwrap()));
+        let own = ReleaseName::new("web").unwrap();
+        assert_eq!(by_id.release, ReleaseRef::Name(own), "none of another name");
         assert!(with(json!({"releaseId": "nonsense"})).is_err());
     }
 

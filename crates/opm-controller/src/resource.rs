@@ -57,6 +57,7 @@ pub struct ModuleReleaseSpec {
 
     /// Values in ConfigMaps and Secrets; later ones win over earlier ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100))]
     pub values_from: Vec<ValuesSource>,
 
     /// The optional components to have; without it, those that the release has.

@@ -8,8 +8,11 @@ use std::time::Duration;
 
 use futures::{StreamExt as _, TryStreamExt as _};
 use kube::api::Api;
+use kube::core::DeserializeGuard;
+use kube::core::error_boundary::InvalidObject;
 use kube::runtime::controller::{self, Action as Next};
 use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::watcher::Event;
 use kube::runtime::{Controller, WatchStreamExt as _, reflector, watcher};
 use opm_cluster::ClusterClient;
 use opm_engine::{Engine, Settings};
@@ -153,7 +156,7 @@ pub async fn run(
         .with_request_log(move |request| counted.sent(request))
         .believing_served_for(BELIEVE_SERVED);
     let kube = cluster.kube_client();
-    let resources: Api<ModuleRelease> = match &settings.namespace {
+    let resources: Api<Readable> = match &settings.namespace {
         Some(namespace) => Api::namespaced(kube.clone(), namespace),
         None => Api::all(kube.clone()),
     };
@@ -243,8 +246,13 @@ pub async fn run(
         queue.waits(&ReleaseKey { namespace, name }, Duration::ZERO);
     });
     let queue = Arc::clone(&context);
+    let (known, told) = (store.clone(), Arc::clone(&notices));
     let changes = watcher(resources, watcher::Config::default())
         .default_backoff()
+        .filter_map(move |event| {
+            let event = event.map(|event| readable(event, &known, &told));
+            futures::future::ready(event.transpose())
+        })
         .modify(|resource| resource.metadata.managed_fields = None)
         .reflect(writer)
         .applied_objects()
@@ -296,6 +304,56 @@ pub async fn run(
     }
     tell(&*log, "the controller ends");
     Ok(())
+}
+
+/// A resource, or why it cannot be read.
+type Readable = DeserializeGuard<ModuleRelease>;
+
+/// Leaves out what cannot be read, so that one such resource does not hold up all others. Nothing
+/// is done about it any more, and the log says so.
+fn readable(
+    event: Event<Readable>,
+    known: &Store<ModuleRelease>,
+    notices: &Notices,
+) -> Option<Event<ModuleRelease>> {
+    let tell = |unreadable: &InvalidObject| {
+        let metadata = &unreadable.metadata;
+        let (name, namespace) = (metadata.name.as_deref(), metadata.namespace.as_deref());
+        let place = format!(
+            "ModuleRelease/{} in {} cannot be read, and nothing is done about it",
+            name.unwrap_or_default(),
+            namespace.unwrap_or_default()
+        );
+        notices.failed(&place, unreadable);
+    };
+    // A resource that was good before is forgotten.
+    let forget = |unreadable: InvalidObject| {
+        let key =
+            ObjectRef::new(&unreadable.metadata.name?).within(&unreadable.metadata.namespace?);
+        Some(Event::Delete((*known.get(&key)?).clone()))
+    };
+    match event {
+        Event::Init => Some(Event::Init),
+        Event::InitDone => Some(Event::InitDone),
+        Event::InitApply(resource) => match resource.0 {
+            Ok(resource) => Some(Event::InitApply(resource)),
+            Err(unreadable) => {
+                tell(&unreadable);
+                None
+            }
+        },
+        Event::Apply(resource) => match resource.0 {
+            Ok(resource) => Some(Event::Apply(resource)),
+            Err(unreadable) => {
+                tell(&unreadable);
+                forget(unreadable)
+            }
+        },
+        Event::Delete(resource) => match resource.0 {
+            Ok(resource) => Some(Event::Delete(resource)),
+            Err(unreadable) => forget(unreadable),
+        },
+    }
 }
 
 /// What of a resource has to change for it to be reconciled: not its status, and not the

@@ -17,6 +17,11 @@ use crate::verdict::{NextAttempt, Progress, Readiness, Verdict};
 /// The file that makes a module of files.
 const MODULE_FILE: &str = "module.yaml";
 
+/// How many ConfigMaps and Secrets a resource's values may come from, and how much text all that it
+/// refers to may hold. One object holds no more than a megabyte.
+const MOST_SOURCES: usize = 100;
+const MOST_TEXT: usize = 4 << 20;
+
 /// A ConfigMap or Secret.
 fn identity(kind: ValuesKind, namespace: &str, name: &str) -> Identity {
     let kind = match kind {
@@ -52,8 +57,13 @@ pub(crate) async fn load(
     let (name, namespace) = key
         .names()
         .map_err(|error| Verdict::stalled(Reason::InvalidSpec, error.to_string()))?;
-    let module = module(&resource.spec, &key, client, context).await?;
-    let values = values(&resource.spec, &key, client).await?;
+    let mut sources = Sources {
+        client,
+        read: BTreeMap::new(),
+        left: MOST_TEXT,
+    };
+    let module = module(&resource.spec, &key, &mut sources, context).await?;
+    let values = values(&resource.spec, &key, &mut sources).await?;
     let inputs = Inputs {
         name: Some(name),
         namespace: Some(namespace),
@@ -99,7 +109,7 @@ enum SourceModule {
 async fn module(
     spec: &ModuleReleaseSpec,
     key: &ReleaseKey,
-    client: &dyn Backend,
+    sources: &mut Sources<'_>,
     context: &Context,
 ) -> Result<SourceModule, Verdict> {
     let module = &spec.module;
@@ -121,8 +131,8 @@ async fn module(
         )
     })?;
     let identity = identity(kind, namespace, &object.name);
-    let files = texts(client, &identity).await?;
-    let Some(files) = files else {
+    let files = sources.texts(&identity).await?;
+    let Some(files) = files.clone() else {
         return Err(missing(&identity));
     };
     if files.contains_key(MODULE_FILE) {
@@ -162,19 +172,23 @@ fn registry(reference: &str) -> Result<SourceModule, Verdict> {
 async fn values(
     spec: &ModuleReleaseSpec,
     key: &ReleaseKey,
-    client: &dyn Backend,
+    sources: &mut Sources<'_>,
 ) -> Result<Values, Verdict> {
+    if spec.values_from.len() > MOST_SOURCES {
+        let why = format!("spec.valuesFrom: more than {MOST_SOURCES} are not read");
+        return Err(Verdict::stalled(Reason::InvalidSpec, why));
+    }
     let mut layers = Vec::new();
     for source in &spec.values_from {
         let identity = identity(source.kind, &key.namespace, &source.name);
-        let found = texts(client, &identity).await?;
-        let text = match found {
+        let text = match sources.texts(&identity).await? {
             None if source.optional => continue,
             None => return Err(missing(&identity)),
-            Some(mut texts) => texts.remove(&source.key),
+            Some(texts) => texts.get(&source.key).cloned(),
         };
         match text {
             Some(text) => {
+                sources.count(text.len())?;
                 let shown = format!("{} of {identity}", source.key);
                 layers.push((shown, source.key.clone(), text));
             }
@@ -191,6 +205,40 @@ async fn values(
     }
     Values::of_texts(layers)
         .map_err(|error| Verdict::stalled(Reason::RenderFailed, error.to_string()))
+}
+
+/// What a resource refers to: each object is read once, and no more of it all is held than any
+/// release needs, since whoever may create a resource chooses what it refers to.
+struct Sources<'a> {
+    client: &'a dyn Backend,
+    read: BTreeMap<Identity, Option<BTreeMap<String, String>>>,
+    left: usize,
+}
+
+impl Sources<'_> {
+    /// The texts in a ConfigMap or Secret, by key; none if it is not there.
+    async fn texts(
+        &mut self,
+        identity: &Identity,
+    ) -> Result<&Option<BTreeMap<String, String>>, Verdict> {
+        if !self.read.contains_key(identity) {
+            let found = texts(self.client, identity).await?;
+            let size = found.iter().flatten().map(|(_, text)| text.len()).sum();
+            self.count(size)?;
+            self.read.insert(identity.clone(), found);
+        }
+        Ok(self.read.get(identity).unwrap_or(&None))
+    }
+
+    /// Counts text that is held.
+    fn count(&mut self, bytes: usize) -> Result<(), Verdict> {
+        self.left = self.left.checked_sub(bytes).ok_or_else(|| {
+            let most = MOST_TEXT >> 20;
+            let why = format!("what the resource refers to holds more than {most} MiB of text");
+            Verdict::stalled(Reason::InvalidSpec, why)
+        })?;
+        Ok(())
+    }
 }
 
 /// The texts in a ConfigMap or Secret, by key; none if it is not there.

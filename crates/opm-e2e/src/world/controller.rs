@@ -210,6 +210,12 @@ impl World {
             .await;
     }
 
+    /// Changes fields of a resource's status, as nobody but the controller should.
+    pub async fn edit_status(&self, name: &str, status: Value) {
+        let path = format!("{}/status", self.release_path(name));
+        self.api.merge(&path, json!({ "status": status })).await;
+    }
+
     /// Runs the binary where it is asked to show what is secret.
     pub async fn opm_showing_secrets(&self, arguments: &[&str]) -> OpmOutput {
         OpmOutput(self.opm.run(arguments).await)

@@ -200,7 +200,11 @@ async fn nothing_of_this_machine_is_fetched(w: World) {
         "git::file:///home/me/private",
         "http://example.com/base",
     ] {
-        write(&dir, "base/kustomization.yaml", &json!({"resources": [entry]}));
+        write(
+            &dir,
+            "base/kustomization.yaml",
+            &json!({"resources": [entry]}),
+        );
         w.opm(&["mod", "build", dir.to_str().unwrap()])
             .await
             .ends(2)

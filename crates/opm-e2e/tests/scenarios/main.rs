@@ -27,6 +27,7 @@ mod controller_drift;
 mod controller_end;
 mod controller_fairness;
 mod controller_faults;
+mod controller_hostile;
 mod controller_install;
 mod controller_kills;
 mod controller_kubectl;
