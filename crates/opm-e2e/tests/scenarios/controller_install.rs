@@ -1,7 +1,10 @@
 //! What is installed, with which rights, and how a release of the command line becomes a resource.
 
+use std::path::Path;
+
 use opm_e2e::objects::{config_map, secret, service};
 use opm_e2e::{Module, Rights, RunningOpm, Seed, World, scenarios};
+use opm_testkit::{ApiServer, ControlPlane};
 use serde_json::{Value, json};
 
 scenarios! {
@@ -10,6 +13,36 @@ scenarios! {
     #[real_only("does not apply to the sandbox, which has no access control")]
     a_right_that_is_missing_is_named,
     a_printed_resource_is_the_same_release,
+    #[real_only("the sandbox has a suite of its own with kubectl")]
+    what_is_printed_is_taken_by_kubectl,
+}
+
+/// What is printed can be applied as it is, by kubectl alone.
+async fn what_is_printed_is_taken_by_kubectl(w: World) {
+    let Some(kubectl) = w.kubectl().await else {
+        return;
+    };
+    let name = w.other_namespace("printed").await;
+    let printed = w
+        .opm(&["controller", "install", "--print", "-n", &name])
+        .await;
+    let printed = printed.ok().stdout().to_owned();
+    assert!(
+        printed.starts_with("---\napiVersion: v1\nkind: Namespace"),
+        "{printed}"
+    );
+    std::fs::write(w.dir().join("printed.yaml"), printed).unwrap();
+    let words = [
+        "apply",
+        "--server-side",
+        "--dry-run=server",
+        "--force-conflicts",
+        "-f",
+    ];
+    let said = kubectl
+        .run(&[&words[..], &["printed.yaml", "-n", &name]].concat())
+        .await;
+    assert!(said.contains("deployment.apps/opm-controller"), "{said}");
 }
 
 /// One right that is printed.
@@ -89,7 +122,7 @@ async fn put_account_and_module(w: &World) {
     w.put_files("source", files).await;
 }
 
-fn start_as(w: &World, user: &std::path::Path) -> RunningOpm {
+fn start_as(w: &World, user: &Path) -> RunningOpm {
     let flags = ["--default-service-account", "deployer", "--shards", "2"];
     let leases = ["--lease-namespace", &w.ns, "--lease-time", "3s"];
     w.start_controller_as(user, &[&flags[..], &leases[..]].concat())
@@ -210,6 +243,73 @@ async fn a_printed_resource_is_the_same_release(w: World) {
         .await
         .ends(2)
         .says("directory");
+}
+
+/// On an API server of its own: an older version is installed, whose definition knows a field less, a
+/// release is made, and the version at hand is installed over it.
+#[tokio::test]
+async fn a_newer_version_is_installed_while_releases_exist() {
+    let Some(_) = ControlPlane::for_test().await else {
+        return;
+    };
+    let server = ApiServer::start().await.unwrap();
+    let w = World::real(server.plane()).await;
+    let older = w.dir().join("older");
+    let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../opm-controller/deploy");
+    std::fs::create_dir(&older).unwrap();
+    for file in std::fs::read_dir(deploy).unwrap() {
+        let file = file.unwrap();
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        let text = text.replace("  version: 0.1.0\n", "  version: 0.0.9\n");
+        let text = text.replace(":0.1.0\n", ":0.0.9\n");
+        let text = text.replace(
+            "              forceConflicts:\n",
+            "              forceOlder:\n",
+        );
+        std::fs::write(older.join(file.file_name()), text).unwrap();
+    }
+    let older = older.display().to_string();
+    let flags = ["-n", "opm-system", "--create-namespace"];
+    let apply = [&["mod", "apply", older.as_str()], &flags[..]].concat();
+    w.opm(&apply).await.ok().says("created");
+
+    let files = json!({"a.yaml": config_map("a", "1").to_string()});
+    w.put_files("source", files).await;
+    let spec = json!({"module": {"configMap": {"name": "source"}}});
+    let made = w.put_release("web", spec.clone()).await;
+    assert!(made["spec"]["forceConflicts"].is_null(), "the older schema");
+    let running = w.start_controller(&[]);
+    w.until_ready("web").await;
+    let (record, uid) = (w.raw_record("web").await, w.uid("ConfigMap/a").await);
+
+    let install = ["controller", "install", "-n", "opm-system", "-o", "json"];
+    let installed = w.opm(&install).await.ok();
+    let definition = "CustomResourceDefinition/modulereleases.core.opmodel.dev";
+    let installed = installed.did("configured", definition);
+    installed.did("configured", "Deployment/opm-controller");
+    let listed = w
+        .opm(&["mod", "list", "-n", "opm-system", "-o", "json"])
+        .await;
+    let version = listed.ok().json()["releases"][0]["module"]["version"].clone();
+    assert_eq!(version, "0.1.0");
+    // The release is as it was, and stays so under the new definition and a new controller.
+    let kept = w.get_release("web").await.unwrap();
+    assert_eq!(kept["metadata"]["uid"], made["metadata"]["uid"]);
+    assert_eq!(w.raw_record("web").await, record);
+    running.interrupt();
+    running.end().await.ends(130);
+    let running = w.start_controller(&[]);
+    let mut later = spec;
+    later["forceConflicts"] = json!(true);
+    let kept = w.put_release("web", later).await;
+    assert_eq!(kept["spec"]["forceConflicts"], true, "the newer schema");
+    w.until_ready("web").await;
+    assert_eq!(w.uid("ConfigMap/a").await, uid, "nothing was created anew");
+    let files = json!({"a.yaml": config_map("a", "2").to_string()});
+    w.put_files("source", files).await;
+    w.until_value("ConfigMap/a", "/data/k", json!("2")).await;
+    running.interrupt();
+    running.end().await.ends(130);
 }
 
 /// On a cluster of its own: what is installed is there for all.

@@ -45,12 +45,16 @@ pub(super) fn run(args: &Args, settings: &Settings, ui: &Ui) -> Result<Exit, Cli
         let loaded = load(args, &invocation).await?;
         if args.print {
             let (name, namespace) = (loaded.name, loaded.namespace);
+            // What is printed can be applied as it is: here nobody else makes the namespace.
+            let own = json!({"apiVersion": "v1", "kind": "Namespace",
+                "metadata": {"name": namespace.as_str()}});
             let (selection, scopes) = (Selection::default(), Scopes::default());
             let candidate = Candidate::new(loaded.rendered, name, namespace, &selection, scopes);
             let candidate = candidate.map_err(|error| refused(&error))?;
             let objects = candidate.objects.iter();
             let objects = objects.map(|one| Value::Object(one.manifest.object().into_owned()));
-            return print_objects(&objects.collect::<Vec<_>>(), ui);
+            let all: Vec<Value> = std::iter::once(own).chain(objects).collect();
+            return print_objects(&all, ui);
         }
         let session = Session::open(&invocation, false).await?;
         let request = ApplyRequest {
