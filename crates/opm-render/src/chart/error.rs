@@ -139,6 +139,11 @@ impl ChartError {
             Self::Command(CommandError::TimedOut { what, .. }) if what.starts_with("helm pull") => {
                 one("if the registry is just slow, raise OPM_RENDER_TIMEOUT (seconds)".to_owned())
             }
+            Self::Fetch { said, .. } if is_untrusted(said) => one(
+                "if the authority of its certificate is your own, SSL_CERT_FILE names the file \
+                 that has the authority's certificate"
+                    .to_owned(),
+            ),
             Self::Fetch { reference, said } if is_login(said) => one(format!(
                 "`helm registry login {}` keeps credentials, which opm's `helm pull` then uses",
                 host(reference)
@@ -171,6 +176,11 @@ impl ChartError {
 /// What `helm pull` printed when it failed.
 pub(super) fn of_pull(stderr: &str) -> String {
     shorten(&said(stderr))
+}
+
+/// Whether nobody vouches for a registry's certificate.
+fn is_untrusted(said: &str) -> bool {
+    said.contains("x509:") || said.contains("failed to verify certificate")
 }
 
 /// Whether a registry wants to know who asks.
@@ -270,6 +280,26 @@ fn shorten(said: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fetch_that_failed_says_what_would_help() {
+        for (said, expected) in [
+            (
+                "tls: failed to verify certificate: x509: certificate signed by unknown authority",
+                "SSL_CERT_FILE",
+            ),
+            ("401 Unauthorized", "`helm registry login 127.0.0.1:7`"),
+            ("connection refused", ""),
+        ] {
+            let error = ChartError::Fetch {
+                reference: "oci://127.0.0.1:7/charts/app@1.0.0".to_owned(),
+                said: said.to_owned(),
+            };
+            let hints = error.hints().join("\n");
+            assert!(hints.contains(expected), "{said}: {hints}");
+            assert_eq!(hints.is_empty(), expected.is_empty(), "{said}: {hints}");
+        }
+    }
 
     #[test]
     fn what_helm_says_gets_a_place_and_loses_the_rest() {
