@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use opm_core::identity::{GroupKind, Identity};
 use opm_engine::FailureKind;
-use opm_engine::list::{Healths, ListObserver, Listing};
+use opm_engine::list::{ListObserver, Listing, Overviews};
 use opm_engine::request::{
     ApplyOptions, ListRequest, LogRequest, ObjectRequest, RollbackRequest, StatusRequest,
     TestRequest,
@@ -162,7 +162,7 @@ async fn what_a_rollback_would_do_and_what_cannot_be_tested_is_told() {
 struct CancelsWhenTold(CancellationToken);
 
 impl ListObserver for CancelsWhenTold {
-    fn releases(&mut self, listing: &Listing, _: &Healths) {
+    fn releases(&mut self, listing: &Listing, _: &Overviews) {
         assert_eq!(listing.releases.len(), 1);
         self.0.cancel();
     }
