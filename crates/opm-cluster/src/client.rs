@@ -1,7 +1,7 @@
 //! The client: a `kube::Client`, and what is kept beside it for all runs and for one.
 
 use std::fmt;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use tower::BoxError;
 
 use crate::clock::SystemClock;
 use crate::discovery::KeptDiscovery;
+use crate::early_connections::OpenEarly;
 use crate::identity::ActingIdentity;
 use crate::plugin::TokenPlugin;
 use crate::redact::KnownValues;
@@ -70,6 +71,8 @@ pub struct ClusterClient {
     write_log: Option<WriteLog>,
     /// How long it is believed without asking what the cluster serves.
     pub(crate) believe_served: Option<Duration>,
+    /// What opens connections before they are needed.
+    open_early: Option<OpenEarly>,
     server: Arc<ServerState>,
     run: Arc<RunState>,
 }
@@ -102,6 +105,8 @@ struct ServerState {
     /// Large answers are read one at a time.
     turns: Arc<Semaphore>,
     contacted: AtomicBool,
+    /// How many microseconds the fastest answer took.
+    nearest: AtomicU64,
     /// The latest Date of an answer, and when it came.
     clock: Mutex<Option<(Timestamp, Instant)>>,
 }
@@ -113,6 +118,7 @@ impl Default for ServerState {
             served_at: Mutex::default(),
             turns: Arc::new(Semaphore::new(1)),
             contacted: AtomicBool::default(),
+            nearest: AtomicU64::new(u64::MAX),
             clock: Mutex::default(),
         }
     }
@@ -141,6 +147,7 @@ impl ClusterClient {
             request_log: None,
             write_log: None,
             believe_served: None,
+            open_early: None,
             server: Arc::default(),
             run: Arc::default(),
         }
@@ -235,6 +242,36 @@ impl ClusterClient {
     pub(crate) fn with_kept_discovery(mut self, kept: Option<KeptDiscovery>) -> Self {
         self.kept_discovery = kept.map(Arc::new);
         self
+    }
+
+    /// The same client, which can open connections before they are needed.
+    #[must_use]
+    pub(crate) fn with_early_connections(mut self, open_early: Option<OpenEarly>) -> Self {
+        self.open_early = open_early;
+        self
+    }
+
+    /// Gets ready for so many requests about objects: how far away the server is says how many of
+    /// them are sent at a time, and for these connections are opened.
+    pub(crate) fn make_ready(&self, requests: usize) {
+        let limit = self.turns().begin(self.distance());
+        if let Some(open) = &self.open_early {
+            open(requests.min(limit));
+        }
+    }
+
+    /// Notes how long an answer took.
+    pub(crate) fn note_answer(&self, took: Duration) {
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        self.server.nearest.fetch_min(micros, Ordering::Relaxed);
+    }
+
+    /// How long the fastest answer took; nothing before the first.
+    fn distance(&self) -> Duration {
+        match self.server.nearest.load(Ordering::Relaxed) {
+            u64::MAX => Duration::ZERO,
+            micros => Duration::from_micros(micros),
+        }
     }
 
     pub(crate) fn kept_discovery(&self) -> Option<&KeptDiscovery> {

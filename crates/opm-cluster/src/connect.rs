@@ -124,8 +124,10 @@ pub async fn connect(options: ConnectOptions) -> Result<Connection, ConnectError
     let kept = options.discovery.clone();
     let kept = kept.map(|directory| KeptDiscovery::of(directory, &server, &authorities));
     let client = transport::client(config).map_err(|error| failed(network_message(&error)))?;
+    let (client, open_early) = client;
     Ok(Connection {
         client: ClusterClient::from_client(client)
+            .with_early_connections(open_early)
             .with_settings(options.settings)
             .with_identity(identity)
             .with_plugin(plugin)

@@ -19,6 +19,7 @@ mod connect;
 mod delete;
 mod discovery;
 mod disown;
+mod early_connections;
 mod errors;
 mod identity;
 mod json;

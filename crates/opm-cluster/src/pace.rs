@@ -1,8 +1,9 @@
 //! How many requests about objects are on their way at a time, where nobody has said so: pure
 //! policy, no I/O.
 //!
-//! It begins with a number that serves a cluster close by, doubles as long as answers take no longer
-//! for it, as they do on a long way to the server, and then grows by little. When all answers of a
+//! It begins with a number that serves a cluster close by, and with more on a long way to the server,
+//! where most of the time nothing but the way is waited for. It doubles as long as answers take no
+//! longer for it, and then grows by little. When all answers of a
 //! round take longer, the server is at its limits, and a quarter less is sent; when it says so
 //! itself, half.
 
@@ -10,8 +11,13 @@ use std::time::Duration;
 
 /// How many at the beginning; answers that take longer are no reason for less.
 const START: usize = 24;
+/// For each time that the way to the server and back takes so long, as many more.
+const FAR: Duration = Duration::from_millis(10);
 /// How many at most: each of them is a connection.
 const MOST: usize = 96;
+/// The same where the server is close by: it is busy with fewer, and a connection costs both sides
+/// more than it brings.
+const MOST_NEAR: usize = 32;
 /// How many at least, whatever the server says.
 const LEAST: usize = 2;
 /// How many more after a round that was as fast as any, once it is known that there is a limit.
@@ -30,6 +36,8 @@ pub(crate) struct Pace {
     met: bool,
     /// How many answers are still to requests that were sent before the last refusal.
     earlier: usize,
+    /// How many there may be.
+    most: usize,
 }
 
 impl Default for Pace {
@@ -41,6 +49,7 @@ impl Default for Pace {
             answers: 0,
             met: false,
             earlier: 0,
+            most: MOST,
         }
     }
 }
@@ -49,6 +58,18 @@ impl Pace {
     /// How many at a time.
     pub(crate) fn limit(&self) -> usize {
         self.limit
+    }
+
+    /// Before the first request, to a server at this distance.
+    pub(crate) fn begin(&mut self, distance: Duration) {
+        if *self != Self::default() {
+            return;
+        }
+        let times = distance.as_millis().div_euclid(FAR.as_millis());
+        let times = usize::try_from(times).unwrap_or(MOST);
+        let more = START.saturating_mul(times);
+        self.limit = START.saturating_add(more).min(MOST);
+        self.most = if times == 0 { MOST_NEAR } else { MOST };
     }
 
     /// An answer came after this time. A round is as many answers as there are requests at a time.
@@ -69,8 +90,8 @@ impl Pace {
                 let less = self.limit.saturating_sub(self.limit.div_ceil(4));
                 less.max(START.min(self.limit))
             }
-            false if self.met => self.limit.saturating_add(MORE).min(MOST),
-            false => self.limit.saturating_mul(2).min(MOST),
+            false if self.met => self.limit.saturating_add(MORE).min(self.most),
+            false => self.limit.saturating_mul(2).min(self.most),
         };
     }
 
@@ -125,6 +146,30 @@ mod tests {
             ("it was slow at first", vec![9, 3, 3], vec![48, 96, 96]),
         ] {
             assert_eq!(limits(&rounds), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn it_begins_with_more_on_a_long_way() {
+        for (milliseconds, expected) in [(0, 24), (2, 24), (20, 72), (100, 96), (u64::MAX, 96)] {
+            let mut pace = Pace::default();
+            pace.begin(Duration::from_millis(milliseconds));
+            assert_eq!(pace.limit(), expected, "{milliseconds} ms");
+            pace.refused();
+            pace.begin(Duration::from_secs(1));
+            assert_eq!(pace.limit(), expected / 2, "not once it is under way");
+        }
+    }
+
+    #[test]
+    fn it_does_not_grow_far_close_by() {
+        for (milliseconds, most) in [(2, MOST_NEAR), (20, MOST)] {
+            let mut pace = Pace::default();
+            pace.begin(Duration::from_millis(milliseconds));
+            for _ in 0..1000 {
+                pace.answered(Duration::from_millis(milliseconds));
+            }
+            assert_eq!(pace.limit(), most, "{milliseconds} ms");
         }
     }
 

@@ -73,6 +73,10 @@ impl Cluster for ClusterClient {
         self.watch_together(of, resource_version, on_event).await
     }
 
+    fn expect_requests(&self, count: usize) {
+        self.make_ready(count);
+    }
+
     async fn apply(
         &self,
         request: ApplyObject<'_>,

@@ -47,6 +47,17 @@ impl RequestSlots {
         }
     }
 
+    /// Before the first request: as many turns as suit a server at this distance. How many there
+    /// are now.
+    pub(crate) fn begin(&self, distance: Duration) -> usize {
+        let mut state = self.state();
+        state.pace.begin(distance);
+        let limit = state.pace.limit();
+        self.free.add_permits(limit.saturating_sub(state.turns));
+        state.turns = state.turns.max(limit);
+        limit
+    }
+
     fn state(&self) -> MutexGuard<'_, SlotState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

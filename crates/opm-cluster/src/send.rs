@@ -151,6 +151,7 @@ impl ClusterClient {
             give_back(turn, attempted.as_ref().err(), sent.elapsed());
             let failed = match attempted {
                 Ok(answer) => {
+                    self.note_answer(sent.elapsed());
                     let result = Ok(answer);
                     return Exchange {
                         result,

@@ -1,8 +1,9 @@
 //! The connections that requests travel on.
 //!
-//! What `kube` would build, but for one thing: small writes are sent at once. Without that, the
+//! What `kube` would build, but for two things. Small writes are sent at once: without that, the
 //! kernel holds the first request of every connection back until the server has acknowledged the
-//! end of the handshake, and the server takes its time: 40 ms of each command.
+//! end of the handshake, and the server takes its time: 40 ms of each command. And connections can
+//! be opened before they are needed.
 
 use hyper_timeout::TimeoutConnector;
 use hyper_util::client::legacy::Client as HttpClient;
@@ -13,10 +14,12 @@ use kube::{Client, Config};
 use tower::ServiceBuilder;
 use tower_http::decompression::DecompressionLayer;
 
-/// A client for a server. Nothing is sent yet.
-pub(crate) fn client(config: Config) -> Result<Client, kube::Error> {
+use crate::early_connections::{EarlyConnector, OpenEarly};
+
+/// A client for a server, and what opens connections to it early. Nothing is sent yet.
+pub(crate) fn client(config: Config) -> Result<(Client, Option<OpenEarly>), kube::Error> {
     if config.proxy_url.is_some() {
-        return Client::try_from(config);
+        return Ok((Client::try_from(config)?, None));
     }
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
@@ -26,6 +29,8 @@ pub(crate) fn client(config: Config) -> Result<Client, kube::Error> {
     connector.set_connect_timeout(config.connect_timeout);
     connector.set_read_timeout(config.read_timeout);
     connector.set_write_timeout(config.write_timeout);
+    let connector = EarlyConnector::new(connector);
+    let open_early = connector.opening(config.cluster_url.clone());
     let http: HttpClient<_, Body> = HttpClient::builder(TokioExecutor::new()).build(connector);
     let unpack = DecompressionLayer::new().gzip(!config.disable_compression);
     let service = ServiceBuilder::new()
@@ -35,5 +40,6 @@ pub(crate) fn client(config: Config) -> Result<Client, kube::Error> {
         .layer(config.extra_headers_layer()?)
         .map_err(tower::BoxError::from)
         .service(http);
-    Ok(Client::new(service, config.default_namespace))
+    let client = Client::new(service, config.default_namespace);
+    Ok((client, Some(open_early)))
 }

@@ -26,6 +26,7 @@ use crate::ports::{
 };
 use crate::record::{LockGuard, UnpackBudget};
 use crate::report::{ObjectOutcome, Report};
+use crate::request::Concurrency;
 
 /// Marks the number of a run that puts back what the run of that number began.
 const FALLBACK: u64 = 1 << 63;
@@ -143,6 +144,12 @@ impl<'a> Run<'a> {
             doubt: Some(&self.doubt),
             paced: false,
         }
+    }
+
+    /// So many objects are sent next, or removed.
+    pub(crate) fn expect(&self, objects: usize, concurrency: Concurrency) {
+        self.backend
+            .expect_requests(objects.min(concurrency.limit()));
     }
 
     /// For requests that this run may send only while it holds the lock.

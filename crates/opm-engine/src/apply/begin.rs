@@ -32,6 +32,9 @@ impl Apply<'_> {
         for home in &context.namespaces.homes {
             self.create_namespace(home).await?;
         }
+        let sends = checked.applies().count();
+        let sends = sends.saturating_sub(context.unchanged.len());
+        self.run.expect(sends, self.request.options.concurrency);
         let beginning = Beginning {
             record,
             stored,

@@ -150,6 +150,8 @@ impl RecordWriter for Delete<'_> {
             let deleted = self.unrecorded(&checked, source.warnings).await;
             return deleted.map(Attempt::Done);
         }
+        let going = checked.stale.prune.len();
+        self.run.expect(going, self.request.concurrency);
         let beginning = Beginning {
             record: source.record.clone(),
             stored: source.stored.clone(),

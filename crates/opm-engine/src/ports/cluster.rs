@@ -350,6 +350,10 @@ pub trait Cluster: Send + Sync {
         on_event: &mut (dyn FnMut(WatchEvent) -> bool + Send),
     ) -> Result<bool, ApiError>;
 
+    /// So many requests about objects are about to be sent, as many at a time as may be: what can be
+    /// made ready for them may be made ready now.
+    fn expect_requests(&self, _count: usize) {}
+
     /// Applies one object, repeating the request where that is safe.
     async fn apply(
         &self,
