@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use opm_core::candidate::Candidate;
 use opm_core::check::Observed;
 use opm_core::identity::Identity;
 use opm_core::packed::PackedObject;
@@ -27,8 +28,9 @@ pub(super) struct EarlyLook {
 }
 
 impl ApplyWriter<'_> {
-    /// Looks at what a first apply is about. None where something else has to be known first.
-    pub(super) async fn look_early(&self) -> Option<EarlyLook> {
+    /// Looks at what a first apply is about, which comes along. None where something else has to be
+    /// known first.
+    pub(super) async fn look_early(&self) -> Option<(Candidate, EarlyLook)> {
         let ApplySource::Module(request) = self.source else {
             return None;
         };
@@ -45,7 +47,8 @@ impl ApplyWriter<'_> {
             return None;
         }
         let wanted = manifests().map(WantedObject::from).collect();
-        Some(Box::pin(apply.look_early(wanted)).await)
+        let early = Box::pin(apply.look_early(wanted)).await;
+        Some((apply.candidate, early))
     }
 }
 

@@ -112,8 +112,9 @@ struct ApplyWriter<'a> {
     release: &'a Release,
     source: &'a ApplySource<'a>,
     served: Option<Arc<ServedKinds>>,
-    /// What was seen while the record was looked for, if there is none.
-    early: Option<EarlyLook>,
+    /// What is to be applied and what was seen of it while the record was looked for, if there is
+    /// none.
+    early: Option<(Candidate, EarlyLook)>,
     /// The plan that somebody has agreed to.
     agreed: Option<Vec<AnnouncedObject>>,
 }
@@ -146,9 +147,13 @@ impl RecordWriter for ApplyWriter<'_> {
         let task = self.source.render(run, self.release, loaded.record()).await;
         let task = self.or_log(task, &free).await?;
         let served = self.serve(&task).await?;
-        let apply = Apply::candidate(run, &task, &served, loaded.record());
-        let apply = self.or_log(apply, &free).await?;
         let early = self.early.take().filter(|_| loaded.loaded.is_none());
+        let (candidate, early) = early.unzip();
+        let apply = match candidate {
+            Some(candidate) => Apply::of(run, &task, &served, candidate),
+            None => Apply::candidate(run, &task, &served, loaded.record()),
+        };
+        let apply = self.or_log(apply, &free).await?;
         let warnings = [loaded.warnings, task.warnings.clone()].concat();
         let checked = async {
             let planned = apply.plan(loaded.loaded, warnings, early.as_ref());

@@ -151,48 +151,26 @@ impl<'a> Apply<'a> {
         served: &'a Arc<ServedKinds>,
         stored: Option<&Record>,
     ) -> Result<Self, Failure> {
-        let request = task.request.as_ref();
-        let scopes = match task.mode.reapply {
-            None => scopes(served),
-            // Where objects live that were applied before is known from themselves, also if the
-            // cluster does not know their kind any more.
-            Some(_) => {
-                let components = request.rendered.components.iter();
-                scopes(served).with_applied(components.flat_map(|one| &one.manifests))
-            }
-        };
-        let recorded = stored.and_then(Record::current);
-        let recorded = recorded.and_then(|change| change.components.clone());
-        let selection = match &request.selection {
-            Some(given) => Selection::Given(given.iter().map(ToString::to_string).collect()),
-            None => recorded.map_or(Selection::ByDefault, Selection::Recorded),
-        };
-        let candidate = Candidate::new(
-            request.rendered.clone(),
-            request.name.clone(),
-            request.namespace.clone(),
-            &selection,
-            scopes,
-        );
-        let candidate = match request.options.strict {
-            true => candidate.and_then(Candidate::complete),
-            false => candidate,
-        };
-        let candidate = candidate.map_err(|error| {
-            let failure = Failure::refused(error.to_string());
-            let hint = error.hint().map(Remedy::from);
-            let failure = hint.into_iter().fold(failure, Failure::remedy);
-            failure.because(error)
-        })?;
+        let candidate = candidate(task, served, stored)?;
         // Also those that are not sent, because nothing about them changes.
         let is_secret =
             |one: &&CandidateObject| one.manifest.identity().group_kind.is("", "Secret");
         for object in candidate.objects.iter().filter(is_secret) {
             run.backend.hide(&object.manifest.object());
         }
+        Self::of(run, task, served, candidate)
+    }
+
+    /// The apply of a candidate that was made before.
+    pub(super) fn of(
+        run: &'a Run<'a>,
+        task: &'a ApplyTask<'_>,
+        served: &'a Arc<ServedKinds>,
+        candidate: Candidate,
+    ) -> Result<Self, Failure> {
         let apply = Self {
             run,
-            request,
+            request: task.request.as_ref(),
             mode: &task.mode,
             served,
             candidate,
@@ -202,6 +180,46 @@ impl<'a> Apply<'a> {
             .map_err(|failure| apply.refusal(failure))?;
         Ok(apply)
     }
+}
+
+fn candidate(
+    task: &ApplyTask<'_>,
+    served: &ServedKinds,
+    stored: Option<&Record>,
+) -> Result<Candidate, Failure> {
+    let request = task.request.as_ref();
+    let scopes = match task.mode.reapply {
+        None => scopes(served),
+        // Where objects live that were applied before is known from themselves, also if the
+        // cluster does not know their kind any more.
+        Some(_) => {
+            let components = request.rendered.components.iter();
+            scopes(served).with_applied(components.flat_map(|one| &one.manifests))
+        }
+    };
+    let recorded = stored.and_then(Record::current);
+    let recorded = recorded.and_then(|change| change.components.clone());
+    let selection = match &request.selection {
+        Some(given) => Selection::Given(given.iter().map(ToString::to_string).collect()),
+        None => recorded.map_or(Selection::ByDefault, Selection::Recorded),
+    };
+    let candidate = Candidate::new(
+        request.rendered.clone(),
+        request.name.clone(),
+        request.namespace.clone(),
+        &selection,
+        scopes,
+    );
+    let candidate = match request.options.strict {
+        true => candidate.and_then(Candidate::complete),
+        false => candidate,
+    };
+    candidate.map_err(|error| {
+        let failure = Failure::refused(error.to_string());
+        let hint = error.hint().map(Remedy::from);
+        let failure = hint.into_iter().fold(failure, Failure::remedy);
+        failure.because(error)
+    })
 }
 
 impl ApplyMode {
