@@ -1,10 +1,11 @@
 //! Small readings of Kubernetes objects: metadata, lists, times.
 
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use jiff::fmt::rfc2822;
 use opm_engine::ports::{ApiError, ApiErrorKind, Timestamp};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, DeserializeSeed};
 use serde_json::{Map, Value};
 
 use crate::bounds::fits;
@@ -24,8 +25,20 @@ pub(crate) fn label<'a>(object: &'a Object, name: &str) -> Option<&'a str> {
 
 /// What an answer's body says, if that fits into memory.
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, ApiError> {
+    read_with(body, what, PhantomData)
+}
+
+/// The same, read by somebody who takes it in parts.
+pub(crate) fn read_with<'de, S: DeserializeSeed<'de>>(
+    body: &'de [u8],
+    what: &str,
+    seed: S,
+) -> Result<S::Value, ApiError> {
     fits(body)?;
-    serde_json::from_slice(body).map_err(|error| {
+    let mut text = serde_json::Deserializer::from_slice(body);
+    let read = seed.deserialize(&mut text);
+    let read = read.and_then(|read| text.end().map(|()| read));
+    read.map_err(|error| {
         // The parser's own words may quote the text it stumbled over.
         let place = format!("line {}, column {}", error.line(), error.column());
         ApiError::local(

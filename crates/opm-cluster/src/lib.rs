@@ -31,6 +31,7 @@ mod pace;
 mod plugin;
 mod ports;
 mod proxy;
+mod read_page;
 mod redact;
 mod request;
 mod request_slot;

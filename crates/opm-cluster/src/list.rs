@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use opm_core::identity::GroupKind;
 use opm_engine::ports::{ApiError, ApiErrorKind, Detail, ServedKind, Timestamp};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::answered::expect_labels;
@@ -16,6 +16,7 @@ use crate::bounds::{Allowance, MOST_EMPTY_PAGES, MOST_PAGES};
 use crate::client::ClusterClient;
 use crate::discovery::place;
 use crate::json::{self, Object};
+use crate::read_page::read_page;
 use crate::request::{ListPage, Place};
 use crate::send::SendOptions;
 
@@ -78,31 +79,30 @@ pub(crate) fn name_kind(object: &mut Object, kind: &GroupKind, version: &str) {
     object.insert("kind".to_owned(), Value::from(kind.kind.as_str()));
 }
 
-/// One page of a list.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct Page {
-    api_version: String,
-    kind: String,
-    #[serde(rename = "items", deserialize_with = "none_is_empty")]
-    listed: Option<Vec<Object>>,
+/// One page of a list, with what was made of its objects.
+#[derive(Debug)]
+pub(crate) struct Page<T = Object> {
     pub(crate) metadata: PageMetadata,
-    #[serde(skip)]
-    pub(crate) items: Vec<Object>,
-    #[serde(skip)]
+    pub(crate) items: Vec<T>,
     pub(crate) date: Option<Timestamp>,
-    /// How many bytes it came in.
-    #[serde(skip)]
+    /// How many objects were on it, and in how many bytes they came.
+    objects: usize,
     bytes: usize,
 }
 
-/// Go writes an empty list as `null` where it never made one; a list without `items` is none.
-fn none_is_empty<'de, D: Deserializer<'de>>(items: D) -> Result<Option<Vec<Object>>, D::Error> {
-    let items: Option<Vec<Object>> = Option::deserialize(items)?;
-    Ok(Some(items.unwrap_or_default()))
+impl<T> Default for Page<T> {
+    fn default() -> Self {
+        Self {
+            metadata: PageMetadata::default(),
+            items: Vec::new(),
+            date: None,
+            objects: 0,
+            bytes: 0,
+        }
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct PageMetadata {
     pub(crate) resource_version: String,
@@ -111,7 +111,7 @@ pub(crate) struct PageMetadata {
     pub(crate) remaining_item_count: Option<usize>,
 }
 
-impl Page {
+impl<T> Page<T> {
     /// What leads to the next page, if there is one.
     pub(crate) fn next(&self) -> Option<String> {
         (!self.metadata.token.is_empty()).then(|| self.metadata.token.clone())
@@ -179,8 +179,8 @@ impl Paging {
     }
 
     /// Goes on to the next page, which has more on it if objects are small; false at the end.
-    pub(crate) fn advance(&mut self, page: &Page, plural: &str) -> Result<bool, ApiError> {
-        let fitting = page.items.len().saturating_mul(PAGE_BYTES);
+    pub(crate) fn advance<T>(&mut self, page: &Page<T>, plural: &str) -> Result<bool, ApiError> {
+        let fitting = page.objects.saturating_mul(PAGE_BYTES);
         let fitting = fitting.checked_div(page.bytes).unwrap_or_default();
         self.limit = fitting.min(METADATA_PAGE).max(self.limit);
         self.token = page.next();
@@ -193,7 +193,7 @@ impl Paging {
         if !self.tokens.insert(hasher.finish()) {
             return Err(endless(plural, "it names the same next page twice"));
         }
-        self.empty = match page.items.is_empty() {
+        self.empty = match page.objects == 0 {
             true => self.empty.saturating_add(1),
             false => 0,
         };
@@ -233,27 +233,51 @@ impl ClusterClient {
         place: Place<'_>,
         page: &ListPage<'_>,
     ) -> Result<Page, ApiError> {
+        self.page_of(place, page, Some).await
+    }
+
+    /// The same, and `take` makes of each object what is kept of it: one is open at a time.
+    pub(crate) async fn page_of<T>(
+        &self,
+        place: Place<'_>,
+        page: &ListPage<'_>,
+        mut take: impl FnMut(Object) -> Option<T> + Send,
+    ) -> Result<Page<T>, ApiError> {
         let call = place.list(page)?;
         let answer = self
             .exchange(&call, SendOptions::reading(self))
             .await
             .result?;
-        let what = format!("a list of {}", place.plural);
-        let mut read: Page = json::read(&answer.body, &what)?;
-        place.expect_list(&read.api_version, &read.kind)?;
-        read.items = read.listed.take().ok_or_else(|| {
+        let mut items = Vec::new();
+        let mut refused = None;
+        let listed = read_page(&answer.body, place.plural, &mut |object| {
+            let expected = place.expect_listed(&object);
+            let expected = expected.and_then(|()| match page.labels {
+                Some(labels) => expect_labels(&object, labels),
+                None => Ok(()),
+            });
+            match expected {
+                Ok(()) => items.extend(take(object)),
+                Err(error) => refused = refused.take().or(Some(error)),
+            }
+        })?;
+        place.expect_list(&listed.api_version, &listed.kind)?;
+        let objects = listed.objects.ok_or_else(|| {
+            let plural = place.plural;
+            let what = format!("a list of {plural}");
             let message = format!("failed to read the server's answer about {what}: no items");
             ApiError::local(ApiErrorKind::Rejected, message)
         })?;
-        for object in &read.items {
-            place.expect_listed(object)?;
-            if let Some(labels) = page.labels {
-                expect_labels(object, labels)?;
-            }
+        match refused {
+            Some(error) => Err(error),
+            None => Ok(Page {
+                metadata: listed.metadata,
+                items,
+                date: Some(answer.date),
+                objects,
+                bytes: answer.body.len(),
+            }),
         }
-        read.date = Some(answer.date);
-        read.bytes = answer.body.len();
-        Ok(read)
     }
 
     /// All objects of a kind that match and are wanted, with the server's time and the list's
@@ -358,14 +382,6 @@ pub(crate) struct Selectors<'a> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn an_empty_list_may_be_null() {
-        let page: Page = serde_json::from_str(r#"{"metadata": {}, "items": null}"#).unwrap();
-        assert_eq!(page.listed, Some(Vec::new()));
-        let page: Page = serde_json::from_str(r#"{"metadata": {}}"#).unwrap();
-        assert_eq!(page.listed, None, "no list at all");
-    }
-
     fn page(token: &str) -> Page {
         Page {
             metadata: PageMetadata {
@@ -390,7 +406,7 @@ mod tests {
             ended.unwrap().message
         };
         let full = |n: usize| Page {
-            items: vec![Object::default()],
+            objects: 1,
             ..page(&n.to_string())
         };
         assert!(ends(&full).contains("2000 pages"), "{}", ends(&full));
@@ -405,7 +421,7 @@ mod tests {
 
     #[test]
     fn pages_of_small_objects_become_larger() {
-        for (items, bytes, expected) in [
+        for (objects, bytes, expected) in [
             (100, 200_000, 524),
             (100, 20_000, 1000),
             (100, 100 << 20, 100),
@@ -414,12 +430,12 @@ mod tests {
         ] {
             let mut paging = Paging::start(Detail::Whole);
             let page = Page {
-                items: vec![Object::default(); items],
+                objects,
                 bytes,
                 ..page("a")
             };
             paging.advance(&page, "pods").unwrap();
-            assert_eq!(paging.limit, expected, "{items} in {bytes} bytes");
+            assert_eq!(paging.limit, expected, "{objects} in {bytes} bytes");
         }
     }
 

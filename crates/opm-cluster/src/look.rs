@@ -136,9 +136,19 @@ impl ClusterClient {
                 fields: None,
                 token: paging.token.as_deref(),
             };
+            let wanted = &*missing;
+            let take = |mut object: Object| {
+                let name = json::metadata(&object, "name").unwrap_or_default();
+                let name = wanted.contains_key(name).then(|| name.to_owned())?;
+                let packed = shared.allowance.take(&object).map(|()| {
+                    batch.kind.name_kind(&mut object);
+                    PackedObject::new(&object)
+                });
+                Some((name, packed))
+            };
             let page = {
                 let _permit = shared.permits.acquire().await;
-                self.page(batch.kind.place(), &ask).await
+                self.page_of(batch.kind.place(), &ask, take).await
             };
             let mut page = match page {
                 Ok(page) => page,
@@ -150,12 +160,9 @@ impl ClusterClient {
             };
             let more = paging.advance(&page, &batch.kind.served.plural)?;
             let remaining = page.metadata.remaining_item_count;
-            for mut object in std::mem::take(&mut page.items) {
-                let name = json::metadata(&object, "name").unwrap_or_default();
-                if let Some(id) = missing.remove(name) {
-                    shared.allowance.take(&object)?;
-                    batch.kind.name_kind(&mut object);
-                    let packed = PackedObject::new(&object);
+            for (name, packed) in std::mem::take(&mut page.items) {
+                let packed = packed?;
+                if let Some(id) = missing.remove(name.as_str()) {
                     looks.insert(id.clone(), Observation::Present(packed));
                 }
             }
