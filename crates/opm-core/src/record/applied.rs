@@ -16,27 +16,37 @@ use crate::identity::{GroupKind, Identity};
 /// The notes of a release's objects.
 pub type AppliedNotes = BTreeMap<Identity, AppliedNote>;
 
-/// The bytes of notes, for a record Secret.
+/// The bytes of notes, for a record Secret: one note after the other, as a document of all of them
+/// would take many times as much memory.
 pub fn encode_notes(notes: &AppliedNotes) -> Vec<u8> {
-    let objects = notes.iter().map(|(identity, note)| {
-        let mut object = json!({
-            "group": identity.group_kind.group,
-            "kind": identity.group_kind.kind,
-            "name": identity.name,
-            "uid": note.uid,
-            "resourceVersion": note.resource_version,
-            "sent": note.sent.as_str(),
-            "schema": note.schema,
-        });
-        if let Some(namespace) = &identity.namespace {
-            object["namespace"] = json!(namespace);
+    let mut bytes = b"{\"objects\":[".to_vec();
+    for (place, (identity, note)) in notes.iter().enumerate() {
+        if place > 0 {
+            bytes.push(b',');
         }
-        if let Some(projection) = &note.projection {
-            object["projection"] = json!(projection.as_str());
-        }
-        object
+        bytes.extend(value_bytes(&encode_note(identity, note)));
+    }
+    bytes.extend_from_slice(b"]}");
+    bytes
+}
+
+fn encode_note(identity: &Identity, note: &AppliedNote) -> Value {
+    let mut object = json!({
+        "group": identity.group_kind.group,
+        "kind": identity.group_kind.kind,
+        "name": identity.name,
+        "uid": note.uid,
+        "resourceVersion": note.resource_version,
+        "sent": note.sent.as_str(),
+        "schema": note.schema,
     });
-    value_bytes(&json!({ "objects": objects.collect::<Vec<_>>() }))
+    if let Some(namespace) = &identity.namespace {
+        object["namespace"] = json!(namespace);
+    }
+    if let Some(projection) = &note.projection {
+        object["projection"] = json!(projection.as_str());
+    }
+    object
 }
 
 /// The notes in these bytes. What is no note is left out.
@@ -117,6 +127,8 @@ mod tests {
             ),
         ]);
         assert_eq!(decode_notes(&encode_notes(&notes)), notes);
+        let empty = encode_notes(&AppliedNotes::new());
+        assert_eq!(empty, b"{\"objects\":[]}");
         let damaged = encode_notes(&notes);
         let damaged = String::from_utf8(damaged).unwrap().replace("ff11", "zz11");
         assert_eq!(decode_notes(damaged.as_bytes()).len(), 1);
