@@ -154,15 +154,20 @@ impl Candidate {
 
     /// Objects and hooks as the digest is computed over them: canonical bytes, a newline between.
     pub fn canonical_manifests(&self) -> Vec<u8> {
+        self.canonical_pieces().flatten().collect()
+    }
+
+    /// The same, one object at a time.
+    pub fn canonical_pieces(&self) -> impl Iterator<Item = Vec<u8>> {
         let hooks = self.hooks.iter().map(|one| &one.object);
-        let mut all = Vec::new();
-        for (at, one) in self.objects.iter().chain(hooks).enumerate() {
-            if at > 0 {
-                all.push(b'\n');
+        let all = self.objects.iter().chain(hooks).enumerate();
+        all.map(|(place, one)| {
+            let bytes = canonical::object_bytes(&one.manifest.object());
+            match place {
+                0 => bytes,
+                _ => [b"\n", bytes.as_slice()].concat(),
             }
-            all.extend(canonical::object_bytes(&one.manifest.object()));
-        }
-        all
+        })
     }
 
     /// Takes what a module rendered for a release of this name and namespace. `scopes` holds

@@ -101,6 +101,22 @@ impl ObjectHash {
 
 text_type!(ObjectHash);
 
+/// The hash of bytes that come in pieces.
+#[derive(Debug, Clone, Default)]
+pub struct PieceHasher(Sha256);
+
+impl PieceHasher {
+    /// Takes the next piece.
+    pub fn update(&mut self, piece: &[u8]) {
+        self.0.update(piece);
+    }
+
+    /// The hash of all pieces.
+    pub fn finish(self) -> ObjectHash {
+        ObjectHash(hex(&self.0.finalize()[..8]))
+    }
+}
+
 impl FromStr for ObjectHash {
     type Err = HashError;
 

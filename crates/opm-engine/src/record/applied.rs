@@ -9,7 +9,7 @@ use opm_core::record::{
     AppliedNotes, PartLocation, Record, RecordPart, decode_notes, encode_notes, labels_beside,
 };
 
-use super::payload::{PayloadPlaces, PayloadTarget};
+use super::payload::{PackedPayload, PayloadPlaces, PayloadTarget};
 use crate::ports::Permit;
 use crate::report::Release;
 use crate::run::Run;
@@ -104,9 +104,8 @@ impl Run<'_> {
         };
         let places = PayloadPlaces::OverNotes(stored, &before.versions);
         let key = RecordPart::Applied.word();
-        let written = self
-            .write_to(&target, key, encode_notes(notes), places)
-            .await;
+        let payload = PackedPayload::of(key, [encode_notes(notes)]).ok()?;
+        let written = self.write_to(&target, key, payload, places).await;
         written.ok()
     }
 }

@@ -11,7 +11,7 @@ use opm_core::protocol::NewChange;
 use opm_core::record::ring::named;
 use opm_core::record::{Record, RecordPart, RecordRef, encode_change, encode_log, labels_beside};
 
-use super::payload::{PayloadChange, PayloadTarget};
+use super::payload::{PackedPayload, PayloadChange, PayloadTarget};
 use crate::ports::Permit;
 use crate::report::Release;
 use crate::run::Run;
@@ -70,10 +70,12 @@ impl Run<'_> {
             }),
             permit,
         };
-        let manifests = candidate.canonical_manifests();
         let taken = named(stored);
-        let written = self.write_payload(&target, KEY, manifests, &taken);
-        match written.await {
+        let written = match PackedPayload::of(KEY, candidate.canonical_pieces()) {
+            Ok(manifests) => self.write_payload(&target, KEY, manifests, &taken).await,
+            Err(why) => Err(why),
+        };
+        match written {
             Ok(held) => {
                 reference.parts.insert(RecordPart::Manifests, held);
             }

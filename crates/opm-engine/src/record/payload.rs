@@ -6,11 +6,13 @@
 //! release's lock. Until then they are strays that the next run sweeps or writes over.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
 
-use opm_core::digest::ObjectHash;
+use opm_core::digest::{ObjectHash, PieceHasher};
 use opm_core::record::ring::{
     MAX_TOTAL_BYTES, allocate, allocate_last, named, pieces, places_needed,
 };
+use opm_core::record::unpack::MAX_PART;
 use opm_core::record::{PartLocation, RECORD_TYPE, Record, RecordPart};
 use thiserror::Error;
 
@@ -21,6 +23,13 @@ use crate::run::Run;
 
 /// Enough to make YAML small, and quick enough never to be noticed.
 const LEVEL: i32 = 3;
+
+/// Up to this many bytes are compressed at once, their number being known, and more as they come.
+const AT_ONCE: usize = 256 << 10;
+
+/// How far back what is compressed as it comes is looked for in what came before: objects resemble
+/// their neighbours.
+const WINDOW_LOG: u32 = 18;
 
 /// How often a piece is written anew when somebody else was at its place.
 const ATTEMPTS: usize = 5;
@@ -106,7 +115,7 @@ impl Run<'_> {
         &self,
         target: &PayloadTarget<'_>,
         key: &str,
-        payload: Vec<u8>,
+        payload: PackedPayload,
         taken: &BTreeSet<u8>,
     ) -> Result<PartLocation, PayloadError> {
         let places = PayloadPlaces::Free(taken);
@@ -118,17 +127,10 @@ impl Run<'_> {
         &self,
         target: &PayloadTarget<'_>,
         key: &str,
-        payload: Vec<u8>,
+        payload: PackedPayload,
         places: PayloadPlaces<'_>,
     ) -> Result<PartLocation, PayloadError> {
-        // What is written here can be read back.
-        if !format_of(key).is_small(&payload) {
-            return Err(PayloadError::TooLarge(payload.len() as u64));
-        }
-        let hash = ObjectHash::of_bytes(&payload);
-        let packed = zstd::bulk::compress(&payload, LEVEL)
-            .map_err(|error| PayloadError::Damaged(error.to_string()))?;
-        drop(payload);
+        let PackedPayload { packed, hash } = payload;
         let bytes = packed.len() as u64;
         if bytes > MAX_TOTAL_BYTES {
             return Err(PayloadError::TooLarge(bytes));
@@ -302,6 +304,56 @@ impl Run<'_> {
             ApiErrorKind::Stale,
             format!("somebody else keeps writing Secret/{}", content.name),
         ))
+    }
+}
+
+/// A payload as it is stored.
+pub(crate) struct PackedPayload {
+    packed: Vec<u8>,
+    hash: ObjectHash,
+}
+
+impl PackedPayload {
+    /// Compresses what is to be stored under `key`, piece by piece: all of them are never in memory
+    /// together, unless they are small.
+    pub(super) fn of(
+        key: &str,
+        pieces: impl IntoIterator<Item = Vec<u8>>,
+    ) -> Result<Self, PayloadError> {
+        let damaged = |error: std::io::Error| PayloadError::Damaged(error.to_string());
+        let mut meter = format_of(key).meter();
+        let mut hasher = PieceHasher::default();
+        let (mut first, mut length) = (Vec::new(), 0);
+        let mut stream: Option<zstd::Encoder<'static, Vec<u8>>> = None;
+        for piece in pieces {
+            meter.feed(&piece);
+            // What is written here can be read back.
+            length += piece.len() as u64;
+            if meter.bytes() > MAX_PART {
+                return Err(PayloadError::TooLarge(length));
+            }
+            hasher.update(&piece);
+            match &mut stream {
+                Some(stream) => stream.write_all(&piece).map_err(damaged)?,
+                None => first.extend(piece),
+            }
+            if stream.is_none() && first.len() > AT_ONCE {
+                let mut begun = zstd::Encoder::new(Vec::new(), LEVEL).map_err(damaged)?;
+                begun.window_log(WINDOW_LOG).map_err(damaged)?;
+                begun
+                    .write_all(&std::mem::take(&mut first))
+                    .map_err(damaged)?;
+                stream = Some(begun);
+            }
+        }
+        let packed = match stream {
+            Some(stream) => stream.finish(),
+            None => zstd::bulk::compress(&first, LEVEL),
+        };
+        Ok(Self {
+            packed: packed.map_err(damaged)?,
+            hash: hasher.finish(),
+        })
     }
 }
 

@@ -16,7 +16,7 @@ use opm_core::record::size::{FittedRecord, MovedPart, PartOwner, Records, fit};
 use opm_core::record::{Change, PartLocation, Record, labels_beside};
 use opm_core::words;
 
-use super::payload::{PayloadError, PayloadTarget};
+use super::payload::{PackedPayload, PayloadError, PayloadTarget};
 use crate::failure::{Failure, FailureKind};
 use crate::ports::{ApiError, ApiErrorKind, Permit};
 use crate::report::Release;
@@ -120,8 +120,11 @@ impl Run<'_> {
         loop {
             let taken: BTreeSet<u8> = &named(stored) | &named(&fitted.record);
             let key = moved.owner.word();
-            let written = self.write_payload(target, key, moved.payload.clone(), &taken);
-            match written.await {
+            let written = match PackedPayload::of(key, [moved.payload.clone()]) {
+                Ok(payload) => self.write_payload(target, key, payload, &taken).await,
+                Err(error) => Err(error),
+            };
+            match written {
                 Ok(held) => {
                     fitted.place(&moved.owner, held);
                     break;

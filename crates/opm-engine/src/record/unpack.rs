@@ -53,18 +53,12 @@ pub(crate) enum PayloadFormat {
 }
 
 impl PayloadFormat {
-    fn meter(self) -> MemoryMeter {
+    /// Measures what it takes in memory.
+    pub(super) fn meter(self) -> MemoryMeter {
         match self {
             Self::Json => MemoryMeter::json(),
             Self::Text => MemoryMeter::text(),
         }
-    }
-
-    /// Whether a payload is small enough to be kept.
-    pub(crate) fn is_small(self, payload: &[u8]) -> bool {
-        let mut meter = self.meter();
-        meter.feed(payload);
-        meter.bytes() <= MAX_PART
     }
 }
 
