@@ -88,29 +88,11 @@ fn candidate(manifest: Manifest) {
 fn release_of(manifest: Manifest) -> Result<Candidate, opm_core::candidate::CandidateError> {
     let module = Module {
         path: ModulePath::new("example.com/fuzz@v0").expect("a path"),
-        name: ModuleName::new("fuzz").expect("a name"),
-        version: None,
-        origin: None,
-        undeclared: false,
-        charts: Default::default(),
-        default_namespace: None,
-        description: None,
+        ..Module::local(ModuleName::new("fuzz").expect("a name"))
     };
-    let component = Component {
-        name: ComponentName::new("app").expect("a name"),
-        after: Vec::new(),
-        optional: false,
-        by_default: false,
-        manifests: vec![manifest],
-    };
+    let component = Component::new(ComponentName::new("app").expect("a name"), vec![manifest]);
     Candidate::new(
-        Rendered {
-            module,
-            values: String::new(),
-            set: Vec::new(),
-            left_out: Vec::new(),
-            components: vec![component],
-        },
+        Rendered::new(module, vec![component]),
         ReleaseName::new("fuzz").expect("a name"),
         NamespaceName::new("default").expect("a name"),
         &Selection::default(),

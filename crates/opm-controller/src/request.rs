@@ -235,22 +235,7 @@ pub(crate) mod tests {
 
     pub(crate) fn rendered() -> Rendered {
         let name = ModuleName::new("web").unwrap();
-        Rendered {
-            module: Module {
-                path: ModulePath::local(&name),
-                name,
-                version: None,
-                origin: None,
-                undeclared: false,
-                default_namespace: None,
-                description: None,
-                charts: Default::default(),
-            },
-            values: String::new(),
-            set: Vec::new(),
-            components: Vec::new(),
-            left_out: Vec::new(),
-        }
+        Rendered::new(Module::local(name), Vec::new())
     }
 
     #[test]

@@ -134,13 +134,8 @@ fn unchanged(manifests: &[Manifest]) -> usize {
 fn rendered() -> Outcome<Rendered> {
     let module = Module {
         path: ModulePath::new("example.com/bench@v0")?,
-        name: ModuleName::new("bench")?,
         version: Some("1.0.0".to_owned()),
-        origin: None,
-        undeclared: false,
-        charts: Default::default(),
-        default_namespace: None,
-        description: None,
+        ..Module::local(ModuleName::new("bench")?)
     };
     let mut components = Vec::new();
     for (index, name) in ["db", "app", "edge", "jobs"].into_iter().enumerate() {
@@ -154,20 +149,11 @@ fn rendered() -> Outcome<Rendered> {
             Vec::new()
         };
         components.push(Component {
-            name: ComponentName::new(name)?,
             after,
-            optional: false,
-            by_default: false,
-            manifests: manifests?,
+            ..Component::new(ComponentName::new(name)?, manifests?)
         });
     }
-    Ok(Rendered {
-        module,
-        values: "{}".to_owned(),
-        set: Vec::new(),
-        left_out: Vec::new(),
-        components,
-    })
+    Ok(Rendered::new(module, components))
 }
 
 fn object(number: usize) -> Value {

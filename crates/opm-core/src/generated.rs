@@ -128,7 +128,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::name::{ComponentName, ModuleName, ModulePath};
+    use crate::name::{ComponentName, ModuleName};
     use crate::rendered::{Component, Module};
 
     fn object(value: &Value) -> Map<String, Value> {
@@ -150,28 +150,13 @@ mod tests {
 
     fn rendered(manifest: Manifest) -> Rendered {
         let name = ModuleName::new("shop").unwrap();
-        Rendered {
-            module: Module {
-                path: ModulePath::local(&name),
-                name,
-                version: None,
-                origin: None,
-                undeclared: false,
-                charts: Default::default(),
-                default_namespace: None,
-                description: None,
-            },
-            values: String::new(),
-            set: Vec::new(),
-            left_out: Vec::new(),
-            components: vec![Component {
-                name: ComponentName::new("app").unwrap(),
-                after: Vec::new(),
-                optional: false,
-                by_default: false,
-                manifests: vec![manifest],
-            }],
-        }
+        Rendered::new(
+            Module::local(name),
+            vec![Component::new(
+                ComponentName::new("app").unwrap(),
+                vec![manifest],
+            )],
+        )
     }
 
     #[test]

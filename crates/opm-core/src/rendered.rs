@@ -28,6 +28,22 @@ pub struct Module {
     pub description: Option<String>,
 }
 
+impl Module {
+    /// A module that says nothing of itself but its name.
+    pub fn local(name: ModuleName) -> Self {
+        Self {
+            path: ModulePath::local(&name),
+            name,
+            version: None,
+            origin: None,
+            charts: BTreeMap::new(),
+            undeclared: false,
+            default_namespace: None,
+            description: None,
+        }
+    }
+}
+
 /// A named group of objects inside a module.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Component {
@@ -41,6 +57,19 @@ pub struct Component {
     pub by_default: bool,
     /// Its objects, as rendered.
     pub manifests: Vec<Manifest>,
+}
+
+impl Component {
+    /// A component that is always applied and waits for no other.
+    pub fn new(name: ComponentName, manifests: Vec<Manifest>) -> Self {
+        Self {
+            name,
+            after: Vec::new(),
+            optional: false,
+            by_default: false,
+            manifests,
+        }
+    }
 }
 
 /// What a module's definition asks for and `opm` does not carry out.
@@ -65,6 +94,19 @@ pub struct Rendered {
     pub components: Vec<Component>,
     /// What its definition asks for besides, and is not carried out.
     pub left_out: Vec<LeftOut>,
+}
+
+impl Rendered {
+    /// A rendered module without values.
+    pub fn new(module: Module, components: Vec<Component>) -> Self {
+        Self {
+            module,
+            values: "{}\n".to_owned(),
+            set: Vec::new(),
+            components,
+            left_out: Vec::new(),
+        }
+    }
 }
 
 impl fmt::Debug for Rendered {

@@ -39,40 +39,21 @@
 //!
 //! ```
 //! use opm_core::manifest::Manifest;
-//! use opm_core::name::{ComponentName, ModuleName, ModulePath, NamespaceName, ReleaseName};
+//! use opm_core::name::{ComponentName, ModuleName, NamespaceName, ReleaseName};
 //! use opm_core::rendered::{Component, Module, Rendered};
 //! use opm_engine::request::ApplyRequest;
 //! use serde_json::json;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let name = ModuleName::new("greeting")?;
-//! let rendered = Rendered {
-//!     module: Module {
-//!         path: ModulePath::local(&name),
-//!         name,
-//!         version: None,
-//!         origin: None,
-//!         undeclared: false,
-//!         charts: Default::default(),
-//!         default_namespace: None,
-//!         description: None,
-//!     },
-//!     values: "{}\n".to_owned(),
-//!     set: Vec::new(),
-//!     left_out: Vec::new(),
-//!     components: vec![Component {
-//!         name: ComponentName::new("main")?,
-//!         after: Vec::new(),
-//!         optional: false,
-//!         by_default: false,
-//!         manifests: vec![Manifest::parse(json!({
-//!             "apiVersion": "v1",
-//!             "kind": "ConfigMap",
-//!             "metadata": {"name": "greeting"},
-//!             "data": {"text": "hello"},
-//!         }))?],
-//!     }],
-//! };
+//! let manifest = Manifest::parse(json!({
+//!     "apiVersion": "v1",
+//!     "kind": "ConfigMap",
+//!     "metadata": {"name": "greeting"},
+//!     "data": {"text": "hello"},
+//! }))?;
+//! let component = Component::new(ComponentName::new("main")?, vec![manifest]);
+//! let rendered = Rendered::new(Module::local(name), vec![component]);
 //! let release = ReleaseName::new("greeting")?;
 //! let mut request = ApplyRequest::new(rendered, release, NamespaceName::new("default")?);
 //! assert_eq!(request.options.max_history, 10);

@@ -127,11 +127,8 @@ mod tests {
     fn components(given: &[(&str, &[&str])]) -> Vec<Component> {
         let name = |n: &&str| ComponentName::new(*n).unwrap();
         let one = |(n, after): &(&str, &[&str])| Component {
-            name: name(n),
             after: after.iter().map(name).collect(),
-            optional: false,
-            by_default: false,
-            manifests: Vec::new(),
+            ..Component::new(name(n), Vec::new())
         };
         given.iter().map(one).collect()
     }
@@ -163,11 +160,8 @@ mod tests {
     fn work_grows_with_the_module_and_no_faster() {
         let name = |n: usize| ComponentName::new(format!("c{n}")).unwrap();
         let component = |n: usize, after: Vec<usize>| Component {
-            name: name(n),
             after: after.into_iter().map(name).collect(),
-            optional: false,
-            by_default: false,
-            manifests: Vec::new(),
+            ..Component::new(name(n), Vec::new())
         };
         for size in [100, 1_000, 10_000] {
             let chain = (0..size)

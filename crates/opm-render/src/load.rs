@@ -309,13 +309,7 @@ fn load_given(given: &GivenManifests, inputs: &Inputs) -> Result<Loaded, RenderE
         .map_err(|source| RenderError::Given {
             source: Box::new(source),
         })?;
-    let component = Component {
-        name: ComponentName::new(undeclared::COMPONENT)?,
-        after: Vec::new(),
-        optional: false,
-        by_default: false,
-        manifests,
-    };
+    let component = Component::new(ComponentName::new(undeclared::COMPONENT)?, manifests);
     let values = Value::Struct(BTreeMap::new());
     loaded(module, values, vec![component], reader, inputs)
 }
@@ -332,11 +326,9 @@ fn loaded(
         name,
         namespace,
         rendered: Rendered {
-            module,
             values: values.to_cue(),
             set: inputs.values.set(),
-            components,
-            left_out: Vec::new(),
+            ..Rendered::new(module, components)
         },
         values,
         notes: reader.words(),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use opm_core::name::{ComponentName, ModuleName, ModulePath, NameError, ReleaseName};
+use opm_core::name::{ComponentName, ModuleName, NameError, ReleaseName};
 use opm_core::rendered::Module;
 
 use crate::component_source::{
@@ -150,14 +150,9 @@ pub(crate) fn definition(module: Module, found: &Found) -> Result<ModuleDefiniti
 
 fn module(name: ModuleName, origin: Option<String>) -> Module {
     Module {
-        path: ModulePath::local(&name),
-        name,
-        version: None,
         origin,
         undeclared: true,
-        charts: Default::default(),
-        default_namespace: None,
-        description: None,
+        ..Module::local(name)
     }
 }
 

@@ -322,13 +322,10 @@ fn module(given: Metadata) -> Result<Module, ModuleFileError> {
         .transpose()?;
     Ok(Module {
         path,
-        name,
         version,
-        origin: None,
-        undeclared: false,
-        charts: Default::default(),
         default_namespace,
         description: given.description,
+        ..Module::local(name)
     })
 }
 

@@ -223,18 +223,16 @@ impl ModulePlan {
     }
 
     pub(crate) fn rendered(&self, release: ReleaseIndex) -> Rendered {
-        let component = |name: ComponentName, every: usize| Component {
-            name,
-            after: Vec::new(),
-            optional: false,
-            by_default: false,
-            manifests: self
-                .objects
-                .iter()
-                .skip(every)
-                .step_by(2)
-                .map(|object| Manifest::parse(object.manifest()).expect("a valid object"))
-                .collect(),
+        let component = |name: ComponentName, every: usize| {
+            Component::new(
+                name,
+                self.objects
+                    .iter()
+                    .skip(every)
+                    .step_by(2)
+                    .map(|object| Manifest::parse(object.manifest()).expect("a valid object"))
+                    .collect(),
+            )
         };
         let first = ComponentName::new("first").expect("a valid name");
         let mut components = vec![component(first, 0), component(second_component(), 1)];
@@ -246,21 +244,13 @@ impl ModulePlan {
             0 => "{}\n".to_owned(),
             bytes => format!("{{\n\tbulk: \"{}\"\n}}\n", noise(bytes)),
         };
+        let module = Module {
+            path: module_path(release),
+            ..Module::local(ModuleName::new(release.name()).expect("a valid name"))
+        };
         Rendered {
-            module: Module {
-                path: module_path(release),
-                name: ModuleName::new(release.name()).expect("a valid name"),
-                version: None,
-                origin: None,
-                undeclared: false,
-                charts: Default::default(),
-                default_namespace: None,
-                description: None,
-            },
             values,
-            set: Vec::new(),
-            left_out: Vec::new(),
-            components,
+            ..Rendered::new(module, components)
         }
     }
 }

@@ -66,13 +66,10 @@ pub fn restore(
     Ok(Rendered {
         module: Module {
             path: ModulePath::new(&*change.module.path)?,
-            name: ModuleName::new(&*change.module.name)?,
             version: change.module.version.clone(),
             origin: change.module.origin.clone(),
-            undeclared: false,
             charts: change.module.charts.clone(),
-            default_namespace: None,
-            description: None,
+            ..Module::local(ModuleName::new(&*change.module.name)?)
         },
         values: values.to_owned(),
         set: change.set.clone(),
@@ -96,11 +93,9 @@ impl ComponentList<'_> {
             None => {
                 let after = self.change.order.get(name).into_iter().flatten();
                 self.all.push(Component {
-                    name: ComponentName::new(name)?,
                     after: after.map(ComponentName::new).collect::<Result<_, _>>()?,
                     optional: self.selected.contains(name),
-                    by_default: false,
-                    manifests: Vec::new(),
+                    ..Component::new(ComponentName::new(name)?, Vec::new())
                 });
                 self.all.len() - 1
             }

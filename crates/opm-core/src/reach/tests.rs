@@ -7,7 +7,7 @@ use crate::candidate::{Candidate, Selection};
 use crate::failure::Remedy;
 use crate::identity::GroupKind;
 use crate::manifest::Manifest;
-use crate::name::{ComponentName, ModuleName, ModulePath, NamespaceName, ReleaseName};
+use crate::name::{ComponentName, ModuleName, NamespaceName, ReleaseName};
 use crate::rendered::{Component, Module, Rendered};
 use crate::scope::Scopes;
 
@@ -17,32 +17,17 @@ fn candidate(objects: &[Value]) -> Candidate {
 
 fn rendered(objects: &[Value]) -> Rendered {
     let module = ModuleName::new("m").unwrap();
-    Rendered {
-        module: Module {
-            path: ModulePath::local(&module),
-            name: module,
-            version: None,
-            origin: None,
-            undeclared: false,
-            charts: Default::default(),
-            default_namespace: None,
-            description: None,
-        },
-        values: "{}".to_owned(),
-        set: Vec::new(),
-        left_out: Vec::new(),
-        components: vec![Component {
-            name: ComponentName::new("app").unwrap(),
-            after: Vec::new(),
-            optional: false,
-            by_default: false,
-            manifests: objects
+    Rendered::new(
+        Module::local(module),
+        vec![Component::new(
+            ComponentName::new("app").unwrap(),
+            objects
                 .iter()
                 .cloned()
                 .map(|o| Manifest::parse(o).unwrap())
                 .collect(),
-        }],
-    }
+        )],
+    )
 }
 
 fn made(rendered: Rendered) -> Candidate {

@@ -15,13 +15,8 @@ fn module(path: Option<&str>, origin: Option<&str>) -> Module {
             Some(path) => ModulePath::new(path).unwrap(),
             None => ModulePath::local(&name),
         },
-        name,
-        version: None,
         origin: origin.map(str::to_owned),
-        undeclared: false,
-        charts: Default::default(),
-        default_namespace: None,
-        description: None,
+        ..Module::local(name)
     }
 }
 

@@ -17,13 +17,7 @@ use crate::{bare, manifest};
 
 pub(crate) fn component(name: &str, manifests: Vec<Manifest>) -> Component {
     let name = ComponentName::new(name).unwrap();
-    Component {
-        name,
-        after: Vec::new(),
-        optional: false,
-        by_default: false,
-        manifests,
-    }
+    Component::new(name, manifests)
 }
 
 fn optional(name: &str, manifests: Vec<Manifest>) -> Component {
@@ -38,13 +32,8 @@ pub(crate) fn module(components: Vec<Component>) -> Rendered {
     Rendered {
         module: Module {
             path: ModulePath::new("opmodel.dev/modules/minecraft@v0").unwrap(),
-            name,
             version: Some("0.1.0".to_owned()),
-            origin: None,
-            undeclared: false,
-            charts: Default::default(),
-            default_namespace: None,
-            description: None,
+            ..Module::local(name)
         },
         values: "{}".to_owned(),
         set: Vec::new(),

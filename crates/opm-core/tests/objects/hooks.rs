@@ -7,7 +7,7 @@ use opm_core::candidate::{Candidate, CandidateError, CandidateHook, Selection};
 use opm_core::check::{Adopt, CheckContext, HookMethod, Observed, check};
 use opm_core::hook::HookFlow;
 use opm_core::manifest::Manifest;
-use opm_core::name::{ComponentName, ModuleName, ModulePath, NamespaceName, ReleaseName};
+use opm_core::name::{ComponentName, ModuleName, NamespaceName, ReleaseName};
 use opm_core::observation::Observation;
 use opm_core::plan::{PlanOptions, plan};
 use opm_core::rendered::{Component, Module, Rendered};
@@ -33,28 +33,13 @@ fn config(name: &str) -> Manifest {
 
 fn rendered(manifests: Vec<Manifest>) -> Rendered {
     let name = ModuleName::new("shop").unwrap();
-    Rendered {
-        module: Module {
-            path: ModulePath::local(&name),
-            name,
-            version: None,
-            origin: None,
-            undeclared: false,
-            charts: Default::default(),
-            default_namespace: None,
-            description: None,
-        },
-        values: "{}".to_owned(),
-        set: Vec::new(),
-        left_out: Vec::new(),
-        components: vec![Component {
-            name: ComponentName::new("app").unwrap(),
-            after: Vec::new(),
-            optional: false,
-            by_default: false,
+    Rendered::new(
+        Module::local(name),
+        vec![Component::new(
+            ComponentName::new("app").unwrap(),
             manifests,
-        }],
-    }
+        )],
+    )
 }
 
 fn candidate(manifests: Vec<Manifest>) -> Result<Candidate, CandidateError> {

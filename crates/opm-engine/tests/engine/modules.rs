@@ -1,45 +1,27 @@
 //! Rendered modules, from YAML in strings.
 
 use opm_core::manifest::Manifest;
-use opm_core::name::{ComponentName, ModuleName, ModulePath, NamespaceName, ReleaseName};
+use opm_core::name::{ComponentName, ModuleName, NamespaceName, ReleaseName};
 use opm_core::rendered::{Component, Module, Rendered};
 use opm_engine::request::{ApplyRequest, ReleaseRef};
 
 /// A module with these components, each with its objects.
 pub(crate) fn module(name: &str, components: &[(&str, &str)]) -> Rendered {
     let name = ModuleName::new(name).unwrap();
-    Rendered {
-        module: Module {
-            path: ModulePath::local(&name),
-            name,
-            version: None,
-            origin: None,
-            undeclared: false,
-            charts: Default::default(),
-            default_namespace: None,
-            description: None,
-        },
-        values: "{}\n".to_owned(),
-        set: Vec::new(),
-        left_out: Vec::new(),
-        components: components
+    Rendered::new(
+        Module::local(name),
+        components
             .iter()
             .map(|(name, yaml)| component(name, yaml))
             .collect(),
-    }
+    )
 }
 
 fn component(name: &str, yaml: &str) -> Component {
     let documents = opm_render::yaml::documents(yaml).unwrap();
     let manifests = documents.into_iter();
     let manifests = manifests.map(|document| Manifest::parse(document.value).unwrap());
-    Component {
-        name: ComponentName::new(name).unwrap(),
-        after: Vec::new(),
-        optional: false,
-        by_default: false,
-        manifests: manifests.collect(),
-    }
+    Component::new(ComponentName::new(name).unwrap(), manifests.collect())
 }
 
 /// The same module, in which the second component waits for the first.

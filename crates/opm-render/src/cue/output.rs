@@ -112,11 +112,8 @@ pub(super) fn read(stdout: &[u8], path: &str) -> Result<Loaded, OutputError> {
         name,
         namespace,
         rendered: Rendered {
-            module,
             values: values.to_cue(),
-            set: Vec::new(),
-            left_out: Vec::new(),
-            components,
+            ..Rendered::new(module, components)
         },
         values,
         notes: Vec::new(),
@@ -132,16 +129,13 @@ fn module(metadata: MetadataOutput, path: &str) -> Result<Module, OutputError> {
     let version = metadata.version.map(checked_version).transpose();
     Ok(Module {
         path: ModulePath::new(path)?,
-        name: ModuleName::new(metadata.name)?,
         version: version.map_err(|e| OutputError::Version(Box::new(e)))?,
-        origin: None,
-        undeclared: false,
-        charts: Default::default(),
         default_namespace: metadata
             .default_namespace
             .map(NamespaceName::new)
             .transpose()?,
         description: metadata.description,
+        ..Module::local(ModuleName::new(metadata.name)?)
     })
 }
 
@@ -161,11 +155,9 @@ fn read_component(name: String, given: ComponentOutput) -> Result<Component, Out
         .map(ComponentName::new)
         .collect::<Result<_, _>>()?;
     Ok(Component {
-        name,
         after,
         optional: given.optional,
-        by_default: false,
-        manifests,
+        ..Component::new(name, manifests)
     })
 }
 

@@ -17,11 +17,10 @@ mod types;
 mod variables;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
-use opm_core::name::{ComponentName, ModuleName, ModulePath};
+use opm_core::name::{ComponentName, ModuleName};
 use opm_core::rendered::{LeftOut, Module};
 use serde_json::Value;
 
@@ -59,14 +58,10 @@ pub(crate) fn describe(dir: &ModuleDir) -> Result<Module, RenderError> {
     let name =
         name.map_err(|error| package.wrong(&["metadata", "name"], ZarfProblem::Name(error)))?;
     Ok(Module {
-        path: ModulePath::local(&name),
-        name,
         version: recorded_version(&metadata),
         origin: origin::of(dir.root()),
-        charts: BTreeMap::new(),
-        undeclared: false,
-        default_namespace: None,
         description: metadata.description,
+        ..Module::local(name)
     })
 }
 
