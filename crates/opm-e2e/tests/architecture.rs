@@ -244,6 +244,7 @@ fn only_the_output_module_prints() {
         "opm-render",
         "opm-cluster",
         "opm-sandbox",
+        "opm-page",
         "opm-controller",
         "opm-cli",
     ] {
@@ -376,6 +377,27 @@ fn every_type_has_a_name_of_its_own() {
                 path.display()
             );
         }
+    }
+}
+
+/// The future of a use case is good for nothing if no other task can have it.
+#[test]
+fn every_use_case_is_run_in_a_task_of_its_own() {
+    let engine = root().join("crates/opm-engine");
+    let table = std::fs::read_to_string(engine.join("src/engine.rs")).unwrap();
+    let tests = sources(&engine.join("tests"));
+    let does = |line: &str| {
+        let (does, name) = line.trim().split_once(": ")?;
+        let listed = does.starts_with("reads \"") || does.starts_with("writes \"");
+        listed.then(|| name.split('(').next().unwrap().to_owned())
+    };
+    let names: Vec<String> = table.lines().filter_map(does).collect();
+    assert!(names.len() > 20, "the table looks different: {names:?}");
+    for name in names {
+        let (method, spawned) = (format!(".{name}("), format!("        {name}("));
+        let tried =
+            |(_, text): &(PathBuf, String)| text.contains(&method) || text.contains(&spawned);
+        assert!(tests.iter().any(tried), "opm-engine/tests never run {name}");
     }
 }
 

@@ -18,6 +18,8 @@ const LIBRARIES: &[&str] = &[
     "opm-engine",
     "opm-render",
     "opm-cluster",
+    "opm-page",
+    "opm-controller",
     "opm-sandbox",
     "opm-testkit",
 ];
