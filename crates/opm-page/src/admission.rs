@@ -89,9 +89,10 @@ async fn admit(State(admission): State<Admission>, request: Request, next: Next)
             StatusCode::FORBIDDEN,
             "the Host of the request is not this page's address\n",
         ),
-        Decision::WrongOrigin => {
-            refused(StatusCode::FORBIDDEN, "the request is of another Origin\n")
-        }
+        Decision::WrongOrigin => refused(
+            StatusCode::FORBIDDEN,
+            "the request comes from another origin\n",
+        ),
         Decision::WrongMethod => refused(
             StatusCode::METHOD_NOT_ALLOWED,
             "this page is for reading only\n",

@@ -218,7 +218,7 @@ impl Substitution {
             Value::List(_) => "a list",
             Value::Struct(_) => "a mapping",
         };
-        let problem = format!("is {what}, and can only stand alone");
+        let problem = format!("is {what}, so it must be the whole value");
         Err(SubstitutionError::new(expression, &problem))
     }
 
@@ -315,7 +315,7 @@ pub(crate) fn line_of(text: &str, first: u64, expression: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use opm_core::name::{ModuleName, ModulePath};
+    use opm_core::name::ModuleName;
     use serde_json::json;
 
     use super::*;
@@ -323,14 +323,8 @@ mod tests {
     fn substitution(values: &str) -> Substitution {
         let name = ModuleName::new("web").unwrap();
         let module = Module {
-            path: ModulePath::local(&name),
-            name,
             version: Some("1.2.3".to_owned()),
-            origin: None,
-            undeclared: false,
-            charts: Default::default(),
-            default_namespace: None,
-            description: None,
+            ..Module::local(name)
         };
         let release = ReleaseName::new("blue").unwrap();
         let namespace = NamespaceName::new("prod").unwrap();
@@ -409,12 +403,12 @@ mod tests {
             ),
             (
                 json!("x ${values.list}"),
-                "${values.list} is a list, and can only stand alone",
+                "${values.list} is a list, so it must be the whole value",
                 "",
             ),
             (
                 json!("x ${values.none}"),
-                "${values.none} is null, and can only stand alone",
+                "${values.none} is null, so it must be the whole value",
                 "",
             ),
             (

@@ -102,7 +102,7 @@ async fn others_are_refused(w: World) {
     browser.open(&other).await;
     browser.click("button").await;
     browser
-        .until_it_shows("the request is of another Origin")
+        .until_it_shows("the request comes from another origin")
         .await;
     browser.open(&other).await;
     let script = "return fetch(arguments[0], {credentials: 'include'}).then((answer) => \

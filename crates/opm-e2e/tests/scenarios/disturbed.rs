@@ -283,7 +283,7 @@ fn expected(flow: Flow, wrong: Disturbance, about: &RequestPurpose) -> Expectati
         RequestPurpose::Remove(object) => ends(8, object),
         RequestPurpose::ListParts if forbidden => done,
         RequestPurpose::ListParts if deletes => ends(1, "not the release's records"),
-        RequestPurpose::ListParts => ends(0, "could not be swept"),
+        RequestPurpose::ListParts => ends(0, "older changes could not be removed"),
         RequestPurpose::WritePart
         | RequestPurpose::RemovePart
         | RequestPurpose::Record
@@ -294,7 +294,7 @@ fn expected(flow: Flow, wrong: Disturbance, about: &RequestPurpose) -> Expectati
         }
         RequestPurpose::WritePart => ends(0, "could not be kept"),
         RequestPurpose::RemovePart if deletes => ends(1, "not the release's records"),
-        RequestPurpose::RemovePart => ends(0, "could not be swept"),
+        RequestPurpose::RemovePart => ends(0, "older changes could not be removed"),
         RequestPurpose::Record => ends(1, "record could not be written"),
         RequestPurpose::RemoveRecord => ends(1, "the release's record is not"),
     }

@@ -126,8 +126,11 @@ async fn disturbed_rollback(w: World) {
             let ran = w.disturbed_at(nth, fault.clone(), &arguments).await;
             match ran.code() {
                 0 => {
-                    // What could not be swept, the next run sweeps.
-                    if ran.to_string().contains("could not be swept") {
+                    // What could not be removed, the next run removes.
+                    if ran
+                        .to_string()
+                        .contains("older changes could not be removed")
+                    {
                         w.opm(&["mod", "rollback", &release, "--revision", &first])
                             .await
                             .ok();

@@ -112,7 +112,7 @@ async fn a_scan_says_where_it_could_not_look(w: World) {
     let user = w.user(&rights).await;
     let arguments = ["mod", "status", "web", "-n", &w.ns, "--scan"];
     let ran = w.opm_as(user.kubeconfig(), &arguments).await.ok();
-    let ran = ran.says("objects of kind ServiceAccount could not be looked for");
+    let ran = ran.says("failed to look for objects of kind ServiceAccount");
     ran.says("the pods of Deployment/slow in namespace ")
         .says("Progressing");
 }

@@ -308,7 +308,7 @@ impl Apply<'_> {
                     .iter()
                     .map(|(identity, why)| format!("{identity}: {why}"));
                 let holds = holds.collect::<Vec<_>>().join("; ");
-                Err(self.refusal(failure.remedy(format!("the time is over: {holds}"))))
+                Err(self.refusal(failure.remedy(format!("not gone in time: {holds}"))))
             }
             Err(error) => {
                 let what = "cannot wait for objects to be deleted";

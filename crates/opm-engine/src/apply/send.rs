@@ -121,7 +121,7 @@ pub(super) fn conflict(error: &ApiError, step: &ApplyStep) -> Refusal {
         object: Some(step.entry.identity.clone()),
         why: RefusalReason::FieldConflict {
             conflict: format!(
-                "others set fields of it to other values: {}",
+                "other managers set some of its fields to other values: {}",
                 fields.join(", ")
             ),
             adopted: matches!(step.method, ApplyMethod::Adopt { .. }),

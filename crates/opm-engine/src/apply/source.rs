@@ -134,8 +134,8 @@ impl Run<'_> {
             }
             Err(error) => {
                 warnings.push(format!(
-                    "what charts make up is made up anew, because the manifests of the current \
-                     change cannot be had: {error}"
+                    "what charts generate is generated again, because the manifests of the \
+                     current change cannot be read: {error}"
                 ));
                 None
             }

@@ -81,7 +81,8 @@ impl ApplyResults {
                 (Action::Failed, Some(reason), SendOutcome::Uncertain)
             }
             Err(SendError::NotUpYet(reason)) => {
-                let reason = format!("something that has a say in it is not up yet: {reason}");
+                let reason =
+                    format!("a webhook or server that it depends on is not up yet: {reason}");
                 (Action::Failed, Some(reason), SendOutcome::Failed)
             }
             Err(SendError::Refused(refusal)) => {

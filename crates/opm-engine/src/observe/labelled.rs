@@ -139,14 +139,14 @@ impl Run<'_> {
                     labelled.unseen.count += 1;
                     labelled.unseen.failed |= error.kind != ApiErrorKind::Forbidden;
                     labelled.warnings.push(format!(
-                        "objects of kind {kind} could not be looked for: {error}"
+                        "failed to look for objects of kind {kind}: {error}"
                     ));
                 }
             }
         }
         for (group, cause) in &served.silent_groups {
             labelled.warnings.push(format!(
-                "objects of API group {group} could not be looked for: {cause}"
+                "failed to look for objects of API group {group}: {cause}"
             ));
         }
         Ok(labelled)

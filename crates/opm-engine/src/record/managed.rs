@@ -42,7 +42,7 @@ impl Run<'_> {
                 };
                 if let (ManagerState::Unknown(why), None) = (&state, recorded) {
                     warning = Some(format!(
-                        "whether {RESOURCE_KIND}/{name} is to manage the release cannot be told: {why}"
+                        "it is unknown whether {RESOURCE_KIND}/{name} manages the release: {why}"
                     ));
                 }
                 match (state.mark_of_others(recorded.is_some()), writer) {
@@ -101,8 +101,8 @@ fn managed(release: &Release, resource: &str, state: &ManagerState) -> Failure {
     let resource = format!("{RESOURCE_KIND}/{resource}");
     let message = match state {
         ManagerState::Unknown(why) => format!(
-            "release {name} in namespace {namespace} is managed by {resource}, of which cannot be \
-             told whether it is suspended: {why}"
+            "release {name} in namespace {namespace} is managed by {resource}, and it is unknown \
+             whether that is suspended: {why}"
         ),
         _ => format!("release {name} in namespace {namespace} is managed by {resource}"),
     };

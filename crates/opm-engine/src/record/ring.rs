@@ -287,7 +287,7 @@ impl Run<'_> {
 
 /// What is told about record Secrets that could not be removed.
 pub(crate) fn unswept(error: &ApiError) -> String {
-    format!("records of older changes could not be swept; the next apply tries again: {error}")
+    format!("records of older changes could not be removed; the next apply tries again: {error}")
 }
 
 /// Whether the run before this one ended in a way that leaves record Secrets which nothing

@@ -150,7 +150,7 @@ impl Run<'_> {
         let (nodes, is_cut) = below::trees(roots.collect(), &live);
         if is_cut {
             warnings.push(format!(
-                "there are too many objects: {} of them are told",
+                "there are too many objects: {} of them are shown",
                 below::MOST_NODES
             ));
         }
@@ -332,7 +332,7 @@ impl Run<'_> {
         if containers.len() > MOST_LOGS {
             let all = containers.len();
             warnings.push(format!(
-                "{MOST_LOGS} of {all} containers are told; name a component"
+                "{MOST_LOGS} of {all} containers are shown; name a component"
             ));
             containers.truncate(MOST_LOGS);
         }

@@ -131,9 +131,9 @@ fn tracked_of<'a>(known: &'a KnownRelease, identity: &Identity) -> Option<&'a Tr
 fn stranger(identity: &Identity, release: &Release, grown: &Grown) -> Failure {
     let name = &release.name;
     let message = match grown.tree.warnings.is_empty() {
-        true => format!("{identity} is no object of {name}, and none of its objects owns it"),
+        true => format!("{identity} is not an object of {name}, and none of its objects owns it"),
         false => format!(
-            "{identity} is no object of {name}, and whether one of its objects owns it cannot be \
+            "{identity} is not an object of {name}, and whether one of its objects owns it cannot be \
              told: {}",
             grown.tree.warnings.join("; ")
         ),

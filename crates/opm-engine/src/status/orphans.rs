@@ -55,7 +55,7 @@ impl Run<'_> {
             match listed {
                 Ok(found) => objects.extend(found.into_iter().filter(was_applied)),
                 Err(error) if has_none(&error) => {}
-                Err(error) => warnings.push(format!("orphans could not be looked for: {error}")),
+                Err(error) => warnings.push(format!("failed to look for orphans: {error}")),
             }
         }
         (objects, warnings)

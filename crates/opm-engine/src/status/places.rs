@@ -166,7 +166,7 @@ impl Run<'_> {
                 }
                 Err(error) if has_none(&error) => {}
                 Err(error) => {
-                    let warning = format!("orphans could not be looked for: {error}");
+                    let warning = format!("failed to look for orphans: {error}");
                     seen.warnings.push(warning);
                 }
             }

@@ -201,7 +201,7 @@ async fn an_object_shows_who_owns_which_field_and_what_changed() {
         .await;
     assert!(head.starts_with("HTTP/1.1 404 "), "{head}\n{body}");
     assert!(
-        body.contains("ConfigMap/other in namespace default is no object of web"),
+        body.contains("ConfigMap/other in namespace default is not an object of web"),
         "{body}"
     );
 }

@@ -85,7 +85,7 @@ impl Guard {
         }
         let own = [b"http://", host].concat();
         if header(ORIGIN).is_some_and(|origin| origin != own) {
-            return Err(ApiError::refused("the request is of another Origin"));
+            return Err(ApiError::refused("the request comes from another origin"));
         }
         let shown = header(AUTHORIZATION).and_then(|a| a.strip_prefix(b"Bearer "));
         let by_header = shown.is_some_and(|shown| self.token.is(shown));

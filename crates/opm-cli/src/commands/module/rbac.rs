@@ -121,10 +121,7 @@ pub(crate) async fn run(args: &Args, invocation: &Invocation<'_>) -> Result<Exit
     );
     let rules = rules.map_err(|unknown| {
         let kinds: Vec<String> = unknown.iter().map(ToString::to_string).collect();
-        let message = format!(
-            "nothing says what the resources of {} are called",
-            kinds.join(", ")
-        );
+        let message = format!("the resource names of {} are unknown", kinds.join(", "));
         CliError::new(ErrorKind::Invalid, message)
             .hint("--schemas DIR has their CustomResourceDefinitions")
     })?;
