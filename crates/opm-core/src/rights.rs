@@ -130,12 +130,12 @@ pub fn to_hook<'a>(
     for step in steps {
         let goes = step.delete.succeeded || step.delete.failed;
         let verbs: &[&'static str] = match (&step.method, goes) {
-            (HookMethod::Replace { .. }, _) | (HookMethod::Create, true) => {
+            (HookMethod::Replace(_), _) | (HookMethod::Create, true) => {
                 &["create", "delete", "patch"]
             }
             (HookMethod::Create, false) => &["create", "patch"],
-            (HookMethod::Keep { .. }, true) => &["delete", "patch"],
-            (HookMethod::Keep { .. }, false) => &["patch"],
+            (HookMethod::Keep(_), true) => &["delete", "patch"],
+            (HookMethod::Keep(_), false) => &["patch"],
         };
         for verb in verbs {
             need(&mut needed, verb, &step.entry.identity, plurals);
@@ -197,7 +197,7 @@ pub fn refusals(missing: NeededRights) -> Vec<Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::Refusals;
+    use crate::check::{HookObject, Refusals};
     use crate::entry::Entry;
     use crate::failure::FailureKind;
     use crate::hook::{DeletePolicy, HookEvent};
@@ -221,17 +221,20 @@ mod tests {
     #[test]
     fn hooks_need_what_making_and_removing_them_takes() {
         let plurals = Plurals::from([(GroupKind::new("", "ConfigMap"), "configmaps".to_owned())]);
-        let uid = || "1".to_owned();
+        let object_there = || HookObject {
+            uid: "1".to_owned(),
+            resource_version: "2".to_owned(),
+        };
         for (method, goes, expected) in [
             (HookMethod::Create, false, &["create", "patch"][..]),
             (HookMethod::Create, true, &["create", "delete", "patch"]),
             (
-                HookMethod::Replace { uid: uid() },
+                HookMethod::Replace(object_there()),
                 false,
                 &["create", "delete", "patch"],
             ),
-            (HookMethod::Keep { uid: uid() }, false, &["patch"]),
-            (HookMethod::Keep { uid: uid() }, true, &["delete", "patch"]),
+            (HookMethod::Keep(object_there()), false, &["patch"]),
+            (HookMethod::Keep(object_there()), true, &["delete", "patch"]),
         ] {
             let step = HookStep {
                 entry: Entry::new(object("ConfigMap", Some("a"), "hook"), "v1", "app"),

@@ -1,32 +1,37 @@
 //! Running hooks: each is made, waited for, and taken away again if its chart says so.
 //!
 //! A hook is written down as pending before a run touches anything, so a crash at any point
-//! leaves nothing that the next run does not know of. What is decided about hooks stands in
-//! `opm_core::hook`.
+//! leaves nothing that the next run does not know of. Making one does not make it the run's for
+//! good: whoever else has taken it by the time that it is to go, has it. What is decided about
+//! hooks stands in `opm_core::hook`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use opm_core::candidate::CandidateHook;
-use opm_core::check::{HookMethod, HookStep};
+use opm_core::check::{HookMethod, HookObject, HookStep, PruneStep};
 use opm_core::event::{Event, Wait};
 use opm_core::health::Health;
 use opm_core::hook::{HookProgress, is_awaited};
 use opm_core::identity::Identity;
+use opm_core::ids::ReleaseId;
 use opm_core::labels;
 use opm_core::protocol::SendOutcome;
 use serde_json::{Map, Value};
 
+use crate::observe::metadata;
 use crate::ports::{
-    ApiError, ApiErrorKind, ApplyObject, DeleteObject, Permit, Precondition, Propagation, Stopped,
-    WatchEvent,
+    ApiError, ApiErrorKind, ApplyObject, Permit, Precondition, Stopped, WatchEvent,
 };
+use crate::removal::{RemovalOptions, RemovalOutcome};
 use crate::report::{Action, ObjectOutcome};
+use crate::request::Concurrency;
 use crate::run::Run;
 
 /// How hooks are run.
 #[derive(Clone, Copy)]
 pub(crate) struct HookOptions<'a> {
+    pub(crate) release: &'a ReleaseId,
     /// Where their objects come from.
     pub(crate) hooks: &'a [CandidateHook],
     /// How long each may take.
@@ -42,6 +47,8 @@ pub(crate) struct HookResults {
     pub(crate) outcomes: Vec<ObjectOutcome>,
     /// Of each hook that was to run; one that is done and still there has a uid.
     pub(crate) results: HashMap<Identity, SendOutcome>,
+    /// What this run has made and not taken away, as it was seen last.
+    made: HashMap<Identity, Map<String, Value>>,
     pub(crate) stopped: Option<Stopped>,
     /// The hook that failed, in words.
     pub(crate) failed: Option<String>,
@@ -52,11 +59,12 @@ impl HookResults {
         self.failed.is_some() || self.stopped.is_some()
     }
 
-    fn uid(&self, identity: &Identity) -> Option<String> {
-        match self.results.get(identity) {
-            Some(SendOutcome::Done { uid }) => uid.clone(),
-            _ => None,
-        }
+    /// A hook was made, or is still there.
+    fn saw(&mut self, identity: &Identity, object: Map<String, Value>) {
+        let uid = metadata(&object, "uid").map(str::to_owned);
+        self.results
+            .insert(identity.clone(), SendOutcome::Done { uid });
+        self.made.insert(identity.clone(), object);
     }
 
     /// Hooks that were not run, because something before them failed.
@@ -94,31 +102,31 @@ impl Run<'_> {
         options: HookOptions<'_>,
         all: &mut HookResults,
     ) {
-        let mut done: Vec<(&HookStep, String)> = Vec::new();
+        let mut done: Vec<&HookStep> = Vec::new();
         for step in steps {
             if all.is_broken() {
                 all.skip([*step]);
                 continue;
             }
             match self.run_hook(step, options, all).await {
-                Ok(uid) => done.push((step, uid)),
+                Ok(()) => done.push(step),
                 Err(error) => self.take_failed(step, error, options, all).await,
             }
         }
-        for (step, uid) in done.into_iter().rev() {
+        for step in done.into_iter().rev() {
             if step.delete.succeeded || options.removed {
-                self.take_away(step, &uid, options, all).await;
+                self.take_away(step, options, all).await;
             }
         }
     }
 
-    /// Makes one hook and waits for it. Answers with its uid.
+    /// Makes one hook and waits for it.
     async fn run_hook(
         &self,
         step: &HookStep,
         options: HookOptions<'_>,
         all: &mut HookResults,
-    ) -> Result<String, HookError> {
+    ) -> Result<(), HookError> {
         let identity = &step.entry.identity;
         let mut hooks = options.hooks.iter();
         let hook = hooks.find(|hook| hook.is_at(identity, step.event));
@@ -126,15 +134,19 @@ impl Run<'_> {
             return Err(HookError::Failed("it is not rendered".to_owned()));
         };
         // The same object may have run at an earlier moment of this very run.
-        let former = all.uid(identity);
-        let method = former.map_or_else(|| step.method.clone(), |uid| HookMethod::Replace { uid });
-        let precondition = match &method {
-            HookMethod::Create => Precondition::Absent,
-            HookMethod::Keep { uid } => Precondition::Exists { uid: uid.clone() },
-            HookMethod::Replace { uid } => {
-                self.remove_hook(identity, uid, options, true).await?;
-                Precondition::Absent
+        let precondition = match (all.made.remove(identity), &step.method) {
+            (Some(made), _) => {
+                self.make_room(&removal_of(step, &made), Some(made), options)
+                    .await?
             }
+            (None, HookMethod::Replace(left)) => {
+                self.make_room(&step.removal(left), None, options).await?
+            }
+            (None, HookMethod::Create) => Precondition::Absent,
+            (None, HookMethod::Keep(left)) => Precondition::Unchanged {
+                uid: left.uid.clone(),
+                resource_version: left.resource_version.clone(),
+            },
         };
         self.tell_sent(&step.entry);
         let object = hook.object.manifest.object();
@@ -143,17 +155,16 @@ impl Run<'_> {
             ..apply_hook(hook, &object)
         };
         let made = self.backend.apply(request, options.permit).await?;
-        let uid = uid_of(&made.object).unwrap_or_default();
-        let outcome = SendOutcome::Done {
-            uid: Some(uid.clone()),
-        };
-        all.results.insert(identity.clone(), outcome);
+        all.saw(identity, made.object.clone());
         self.tell_hook(step, Action::Created, None, all);
         if is_awaited(identity) {
             self.emit(Event::Waiting(Wait::Ready(vec![identity.clone()])));
-            self.wait_for_hook(identity, &made.object, options).await?;
+            let ended = self.wait_for_hook(identity, &made.object, options).await?;
+            if let Some(ended) = ended {
+                all.saw(identity, ended);
+            }
         }
-        Ok(uid)
+        Ok(())
     }
 
     /// Lets the server pretend to make a hook that does not replace another one.
@@ -164,9 +175,9 @@ impl Run<'_> {
     ) -> Result<(), ApiError> {
         let precondition = match &step.method {
             HookMethod::Create => Precondition::Absent,
-            HookMethod::Keep { uid } | HookMethod::Replace { uid } => {
-                Precondition::Exists { uid: uid.clone() }
-            }
+            HookMethod::Keep(left) | HookMethod::Replace(left) => Precondition::Exists {
+                uid: left.uid.clone(),
+            },
         };
         let object = hook.object.manifest.object();
         let request = ApplyObject {
@@ -177,13 +188,13 @@ impl Run<'_> {
         self.backend.apply(request, self.permit()).await.map(drop)
     }
 
-    /// Waits until a hook has come to its end.
+    /// Waits until a hook has come to its end. Answers with how it was then, if it is still there.
     async fn wait_for_hook(
         &self,
         identity: &Identity,
         made: &Map<String, Value>,
         options: HookOptions<'_>,
-    ) -> Result<(), HookError> {
+    ) -> Result<Option<Map<String, Value>>, HookError> {
         let mut last = Some(made.clone());
         let mut on_event = |event| {
             last = match event {
@@ -203,12 +214,12 @@ impl Run<'_> {
                 .get("spec")
                 .and_then(|spec| spec.get("ttlSecondsAfterFinished"));
             return match expires {
-                Some(_) => Ok(()),
+                Some(_) => Ok(None),
                 None => Err(HookError::Failed("it was deleted while it ran".to_owned())),
             };
         };
         let (health, late) = match HookProgress::of(&object) {
-            HookProgress::Succeeded => return Ok(()),
+            HookProgress::Succeeded => return Ok(Some(object)),
             HookProgress::Failed(said) => (Health::failed(said), String::new()),
             HookProgress::Running(said) => {
                 let late = format!("it did not end within {} s: ", options.timeout.as_secs());
@@ -227,7 +238,6 @@ impl Run<'_> {
         all: &mut HookResults,
     ) {
         let identity = &step.entry.identity;
-        let uid = all.uid(identity);
         let (reason, result) = match error {
             HookError::Stopped(stopped) => {
                 all.stopped = Some(stopped);
@@ -241,59 +251,91 @@ impl Run<'_> {
         };
         all.failed = Some(format!("the {} hook {identity} failed", step.event));
         self.tell_hook(step, Action::Failed, Some(reason), all);
-        if let (Some(uid), true) = (uid, step.delete.failed) {
-            self.take_away(step, &uid, options, all).await;
+        if step.delete.failed {
+            self.take_away(step, options, all).await;
         }
         all.results.insert(identity.clone(), result);
     }
 
-    /// Takes the object of a hook away that is done. One that stays is tracked as kept.
-    async fn take_away(
-        &self,
-        step: &HookStep,
-        uid: &str,
-        options: HookOptions<'_>,
-        all: &mut HookResults,
-    ) {
+    /// Takes the object of a hook away that is done. One that stays is tracked as kept; where
+    /// nothing would track it any more, that is a failure.
+    async fn take_away(&self, step: &HookStep, options: HookOptions<'_>, all: &mut HookResults) {
         let identity = &step.entry.identity;
-        match self.remove_hook(identity, uid, options, false).await {
-            Ok(()) => {
+        let Some(made) = all.made.remove(identity) else {
+            return;
+        };
+        let removal = removal_of(step, &made);
+        match self.remove_hook(&removal, Some(made), options).await {
+            RemovalOutcome::Gone { .. } => {
                 let gone = SendOutcome::Done { uid: None };
                 all.results.insert(identity.clone(), gone);
                 self.tell_hook(step, Action::Deleted, None, all);
             }
-            Err(HookError::Stopped(stopped)) => all.stopped = Some(stopped),
-            Err(HookError::Failed(reason) | HookError::Uncertain(reason)) => {
-                let reason = format!("it is done and could not be deleted: {reason}");
+            RemovalOutcome::Stopped(stopped) => all.stopped = Some(stopped),
+            RemovalOutcome::Left => {
+                let reason = "other releases share it".to_owned();
                 self.tell_hook(step, Action::Kept, Some(reason), all);
+            }
+            RemovalOutcome::NotMine(reason) => {
+                self.tell_hook(step, Action::Kept, Some(reason), all);
+            }
+            RemovalOutcome::Failed(reason) => {
+                let reason = format!("it is done and could not be deleted: {reason}");
+                let action = match options.removed {
+                    true => Action::Failed,
+                    false => Action::Kept,
+                };
+                self.tell_hook(step, action, Some(reason), all);
+                if options.removed && all.failed.is_none() {
+                    let event = step.event;
+                    all.failed = Some(format!("the {event} hook {identity} could not be deleted"));
+                }
             }
         }
     }
 
     async fn remove_hook(
         &self,
-        identity: &Identity,
-        uid: &str,
+        removal: &PruneStep,
+        seen: Option<Map<String, Value>>,
         options: HookOptions<'_>,
-        awaited: bool,
-    ) -> Result<(), HookError> {
-        let request = DeleteObject {
-            identity,
-            uid,
-            resource_version: None,
-            propagation: Propagation::Background,
+    ) -> RemovalOutcome {
+        let options = RemovalOptions {
+            release: options.release,
+            concurrency: Concurrency::Fixed(1),
             dry_run: false,
+            done: Action::Deleted,
+            awaits: false,
+            permit: options.permit,
         };
-        self.backend.delete(request, options.permit).await?;
-        if !awaited {
-            return Ok(());
+        match seen {
+            Some(seen) => self.remove_seen(removal, seen, options).await,
+            None => self.remove_one(removal, options).await,
         }
-        let going = BTreeMap::from([(identity.clone(), uid.to_owned())]);
+    }
+
+    /// Makes room for a hook. Answers with what must hold of its place then.
+    async fn make_room(
+        &self,
+        removal: &PruneStep,
+        seen: Option<Map<String, Value>>,
+        options: HookOptions<'_>,
+    ) -> Result<Precondition, HookError> {
+        let stands = |why: &str| HookError::Failed(format!("the one before it stands: {why}"));
+        match self.remove_hook(removal, seen, options).await {
+            RemovalOutcome::Gone { .. } => {}
+            RemovalOutcome::Left => return Err(stands("other releases share it")),
+            RemovalOutcome::NotMine(why) | RemovalOutcome::Failed(why) => {
+                return Err(stands(&why));
+            }
+            RemovalOutcome::Stopped(stopped) => return Err(HookError::Stopped(stopped)),
+        }
+        let going = BTreeMap::from([(removal.entry.identity.clone(), removal.uid.clone())]);
         let there = self
             .wait_gone(&going, options.timeout, options.permit)
             .await?;
         match there.into_iter().next() {
-            None => Ok(()),
+            None => Ok(Precondition::Absent),
             Some((_, why)) => Err(HookError::Failed(format!(
                 "the one of an earlier run is not gone: {why}"
             ))),
@@ -332,7 +374,13 @@ fn apply_hook<'a>(hook: &'a CandidateHook, object: &'a Map<String, Value>) -> Ap
     }
 }
 
-fn uid_of(object: &Map<String, Value>) -> Option<String> {
-    let uid = object.get("metadata")?.get("uid")?.as_str()?;
-    Some(uid.to_owned())
+/// How an object goes that this very run has made: that is the uid by which it is known.
+fn removal_of(step: &HookStep, made: &Map<String, Value>) -> PruneStep {
+    let text = |key| metadata(made, key).unwrap_or_default().to_owned();
+    let mut removal = step.removal(&HookObject {
+        uid: text("uid"),
+        resource_version: text("resourceVersion"),
+    });
+    removal.entry.uid = Some(removal.uid.clone());
+    removal
 }

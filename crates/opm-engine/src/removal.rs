@@ -26,7 +26,7 @@ use crate::request::Concurrency;
 use crate::run::Run;
 
 /// How often an object that moved on is looked at again.
-const LOOKS: usize = 5;
+pub(crate) const LOOKS: usize = 5;
 
 /// What became of one object that was to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +44,18 @@ pub(crate) enum RemovalOutcome {
     Failed(String),
     /// It was not tried: the run was stopped.
     Stopped(Stopped),
+}
+
+impl From<ApiError> for RemovalOutcome {
+    fn from(error: ApiError) -> Self {
+        match error.kind {
+            ApiErrorKind::Stopped(stopped) => Self::Stopped(stopped),
+            ApiErrorKind::NotFound
+            | ApiErrorKind::NamespaceMissing
+            | ApiErrorKind::KindNotServed => Self::Gone { lingering: false },
+            _ => Self::Failed(error.to_string()),
+        }
+    }
 }
 
 impl RemovalOutcome {
@@ -242,28 +254,30 @@ impl Run<'_> {
     ) -> RemovalOutcome {
         let removed = match step.method {
             PruneMethod::AwaitGone => Ok(RemovalOutcome::Gone { lingering: true }),
-            _ if step.shared => self.remove_observed(step, options).await,
+            _ if step.shared => self.remove_observed(step, None, options).await,
             _ => {
                 let version = Some(step.resource_version.as_str());
                 match self.delete_one(step, version, options).await {
                     // It has changed since the look: it may be somebody else's by now.
                     Err(error) if error.kind == ApiErrorKind::Stale => {
-                        self.remove_observed(step, options).await
+                        self.remove_observed(step, None, options).await
                     }
                     removed => removed,
                 }
             }
         };
-        match removed {
-            Ok(removed) => removed,
-            Err(error) => match error.kind {
-                ApiErrorKind::Stopped(stopped) => RemovalOutcome::Stopped(stopped),
-                ApiErrorKind::NotFound
-                | ApiErrorKind::NamespaceMissing
-                | ApiErrorKind::KindNotServed => RemovalOutcome::Gone { lingering: false },
-                _ => RemovalOutcome::Failed(error.to_string()),
-            },
-        }
+        removed.unwrap_or_else(RemovalOutcome::from)
+    }
+
+    /// Removes an object about which nothing was decided since it was seen so.
+    pub(crate) async fn remove_seen(
+        &self,
+        step: &PruneStep,
+        seen: Map<String, Value>,
+        options: RemovalOptions<'_>,
+    ) -> RemovalOutcome {
+        let removed = self.remove_observed(step, Some(seen), options).await;
+        removed.unwrap_or_else(RemovalOutcome::from)
     }
 
     async fn delete_one(
@@ -290,11 +304,16 @@ impl Run<'_> {
     async fn remove_observed(
         &self,
         step: &PruneStep,
+        mut seen: Option<Map<String, Value>>,
         options: RemovalOptions<'_>,
     ) -> Result<RemovalOutcome, ApiError> {
         for _ in 0..LOOKS {
-            let Some(object) = self.look_once(&step.entry.identity).await? else {
-                return Ok(RemovalOutcome::Gone { lingering: false });
+            let object = match seen.take() {
+                Some(object) => object,
+                None => match self.look_once(&step.entry.identity).await? {
+                    Some(object) => object,
+                    None => return Ok(RemovalOutcome::Gone { lingering: false }),
+                },
             };
             let live = LiveObject::read(&object, options.release);
             let done = match decide_removal(&live, step, options.release) {

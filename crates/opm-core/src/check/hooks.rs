@@ -1,12 +1,15 @@
 //! How each hook is to be made, or why it must not be.
 
 use super::apply::is_record_place;
-use super::{CheckContext, Intent, LiveObject, Observed, Ownership, Refusal, RefusalReason};
+use super::{
+    CheckContext, Intent, LiveObject, Observed, Ownership, PruneMethod, PruneStep, Refusal,
+    RefusalReason,
+};
 use crate::api_error::ApiErrorKind;
 use crate::entry::Entry;
 use crate::hook::{DeletePolicy, HookEvent};
 use crate::observation::Observation;
-use crate::plan::{Guard, Plan, PlannedHook, TrackedAs};
+use crate::plan::{Guard, Plan, PlannedHook, StaleOrigin, TrackedAs};
 use crate::record::PendingWhy;
 
 /// How a hook's object is made.
@@ -15,15 +18,18 @@ pub enum HookMethod {
     /// Nothing is there.
     Create,
     /// An earlier run left this one, which goes first.
-    Replace {
-        /// Its uid.
-        uid: String,
-    },
+    Replace(HookObject),
     /// An earlier run left this one, and it may hold data: it is applied as it is.
-    Keep {
-        /// Its uid.
-        uid: String,
-    },
+    Keep(HookObject),
+}
+
+/// The live object of a hook, as it was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookObject {
+    /// Its uid.
+    pub uid: String,
+    /// Its resourceVersion: whoever takes it over meanwhile changes it.
+    pub resource_version: String,
 }
 
 /// One hook to run.
@@ -37,6 +43,24 @@ pub struct HookStep {
     pub delete: DeletePolicy,
     /// How it is made.
     pub method: HookMethod,
+}
+
+impl HookStep {
+    /// How an object of this hook goes: by the table that decides about every other.
+    pub fn removal(&self, object: &HookObject) -> PruneStep {
+        PruneStep {
+            entry: self.entry.clone(),
+            origin: StaleOrigin::Pending {
+                why: PendingWhy::Create,
+                late: false,
+            },
+            uid: object.uid.clone(),
+            resource_version: object.resource_version.clone(),
+            shared: false,
+            method: PruneMethod::Delete,
+            aggregated: false,
+        }
+    }
 }
 
 /// Decides about every hook, and what has to be written down before any of them is made.
@@ -97,12 +121,15 @@ fn decide(
     if live.is_record {
         return Err(RefusalReason::Record);
     }
-    let uid = live.uid.clone();
+    let object = HookObject {
+        uid: live.uid.clone(),
+        resource_version: live.resource_version.clone(),
+    };
     match Ownership::of(live, hook.entry.uid.as_deref(), &checking.release) {
         Ownership::Mine if Guard::of(&hook.entry.identity.group_kind).is_some() => {
-            Ok(HookMethod::Keep { uid })
+            Ok(HookMethod::Keep(object))
         }
-        Ownership::Mine => Ok(HookMethod::Replace { uid }),
+        Ownership::Mine => Ok(HookMethod::Replace(object)),
         Ownership::OtherRelease(release) => Err(RefusalReason::OtherRelease(release)),
         Ownership::Shared { others, .. } => Err(RefusalReason::SharedByOthers(others)),
         Ownership::Unowned => match &live.helm {

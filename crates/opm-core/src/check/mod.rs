@@ -22,7 +22,7 @@ use serde::Serialize;
 
 pub use adopt::{Adopt, AdoptSelector, HelmRelease};
 pub use disown::{Disown, RemovalDecision, decide_removal, disown, former_manager};
-pub use hooks::{HookMethod, HookStep};
+pub use hooks::{HookMethod, HookObject, HookStep};
 pub use live::{LiveObject, Observed};
 pub use ownership::{LabelledRelease, Ownership, counts_as_discovered};
 pub use recreate::{RecreateRefusal, may_recreate, must_end_first};

@@ -58,7 +58,7 @@ impl Apply<'_> {
         let mut warnings = Vec::new();
         for step in hooks {
             let identity = &step.entry.identity;
-            let replaced = matches!(step.method, HookMethod::Replace { .. });
+            let replaced = matches!(step.method, HookMethod::Replace(_));
             if replaced || brought.holds(identity) || tried.contains(&identity) {
                 continue;
             }
@@ -132,6 +132,7 @@ impl Apply<'_> {
             return all.hooks.skip(steps);
         }
         let options = HookOptions {
+            release: &self.candidate.owner.id,
             hooks: &self.candidate.hooks,
             timeout: self.request.options.timeout,
             removed: false,

@@ -58,6 +58,7 @@ impl Delete<'_> {
         let steps = hooks.iter().filter(|step| step.event == event);
         let steps: Vec<_> = steps.collect();
         let options = HookOptions {
+            release: &self.release.id,
             hooks: &source.hooks,
             timeout: self.request.timeout,
             removed: true,

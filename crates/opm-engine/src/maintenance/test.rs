@@ -63,6 +63,7 @@ impl RecordWriter for Test<'_> {
         let steps = locked.plan().hooks.clone();
         let steps: Vec<_> = steps.iter().collect();
         let options = HookOptions {
+            release: &release.id,
             hooks: &hooks,
             timeout: self.request.timeout,
             removed: false,
