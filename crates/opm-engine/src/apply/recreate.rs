@@ -17,8 +17,10 @@ use super::Apply;
 use super::send::{AppliedObject, ObjectToSend, SendError};
 use crate::observe::metadata;
 use crate::ports::{
-    Answer, ApiError, DeleteObject, Detail, Precondition, Propagation, Question, WantedObject,
+    Answer, ApiError, ApiErrorKind, DeleteObject, Detail, Precondition, Propagation, Question,
+    WantedObject,
 };
+use crate::removal::LOOKS;
 use crate::report::Action;
 use crate::wait::WaitTarget;
 
@@ -40,7 +42,7 @@ impl Apply<'_> {
         let Some(fields) = immutable_fields(&error, item.object) else {
             return Err(error.into());
         };
-        let live = self.live(item.step).await?;
+        let mut live = self.live(item.step).await?;
         if !item.recreate {
             self.check_recreate(item, &live, fields.clone()).await?;
         } else if !self.may_replace(item, &live) {
@@ -57,9 +59,9 @@ impl Apply<'_> {
         }
         let told = self.request.options.recreate;
         if must_end_first(item.identity(), &live, told) {
-            self.wait_for_end(item, fields).await?;
+            live = self.wait_for_end(item, fields.clone()).await?;
         }
-        self.recreate(item, &live).await
+        self.recreate(item, live, fields).await
     }
 
     /// A Job that is at work is not cut short.
@@ -67,14 +69,14 @@ impl Apply<'_> {
         &self,
         item: ObjectToSend<'_>,
         fields: Vec<String>,
-    ) -> Result<(), SendError> {
+    ) -> Result<Map<String, Value>, SendError> {
         let targets = [WaitTarget::from(item.identity().clone())];
         self.tell_targets(&targets);
         let timeout = self.request.options.timeout;
         self.run.wait_ready(&targets, timeout, item.permit).await?;
         let live = self.live(item.step).await?;
         match must_end_first(item.identity(), &live, false) {
-            false => Ok(()),
+            false => Ok(live),
             true => Err(refused(item, fields, RecreateRefusal::Running)),
         }
     }
@@ -178,19 +180,12 @@ impl Apply<'_> {
     async fn recreate(
         &self,
         item: ObjectToSend<'_>,
-        live: &Map<String, Value>,
+        live: Map<String, Value>,
+        fields: Vec<String>,
     ) -> Result<AppliedObject, SendError> {
         let identity = item.identity();
-        let uid = metadata(live, "uid").unwrap_or_default();
-        let request = DeleteObject {
-            identity,
-            uid,
-            resource_version: None,
-            propagation: propagation(identity, live, item.object).map_err(SendError::because)?,
-            dry_run: false,
-        };
-        self.run.backend.delete(request, item.permit).await?;
-        let going = BTreeMap::from([(identity.clone(), uid.to_owned())]);
+        let uid = self.make_room(item, live, fields).await?;
+        let going = BTreeMap::from([(identity.clone(), uid)]);
         let timeout = self.request.options.timeout;
         let there = self.run.wait_gone(&going, timeout, item.permit).await?;
         if let Some((_, why)) = there.first() {
@@ -206,6 +201,39 @@ impl Apply<'_> {
             after: None,
             note: None,
         })
+    }
+
+    /// Deletes what is in the way exactly as it was seen: it may be somebody else's by now, and
+    /// then it stays. Answers with the uid of what goes.
+    async fn make_room(
+        &self,
+        item: ObjectToSend<'_>,
+        mut live: Map<String, Value>,
+        fields: Vec<String>,
+    ) -> Result<String, SendError> {
+        let identity = item.identity();
+        for _ in 0..LOOKS {
+            if !self.may_replace(item, &live) {
+                return Err(refused(item, fields, RecreateRefusal::NotOurs));
+            }
+            let uid = metadata(&live, "uid").unwrap_or_default();
+            let request = DeleteObject {
+                identity,
+                uid,
+                resource_version: metadata(&live, "resourceVersion"),
+                propagation: propagation(identity, &live, item.object)
+                    .map_err(SendError::because)?,
+                dry_run: false,
+            };
+            match self.run.backend.delete(request, item.permit).await {
+                Err(error) if error.kind == ApiErrorKind::Stale => {
+                    live = self.live(item.step).await?;
+                }
+                deleted => return deleted.map(|_| uid.to_owned()).map_err(SendError::from),
+            }
+        }
+        let reason = "it keeps changing while it is being recreated";
+        Err(SendError::because(reason))
     }
 }
 
