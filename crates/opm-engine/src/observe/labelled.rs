@@ -127,10 +127,19 @@ impl Run<'_> {
             (kind, self.labelled_of(kind, label, namespace).await)
         });
         let lists: Vec<_> = lists.collect().await;
+        let not_served = |error: &ApiError| error.kind == ApiErrorKind::KindNotServed;
+        let mut errors = lists.iter().filter_map(|(_, listed)| listed.as_ref().err());
+        let now = match errors.any(not_served) {
+            true => self.backend.served().await.ok(),
+            false => None,
+        };
+        let gone = |kind: &GroupKind| now.as_ref().is_some_and(|now| !may_serve(now, kind));
         let mut labelled = LabelledObjects::default();
         for (kind, listed) in lists {
             match listed {
                 Ok(objects) => labelled.objects.extend(objects),
+                // Its definition has gone meanwhile, and all of its objects with it.
+                Err(error) if not_served(&error) && gone(kind) => {}
                 Err(error) if error.kind == ApiErrorKind::Unreachable => {
                     let what = format!("cannot look for the release's objects of kind {kind}");
                     return Err(Failure::before_writing(&what, &error));
@@ -193,6 +202,11 @@ impl Run<'_> {
         };
         Ok(objects.into_iter().filter(was_applied).collect())
     }
+}
+
+/// Whether a server that says that it serves this may serve a kind.
+fn may_serve(served: &ServedKinds, kind: &GroupKind) -> bool {
+    served.kinds.contains_key(kind) || served.silent_groups.contains_key(&kind.group)
 }
 
 /// The kinds whose objects a release can have.
