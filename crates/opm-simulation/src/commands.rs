@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use opm_core::check::AdoptSelector;
+use opm_core::check::{AdoptSelector, HelmRelease};
 use opm_core::event::{Event, Wait};
 use opm_core::identity::ObjectSelector;
 use opm_core::managed::Manager;
@@ -15,13 +15,13 @@ use opm_engine::ports::{
 use opm_engine::request::{
     Adopt, ApplyOptions, ApplyRequest, Concurrency, DeleteRequest, ForgetRequest, GuardFlags,
     HistoryRequest, ListRequest, ObjectSelection, PruneRequest, ReleaseRef, RepairRequest,
-    RollbackRequest, StatusRequest, UnlockRequest,
+    RollbackRequest, StatusRequest, TestRequest, UnlockRequest,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::client::{Client, Outcome};
 use crate::coverage::Visit;
-use crate::modules::{home, module_path, release_name, second_component};
+use crate::modules::{HELM_RELEASE, HOME, home, module_path, release_name, second_component};
 use crate::plan::{Action, ApplyFlags, DeleteFlags, ModulePlan, ObjectPlan, ReleaseIndex};
 use crate::server::Server;
 
@@ -31,6 +31,13 @@ const PATIENCE: Duration = Duration::from_secs(180);
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Client {
+    /// The change that somebody has picked from the history, so many before the current one.
+    fn change(&self, release: ReleaseIndex, back: u8) -> Option<String> {
+        let ledger = self.server.ledger();
+        let index = ledger.last_moment(release)?.index();
+        index.into_iter().nth(usize::from(back))
+    }
+
     /// Does what an action says.
     pub(crate) async fn act(
         &self,
@@ -73,7 +80,7 @@ impl Client {
                 let request = RollbackRequest {
                     release: reference(*release),
                     namespace,
-                    revision: None,
+                    revision: flags.back.and_then(|back| self.change(*release, back)),
                     options: options(*flags),
                 };
                 let report = engine.rollback(&request, &NoModules, &caller).await;
@@ -124,6 +131,16 @@ impl Client {
                 let report = engine.unlock(&request, &caller).await;
                 report.map(|report| Outcome::Report(Box::new(report)))
             }
+            Action::Test(release) => {
+                let request = TestRequest {
+                    release: reference(*release),
+                    namespace,
+                    timeout: TIMEOUT,
+                    lock_timeout: PATIENCE,
+                };
+                let report = engine.test(&request, &caller).await;
+                report.map(|report| Outcome::Report(Box::new(report)))
+            }
             Action::Status(release) => {
                 let request = StatusRequest {
                     release: reference(*release),
@@ -157,9 +174,17 @@ impl Client {
 
 fn apply_request(release: ReleaseIndex, module: &ModulePlan, flags: ApplyFlags) -> ApplyRequest {
     let mut options = options(flags);
-    if let (true, Some(first)) = (flags.adopt_named, module.objects.first()) {
-        let selector = selector(first).map(AdoptSelector::Object);
-        options.adopt = Adopt::Named(selector.into_iter().collect());
+    let first = module.objects.first().filter(|_| flags.adopt_named);
+    let first = first.and_then(selector).map(AdoptSelector::Object);
+    let helm = flags.adopt_helm.then(|| {
+        AdoptSelector::Helm(HelmRelease {
+            namespace: HOME.to_owned(),
+            name: HELM_RELEASE.to_owned(),
+        })
+    });
+    let named: Vec<AdoptSelector> = first.into_iter().chain(helm).collect();
+    if !named.is_empty() {
+        options.adopt = Adopt::Named(named);
     }
     ApplyRequest {
         selection: module.selection(),
@@ -177,6 +202,7 @@ fn delete_request(release: ReleaseIndex, flags: DeleteFlags) -> DeleteRequest {
         guards: guards(flags.lift_guards),
         lock_timeout: patience(flags.patient),
         wait: flags.wait,
+        hooks: !flags.no_hooks,
         timeout: TIMEOUT,
         ..DeleteRequest::new(reference(release), home())
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use opm_engine::report::Action as Did;
-use opm_engine::{Failure, Report};
+use opm_engine::{Failure, FailureKind, Report};
 
 use crate::client::{Client, Outcome};
 use crate::ledger::{Actor, Life, contains, is_labelled};
@@ -87,6 +87,9 @@ impl Finale<'_> {
             // A record that was damaged or lost is rebuilt first.
             let _ = self.act(Action::Repair(release)).await?;
         }
+        if plan.seed % 4 == 1 {
+            self.delete(release).await?;
+        }
         let result = self.act(apply.clone()).await?;
         if let Err(failure) = &result {
             let text = format!("apply of {}: {}", release.name(), failure.message);
@@ -99,13 +102,25 @@ impl Finale<'_> {
         let again = self.act(apply).await?;
         self.all_unchanged(release, &again);
         self.nothing_lost(release, false).await;
-        let delete = DeleteFlags {
+        self.delete(release).await
+    }
+
+    /// Deletes it, without its hooks if they are in the way. None if it could not be deleted.
+    async fn delete(&mut self, release: ReleaseIndex) -> Option<()> {
+        meddler::make_room(self.server, release).await;
+        let mut flags = DeleteFlags {
             lift_guards: true,
             patient: true,
             ..DeleteFlags::default()
         };
-        let deleted = self.act(Action::Delete(release, delete)).await?;
-        if let Err(failure) = deleted {
+        let mut deleted = self.act(Action::Delete(release, flags)).await?;
+        if deleted.is_err() {
+            flags.no_hooks = true;
+            deleted = self.act(Action::Delete(release, flags)).await?;
+        }
+        if let Err(failure) = deleted
+            && failure.kind != FailureKind::NotFound
+        {
             let text = format!("delete of {}: {}", release.name(), failure.message);
             self.violate(rules::ORDER, text);
             return None;
@@ -234,6 +249,7 @@ fn wanted(release: ReleaseIndex, seed: u64) -> ModulePlan {
         kind,
         name,
         elsewhere: false,
+        housed: false,
         value: u8::try_from(seed % 3).unwrap_or_default(),
         stays: false,
         shared: false,

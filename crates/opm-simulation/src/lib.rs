@@ -20,6 +20,7 @@ mod meddler;
 mod mistakes;
 mod modules;
 mod network;
+pub mod ordinary;
 mod plan;
 pub mod rules;
 mod server;

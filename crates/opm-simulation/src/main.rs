@@ -8,14 +8,15 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use opm_simulation::{Coverage, Figures, Mistake, Plan, Visit, run, shrink};
+use opm_simulation::{Coverage, Figures, Mistake, Plan, Visit, ordinary, run, shrink};
 
 const HELP: &str = "opm-simulation run FIRST COUNT         many in a row, and what they came to
+opm-simulation ordinary [REVISION]     those of an ordinary run of this commit, or of another
 opm-simulation replay PLAN [logs]      the whole story of one, with the engine's logs
-opm-simulation shrink PLAN             the shortest that still goes wrong, and its plan
+opm-simulation shrink PLAN [WORDS]     the shortest that still goes wrong, and its plan
 opm-simulation mistakes FIRST COUNT [WORDS]
                                        after how many histories each planted mistake is found
-A PLAN is a seed, or a file with a plan";
+A PLAN is a seed, or a file with a plan. WORDS are part of what a planted mistake is called";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -23,19 +24,26 @@ fn main() -> ExitCode {
     let number = |at: usize| text(at).parse::<u64>().ok();
     match (text(0), number(1), plan(text(1))) {
         ("run", Some(first), _) => many(first, number(2).unwrap_or(1000)),
+        ("ordinary", ..) => {
+            let revision = Some(text(1)).filter(|text| !text.is_empty());
+            let first = ordinary::first_seed(revision.unwrap_or("HEAD"));
+            println!("histories from seed {first}");
+            many(first, ordinary::HISTORIES)
+        }
         ("mistakes", Some(first), _) => mistakes(first, number(2).unwrap_or(600), text(3)),
         ("replay", _, Some(plan)) => {
             if text(2) == "logs" {
                 logs::show();
             }
-            let history = run(&plan, None);
+            let history = run(&plan, mistake(text(2)));
             println!("{}", history.story);
             code(history.violations.is_empty())
         }
         ("shrink", _, Some(plan)) => {
-            let plan = shrink(&plan, None, 2_000);
+            let mistake = mistake(text(2));
+            let plan = shrink(&plan, mistake, 2_000);
             let text = serde_json::to_string(&plan).unwrap_or_default();
-            println!("{}\n{text}", run(&plan, None).story);
+            println!("{}\n{text}", run(&plan, mistake).story);
             ExitCode::FAILURE
         }
         _ => {
@@ -43,6 +51,12 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// The planted mistake that is called so.
+fn mistake(words: &str) -> Option<Mistake> {
+    let mut all = Mistake::ALL.into_iter();
+    all.find(|mistake| !words.is_empty() && mistake.words().contains(words))
 }
 
 /// The plan that a seed or a file stands for.

@@ -5,11 +5,12 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use http::Method;
+use opm_core::labels;
 use serde_json::{Value, json};
 
 use crate::coverage::Visit;
 use crate::ledger::{part, record_name, uid};
-use crate::modules::HOME;
+use crate::modules::{HELM_RELEASE, HOME, names_an_object};
 use crate::plan::{Controller, Meddle, Meddling, ObjectPlan, RecordEdit, ReleaseIndex};
 use crate::server::Server;
 
@@ -49,8 +50,9 @@ async fn deed(server: &Server, what: Meddle) {
                 .meddle(Method::DELETE, &object.path(), JSON, &json!({}))
                 .await;
         }
-        Meddle::Create(object) => create(server, object, false).await,
-        Meddle::Helm(object) => create(server, object, true).await,
+        Meddle::Create(object) => create(server, object).await,
+        Meddle::Helm(object) => install(server, object).await,
+        Meddle::Kubectl(object) => kubectl_apply(server, object).await,
         Meddle::Controller(what, object, apart) => {
             let server = server.clone();
             tokio::spawn(async move { control(&server, what, object, apart).await });
@@ -120,23 +122,6 @@ async fn control(server: &Server, what: Controller, object: ObjectPlan, apart: u
     }
 }
 
-/// Whether a path is that of one object that is no record.
-pub(crate) fn names_an_object(path: &str) -> bool {
-    let mut parts = path.split('/').skip(1);
-    let resource = match parts.next() {
-        Some("api") => parts.skip(1),
-        Some("apis") => parts.skip(2),
-        _ => return false,
-    };
-    let resource: Vec<&str> = resource.collect();
-    match resource[..] {
-        ["namespaces", _, _, name] => !name.starts_with("opm."),
-        ["namespaces", ..] => false,
-        [_, name] => !name.starts_with("opm."),
-        _ => false,
-    }
-}
-
 /// Deletes an object that is no record, if there is one, and creates another of its name, which is
 /// nobody's.
 pub(crate) async fn replace(server: &Server, path: &str) {
@@ -176,7 +161,10 @@ async fn recreate(server: &Server, object: ObjectPlan) {
     server
         .meddle(Method::POST, &object.collection(), JSON, &old)
         .await;
-    if let Some(new) = server.get(&object.path()).await {
+    // What is held by something is still the old one.
+    if let Some(new) = server.get(&object.path()).await
+        && uid(&new) != old_uid
+    {
         server.ledger().inherit(&old_uid, uid(&new));
     }
 }
@@ -215,25 +203,56 @@ async fn edit_record(server: &Server, release: ReleaseIndex, how: RecordEdit) {
         }
         RecordEdit::UnknownKey => json!({"note": encoded(&json!("by hand"))}),
         RecordEdit::NoLog => json!({"log": encoded(&json!([]))}),
+        RecordEdit::CutShort => {
+            let index = part(&secret, "index").unwrap_or_default().to_string();
+            let half = &index.as_bytes()[..index.len() / 2];
+            json!({"index": BASE64_STANDARD.encode(half)})
+        }
     };
     let edited = json!({"data": data});
     server.meddle(Method::PATCH, &path, MERGE, &edited).await;
 }
 
-async fn create(server: &Server, object: ObjectPlan, helm: bool) {
+/// The object as somebody else would write it.
+fn plain(object: ObjectPlan) -> Value {
     let mut manifest = object.manifest();
     if let Some(metadata) = manifest["metadata"].as_object_mut() {
         metadata.remove("annotations");
     }
-    if helm {
-        manifest["metadata"]["labels"] = json!({"app.kubernetes.io/managed-by": "Helm"});
-        manifest["metadata"]["annotations"] = json!({
-            "meta.helm.sh/release-name": "chart",
-            "meta.helm.sh/release-namespace": HOME,
-        });
-    }
+    manifest
+}
+
+async fn create(server: &Server, object: ObjectPlan) {
     server
-        .meddle(Method::POST, &object.collection(), JSON, &manifest)
+        .meddle(Method::POST, &object.collection(), JSON, &plain(object))
+        .await;
+}
+
+/// Helm brings it, and something that the module does not render.
+async fn install(server: &Server, object: ObjectPlan) {
+    let mut manifest = plain(object);
+    manifest["metadata"]["labels"] = json!({"app.kubernetes.io/managed-by": "Helm"});
+    manifest["metadata"]["annotations"] = json!({
+        "meta.helm.sh/release-name": HELM_RELEASE,
+        "meta.helm.sh/release-namespace": HOME,
+        "example.com/chart": "1.0.0",
+    });
+    server
+        .others("helm", Method::POST, &object.collection(), &manifest)
+        .await;
+}
+
+/// What `kubectl apply` makes, which remembers what it applied in an annotation.
+async fn kubectl_apply(server: &Server, object: ObjectPlan) {
+    let mut manifest = plain(object);
+    let applied = manifest.to_string();
+    manifest["metadata"]["annotations"] = json!({
+        "example.com/by": "hand",
+        "kubectl.kubernetes.io/last-applied-configuration": applied,
+    });
+    let manager = "kubectl-client-side-apply";
+    server
+        .others(manager, Method::POST, &object.collection(), &manifest)
         .await;
 }
 
@@ -266,13 +285,26 @@ async fn restore(server: &Server, release: ReleaseIndex, ago: u64) {
             .rfind(|moment| moment.at <= then)
             .and_then(|moment| moment.secret.clone())
     };
-    let (Some(mut old), Some(current)) = (old, server.get(&path).await) else {
+    let Some(mut old) = old else {
+        return;
+    };
+    let current = server.get(&path).await;
+    if let Some(metadata) = old["metadata"].as_object_mut() {
+        for key in [
+            "managedFields",
+            "creationTimestamp",
+            "uid",
+            "resourceVersion",
+        ] {
+            metadata.remove(key);
+        }
+    }
+    let Some(current) = current else {
+        let all = format!("/api/v1/namespaces/{HOME}/secrets");
+        server.meddle(Method::POST, &all, JSON, &old).await;
         return;
     };
     if let Some(metadata) = old["metadata"].as_object_mut() {
-        for key in ["managedFields", "creationTimestamp"] {
-            metadata.remove(key);
-        }
         metadata.insert("uid".to_owned(), json!(uid(&current)));
         metadata.insert(
             "resourceVersion".to_owned(),
@@ -280,6 +312,27 @@ async fn restore(server: &Server, release: ReleaseIndex, ago: u64) {
         );
     }
     server.meddle(Method::PUT, &path, JSON, &old).await;
+}
+
+/// What a release takes along when it goes holds nothing of others, and nothing that stays.
+pub(crate) async fn make_room(server: &Server, release: ReleaseIndex) {
+    let inside: Vec<(String, bool)> = {
+        let ledger = server.ledger();
+        let live = ledger.objects.values().filter(|life| life.until.is_none());
+        let holders = live.filter(|life| life.owners.contains(&release));
+        let inside = holders.flat_map(|holder| ledger.inside(&holder.path));
+        inside
+            .map(|life| (life.path.clone(), life.owners.contains(&release)))
+            .collect()
+    };
+    for (path, own) in inside {
+        if own {
+            let goes = json!({"metadata": {"annotations": {labels::PRUNE: null}}});
+            server.meddle(Method::PATCH, &path, MERGE, &goes).await;
+        } else {
+            server.meddle(Method::DELETE, &path, JSON, &json!({})).await;
+        }
+    }
 }
 
 /// Nobody holds anything any more, and nothing foreign stands in the way.

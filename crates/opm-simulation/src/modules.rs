@@ -13,6 +13,12 @@ use crate::plan::{HookPlan, Kind, ModulePlan, ObjectPlan, Optional, RECORD_OF_BE
 pub(crate) const HOME: &str = "default";
 /// The other namespace that modules render into.
 pub(crate) const ELSEWHERE: &str = "kube-public";
+/// The namespace that modules may bring along.
+pub(crate) const INSIDE: &str = "n0";
+/// What the only Helm release is called.
+pub(crate) const HELM_RELEASE: &str = "chart";
+/// The group of what the definition defines.
+pub(crate) const WIDGETS: &str = "example.com";
 
 impl Kind {
     pub(crate) fn api_version(self) -> &'static str {
@@ -21,6 +27,9 @@ impl Kind {
             Self::Deployment => "apps/v1",
             Self::ClusterRole => "rbac.authorization.k8s.io/v1",
             Self::Job => "batch/v1",
+            Self::Volume | Self::Namespace => "v1",
+            Self::Definition => "apiextensions.k8s.io/v1",
+            Self::Widget => "example.com/v1",
         }
     }
 
@@ -32,6 +41,10 @@ impl Kind {
             Self::Claim => "PersistentVolumeClaim",
             Self::ClusterRole => "ClusterRole",
             Self::Job => "Job",
+            Self::Volume => "PersistentVolume",
+            Self::Namespace => "Namespace",
+            Self::Definition => "CustomResourceDefinition",
+            Self::Widget => "Widget",
         }
     }
 
@@ -44,42 +57,76 @@ impl Kind {
             Self::Claim => "persistentvolumeclaims",
             Self::ClusterRole => "clusterroles",
             Self::Job => "jobs",
+            Self::Volume => "persistentvolumes",
+            Self::Namespace => "namespaces",
+            Self::Definition => "customresourcedefinitions",
+            Self::Widget => "widgets",
         }
+    }
+
+    /// The kind of what is at a URL, if modules render it.
+    pub(crate) fn at(path: &str) -> Option<Self> {
+        let resource = resource(path)?;
+        let plural = match resource[..] {
+            ["namespaces", _, plural, ..] | [plural, ..] => plural,
+            [] => return None,
+        };
+        Self::ALL.into_iter().find(|kind| kind.plural() == plural)
+    }
+}
+
+/// The parts of a URL behind the API's version.
+fn resource(path: &str) -> Option<Vec<&str>> {
+    let mut parts = path.split('/').skip(1);
+    let resource = match parts.next() {
+        Some("api") => parts.skip(1),
+        Some("apis") => parts.skip(2),
+        _ => return None,
+    };
+    Some(resource.collect())
+}
+
+/// Whether a URL is that of one object that is no record.
+pub(crate) fn names_an_object(path: &str) -> bool {
+    let resource = resource(path).unwrap_or_default();
+    match resource[..] {
+        ["namespaces", _, _, name] => !name.starts_with("opm."),
+        ["namespaces", _, _] => false,
+        [_, name] => !name.starts_with("opm."),
+        _ => false,
     }
 }
 
 impl ObjectPlan {
     pub(crate) fn object_name(&self) -> String {
-        match self.name {
-            RECORD_OF_BETA => record_name(ReleaseIndex(1)).to_owned(),
-            name => format!("n{name}"),
+        match (self.kind, self.name) {
+            (Kind::Definition, _) => format!("widgets.{WIDGETS}"),
+            (_, RECORD_OF_BETA) => record_name(ReleaseIndex(1)).to_owned(),
+            (_, name) => format!("n{name}"),
         }
     }
 
     pub(crate) fn namespace(&self) -> Option<&'static str> {
-        match self.place() {
-            (Kind::ClusterRole, ..) => None,
-            (_, _, true) => Some(ELSEWHERE),
-            (_, _, false) => Some(HOME),
+        match (self.housed, self.elsewhere) {
+            _ if self.kind.is_cluster_wide() => None,
+            (true, _) => Some(INSIDE),
+            (false, true) => Some(ELSEWHERE),
+            (false, false) => Some(HOME),
         }
+    }
+
+    pub(crate) fn is_in(&self, namespace: &str) -> bool {
+        self.namespace() == Some(namespace)
     }
 
     /// The object that a URL names, as somebody else would make it.
     pub(crate) fn at(path: &str) -> Option<Self> {
-        let (rest, name) = path.rsplit_once("/n")?;
-        let (_, plural) = rest.rsplit_once('/')?;
-        let kinds = [
-            Kind::ConfigMap,
-            Kind::Secret,
-            Kind::Deployment,
-            Kind::Claim,
-            Kind::ClusterRole,
-            Kind::Job,
-        ];
+        let (_, name) = path.rsplit_once("/n")?;
         Some(Self {
-            kind: kinds.into_iter().find(|kind| kind.plural() == plural)?,
+            kind: Kind::at(path)?,
             name: name.parse().ok()?,
             elsewhere: path.contains(&format!("/{ELSEWHERE}/")),
+            housed: path.contains(&format!("/{INSIDE}/")),
             value: 7,
             stays: false,
             shared: false,
@@ -129,6 +176,27 @@ impl ObjectPlan {
             Kind::ClusterRole => json!({"rules": [
                 {"apiGroups": [""], "resources": [text], "verbs": ["get"]},
             ]}),
+            Kind::Volume => json!({"spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "capacity": {"storage": "1Gi"},
+                "hostPath": {"path": "/data"},
+                "mountOptions": [text],
+                "storageClassName": "none",
+            }}),
+            Kind::Namespace => json!({"metadata": {"annotations": {"example.com/text": text}}}),
+            Kind::Definition => json!({"spec": {
+                "group": WIDGETS,
+                "scope": "Namespaced",
+                "names": {"kind": "Widget", "plural": "widgets", "singular": "widget"},
+                "versions": [{
+                    "name": "v1", "served": true, "storage": true,
+                    "schema": {"openAPIV3Schema": {
+                        "description": text, "type": "object",
+                        "x-kubernetes-preserve-unknown-fields": true,
+                    }},
+                }],
+            }}),
+            Kind::Widget => json!({"spec": {"text": text}}),
         }
     }
 
@@ -147,7 +215,8 @@ impl ObjectPlan {
 
     pub(crate) fn manifest(&self) -> Value {
         let mut object = self.content(self.value);
-        let mut metadata = json!({"name": self.object_name()});
+        let mut metadata = object["metadata"].take();
+        metadata["name"] = json!(self.object_name());
         if let Some(namespace) = self.namespace() {
             metadata["namespace"] = json!(namespace);
         }
@@ -162,6 +231,9 @@ impl ObjectPlan {
             metadata["annotations"][MARKER] = json!("helm");
             metadata["annotations"][HELM_HOOK] = json!(events);
             metadata["annotations"]["helm.sh/hook-delete-policy"] = json!(policy);
+        }
+        if self.hook == Some(HookPlan::Failing) {
+            metadata["annotations"]["sandbox.opmodel.dev/simulate"] = json!("fail");
         }
         object["apiVersion"] = json!(self.kind.api_version());
         object["kind"] = json!(self.kind.word());
@@ -178,6 +250,8 @@ impl HookPlan {
             Self::After => ("post-install,post-upgrade,post-rollback", ""),
             Self::Leaving => ("pre-delete,post-delete", ""),
             Self::Passing => ("post-install,post-upgrade", "hook-succeeded"),
+            Self::Failing => ("post-install,post-upgrade", "hook-failed"),
+            Self::Test => ("test", "hook-succeeded"),
         }
     }
 }

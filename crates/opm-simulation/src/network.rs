@@ -7,13 +7,17 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::StreamExt as _;
 use http::{Method, Request, Response};
+use http_body_util::{BodyStream, StreamBody};
+use hyper::body::Frame;
 use tokio::sync::oneshot;
 use tower::Service;
 
 use crate::ledger::{Actor, is_release_secret};
 use crate::machine::Machine;
 use crate::meddler;
+use crate::modules::names_an_object;
 use crate::plan::{AimedFault, Fault, FaultTarget};
 use crate::server::{Body, BoxError, Sent, Server, status};
 
@@ -45,7 +49,10 @@ fn aims(sent: &Sent, record_written: bool) -> Vec<FaultTarget> {
     if !record && sent.writes() {
         aims.push(FaultTarget::Object);
     }
-    if record_written && meddler::names_an_object(&sent.path) {
+    if sent.is_watch() {
+        aims.push(FaultTarget::Watch);
+    }
+    if record_written && names_an_object(&sent.path) {
         aims.push(FaultTarget::Held);
     }
     aims
@@ -169,7 +176,14 @@ impl Network {
             Some(Fault::LostAnswer | Fault::Twice(_)) => Err(broken),
             Some(Fault::HangsAfter) => std::future::pending().await,
             Some(Fault::TimedOut) => Ok(status(504, "Timeout", "request did not complete")),
-            Some(Fault::CutShort) => answer.map(cut_short),
+            Some(Fault::CutShort) => answer.map(|answer| ends(answer, 0, None)),
+            Some(Fault::WatchBreaks(after)) => answer.map(|answer| ends(answer, after, None)),
+            Some(Fault::WatchExpires(after)) => {
+                let expired = "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\
+                               \"status\":\"Failure\",\"reason\":\"Expired\",\
+                               \"message\":\"too old resource version\"}}\n";
+                answer.map(|answer| ends(answer, after, Some(expired)))
+            }
             Some(Fault::DieAfter) => {
                 self.machine.die();
                 Err("the client died".into())
@@ -179,13 +193,21 @@ impl Network {
     }
 }
 
-/// The answer's head arrives, and its body breaks off.
-fn cut_short(response: Response<Body>) -> Response<Body> {
-    response.map(|_| {
-        let broken = futures::stream::once(async {
-            Err::<hyper::body::Frame<Bytes>, BoxError>("connection reset by peer".into())
+/// The answer's head arrives, and what follows of its body for so long. Then it breaks off, or
+/// ends with these last words.
+fn ends(response: Response<Body>, after: u64, last: Option<&'static str>) -> Response<Body> {
+    response.map(|body| {
+        let end = tokio::time::sleep(Duration::from_millis(after));
+        let frames = BodyStream::new(body).take_until(end);
+        let last = futures::stream::once(async move {
+            let broken = || BoxError::from("connection reset by peer");
+            last.map(|last| Frame::data(Bytes::from(last)))
+                .ok_or_else(broken)
         });
-        Body::new(http_body_util::StreamBody::new(broken))
+        match after {
+            0 => Body::new(StreamBody::new(last)),
+            _ => Body::new(StreamBody::new(frames.chain(last))),
+        }
     })
 }
 

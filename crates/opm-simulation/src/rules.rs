@@ -9,7 +9,7 @@ use opm_core::labels;
 use serde_json::Value;
 
 use crate::ledger::{Actor, Landing, Ledger, Life, RecordMoment, is_shared, uid};
-use crate::plan::{Action, ReleaseIndex};
+use crate::plan::{Action, Kind, ReleaseIndex};
 use crate::server::Sent;
 
 /// Nothing foreign is changed or deleted. People lose data by tools that are sure of themselves:
@@ -209,10 +209,21 @@ pub(crate) fn landed(ledger: &mut Ledger, landing: &Landing) {
             let text = format!("{actor} deletes {path}, which belongs to {owners:?}");
             broken.push((FOREIGN, text));
         }
-        let guarded = path.contains("/persistentvolumeclaims/");
+        let guarded = Kind::at(path).is_some_and(Kind::is_guarded);
         if guarded && !step.action.lifts_guards() {
             let text = format!("{actor} deletes {path} without being told to");
             broken.push((GUARDED, text));
+        }
+        // What came in the last moment, nobody can have seen.
+        let inside = ledger.inside(path).filter(|life| life.from < step.from);
+        for life in inside {
+            if !life.owners.contains(&release) {
+                let text = format!("{actor} deletes {path}, and with it {}", life.path);
+                broken.push((FOREIGN, text));
+            } else if life.stays() {
+                let text = format!("{actor} deletes {path}, and with it {}", life.path);
+                broken.push((GUARDED, text));
+            }
         }
         let stays = before["metadata"]["annotations"][labels::PRUNE] == "false";
         if stays && !matches!(step.action, Action::Prune(..)) && !step.action.recreates(path) {

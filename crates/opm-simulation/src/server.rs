@@ -2,6 +2,7 @@
 //! ledger of everything that was ever done to it, which no client sees.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use tower::Service as _;
 
 use crate::ledger::{Actor, Landing, Ledger};
 use crate::machine::WorldTime;
-use crate::plan::{Outage, Weather};
+use crate::plan::{Kind, Outage, Weather};
 
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) type Body = UnsyncBoxBody<Bytes, BoxError>;
@@ -82,6 +83,8 @@ pub(crate) struct Server {
     pub(crate) time: WorldTime,
     weather: Arc<Mutex<Vec<Weather>>>,
     ledger: Arc<Mutex<Ledger>>,
+    /// Whether it serves, or has served, more than every server does.
+    extended: Arc<AtomicBool>,
 }
 
 impl Server {
@@ -92,6 +95,7 @@ impl Server {
             time,
             weather: Arc::new(Mutex::new(weather)),
             ledger: Arc::default(),
+            extended: Arc::default(),
         }
     }
 
@@ -124,6 +128,9 @@ impl Server {
                 self.ledger().refuse(actor, status);
                 return refusal;
             }
+        }
+        if Kind::at(&sent.path) == Some(Kind::Definition) && sent.writes() {
+            self.extended.store(true, Ordering::Relaxed);
         }
         if let Some(document) = self.document(&sent).await {
             return document;
@@ -172,7 +179,8 @@ impl Server {
     /// What the server says about itself: the same in all histories, so it is made once.
     async fn document(&self, sent: &Sent) -> Option<Result<Response<Body>, BoxError>> {
         static DOCUMENTS: Mutex<BTreeMap<String, Document>> = Mutex::new(BTreeMap::new());
-        if !["/api", "/apis", "/openapi/v3"].contains(&sent.path.as_str()) {
+        let is_document = ["/api", "/apis", "/openapi/v3"].contains(&sent.path.as_str());
+        if !is_document || self.extended.load(Ordering::Relaxed) {
             return None;
         }
         let accept = sent.headers.get(http::header::ACCEPT);
@@ -252,18 +260,31 @@ impl Server {
         body: &Value,
     ) -> u16 {
         let query = "fieldManager=kubectl-edit";
-        self.others(method, path, query, content_type, body).await
+        self.ask_as(method, path, query, content_type, body).await
+    }
+
+    /// The same, by this field manager.
+    pub(crate) async fn others(
+        &self,
+        manager: &str,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> u16 {
+        let query = format!("fieldManager={manager}");
+        self.ask_as(method, path, &query, "application/json", body)
+            .await
     }
 
     /// What the controller of aggregated ClusterRoles applies.
     pub(crate) async fn rebuild(&self, path: &str, body: &Value) -> u16 {
         let query = "fieldManager=clusterrole-aggregation-controller&force=true";
         let content_type = "application/apply-patch+yaml";
-        self.others(Method::PATCH, path, query, content_type, body)
+        self.ask_as(Method::PATCH, path, query, content_type, body)
             .await
     }
 
-    async fn others(
+    async fn ask_as(
         &self,
         method: Method,
         path: &str,
@@ -307,23 +328,28 @@ fn target(sent: &Sent) -> Option<String> {
 }
 
 fn refused(outage: Outage, sent: &Sent) -> Option<Result<Response<Body>, BoxError>> {
-    let about = |kind: crate::plan::Kind| {
-        let plural = format!("/{}", kind.plural());
-        let of_kind =
-            sent.path.ends_with(&plural) || sent.path.contains(&format!("/{}/", kind.plural()));
-        // The records are Secrets as well, and are the business of other outages.
-        of_kind && sent.record_secret().is_none()
-    };
+    let record = sent.record_secret().is_some();
+    // The records are Secrets as well, and are the business of other outages.
+    let about = |kind: Kind| Kind::at(&sent.path) == Some(kind) && !record;
+    let reads = sent.method == Method::GET;
     match outage {
         Outage::Down => Some(Err("connection refused".into())),
-        Outage::NoWrites(kind) if sent.method != Method::GET && about(kind) => {
+        Outage::NoWrites(kind) if !reads && about(kind) => {
             Some(Ok(status(403, "Forbidden", "you may not write this kind")))
         }
-        Outage::NoReads(kind) if sent.method == Method::GET && about(kind) => {
+        Outage::NoReads(kind) if reads && about(kind) => {
             let record_list = sent.query.contains("opmodel.dev");
             (!record_list).then(|| Ok(status(403, "Forbidden", "you may not read this kind")))
         }
-        Outage::Webhook(kind) if sent.method != Method::GET && about(kind) => Some(Ok(status(
+        Outage::NoRecordWrites if !reads && record => Some(Ok(status(
+            403,
+            "Forbidden",
+            "you may not write this record",
+        ))),
+        Outage::NoRecordReads if reads && (record || about(Kind::Secret)) => {
+            Some(Ok(status(403, "Forbidden", "you may not read this record")))
+        }
+        Outage::Webhook(kind) if !reads && about(kind) => Some(Ok(status(
             500,
             "InternalError",
             "Internal error occurred: failed calling webhook \"check.example.com\": failed to \

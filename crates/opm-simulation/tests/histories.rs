@@ -13,7 +13,7 @@ mod tier;
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use opm_simulation::{Coverage, Figures, Mistake, Plan, Visit, run, shrink};
+use opm_simulation::{Coverage, Figures, Mistake, Plan, Visit, ordinary, run, shrink};
 
 /// Histories that once went wrong, each with what it showed, as plans: what a seed stands for
 /// changes whenever something new can happen. They must not go wrong again.
@@ -103,6 +103,14 @@ const KNOWN: &[(&str, &str)] = &[
         include_str!("known/lost-with-its-label.json"),
         "an object whose label was gone was deleted by a release that could not know it lost it",
     ),
+    (
+        include_str!("known/hook-without-labels.json"),
+        "a hook that lost its labels and managers while it ran was deleted by its run",
+    ),
+    (
+        include_str!("known/hook-taken-over.json"),
+        "a hook that another release took over while it ran was deleted by its run",
+    ),
 ];
 
 /// Where planted mistakes begin to be looked for: the same everywhere, so that it is known how
@@ -114,10 +122,6 @@ const ENOUGH: u64 = 300;
 
 /// How many requests a soak has at least.
 const SOAK: u64 = 2_000_000;
-
-/// Where the histories of an ordinary run begin, and how many there are.
-const ORDINARY_FROM: u64 = 30_000;
-const ORDINARY: u64 = 500;
 
 /// Where histories begin that are fresh each time.
 fn now() -> u64 {
@@ -190,9 +194,8 @@ fn histories_break_no_rule() {
             Instant::now() < until
         });
     } else {
-        histories(given_seed().unwrap_or(ORDINARY_FROM), |count, _| {
-            count < ORDINARY
-        });
+        let first = given_seed().unwrap_or_else(|| ordinary::first_seed("HEAD"));
+        histories(first, |count, _| count < ordinary::HISTORIES);
     }
 }
 

@@ -9,8 +9,8 @@ use opm_core::labels as keys;
 use serde_json::{Map, Value};
 
 use super::{Actor, Landing, Ledger};
-use crate::modules::{home, module_path, release_name};
-use crate::plan::ReleaseIndex;
+use crate::modules::{WIDGETS, home, module_path, release_name};
+use crate::plan::{Kind, ReleaseIndex};
 
 /// The life of one object.
 #[derive(Debug, Clone)]
@@ -86,10 +86,26 @@ pub(crate) fn contains(object: &Value, wanted: &Value) -> bool {
     }
 }
 
+/// What the URLs of all objects have in common that go with this one.
+fn inside(path: &str) -> Option<String> {
+    let (_, name) = path.rsplit_once('/')?;
+    match Kind::at(path)? {
+        Kind::Namespace => Some(format!("/namespaces/{name}/")),
+        Kind::Definition => Some(format!("/{WIDGETS}/")),
+        _ => None,
+    }
+}
+
 impl Life {
     /// What it is now.
     pub(crate) fn state(&self) -> Option<&Map<String, Value>> {
         self.states.last()?.1.as_object()
+    }
+
+    /// Whether it says that it stays.
+    pub(crate) fn stays(&self) -> bool {
+        let state = self.states.last();
+        state.is_some_and(|(_, now)| now["metadata"]["annotations"][keys::PRUNE] == "false")
     }
 
     /// Whether it is the shell of a ClusterRole that its controller wrote anew: nothing in it says
@@ -124,8 +140,26 @@ impl Life {
 }
 
 impl Ledger {
+    /// What is in a namespace or of a kind, and goes with it.
+    pub(crate) fn inside<'a>(&'a self, holder: &'a str) -> impl Iterator<Item = &'a Life> {
+        let place = inside(holder);
+        let within = move |life: &&Life| place.as_ref().is_some_and(|at| life.path.contains(at));
+        self.objects
+            .values()
+            .filter(|life| life.until.is_none() && life.ending.is_none())
+            .filter(within)
+    }
+
     /// Writes down what became of an object.
     pub(super) fn keep(&mut self, landing: &Landing) {
+        if landing.method == Method::DELETE
+            && let Some(place) = inside(&landing.path)
+        {
+            let lives = self.objects.values_mut();
+            for life in lives.filter(|life| life.path.contains(&place)) {
+                life.ending.get_or_insert(landing.at);
+            }
+        }
         let deed = (landing.at, landing.actor, landing.method.clone());
         let release = self.release_of(landing.actor).map(|(_, release)| release);
         let before = landing.before.as_ref();

@@ -187,10 +187,13 @@ impl Cluster for Mistaken {
 
     async fn delete(
         &self,
-        request: DeleteObject<'_>,
+        mut request: DeleteObject<'_>,
         permit: Permit<'_>,
     ) -> Result<DeleteOutcome, ApiError> {
         let permit = self.permit(permit);
+        if self.makes(Mistake::DeleteWithoutVersion) {
+            request.resource_version = None;
+        }
         if self.makes(Mistake::DeleteWithoutUid) {
             let wanted = std::slice::from_ref(request.identity);
             let seen = self.real.look(wanted, Detail::Metadata).await;

@@ -16,6 +16,8 @@ pub enum Mistake {
     PruneBeforeAllIsApplied,
     /// A delete means whatever has the name now.
     DeleteWithoutUid,
+    /// What was seen is deleted whatever became of it since.
+    DeleteWithoutVersion,
     /// Requests are sent although the lock is uncertain.
     FenceNotChecked,
     /// The lock is not renewed.
@@ -52,10 +54,11 @@ pub enum Mistake {
 
 impl Mistake {
     /// All of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::NoIntent,
         Self::PruneBeforeAllIsApplied,
         Self::DeleteWithoutUid,
+        Self::DeleteWithoutVersion,
         Self::FenceNotChecked,
         Self::RenewalSkipped,
         Self::PendingDropped,
@@ -82,6 +85,7 @@ impl Mistake {
             Self::NoIntent => "no intent before create",
             Self::PruneBeforeAllIsApplied => "prune before all is applied",
             Self::DeleteWithoutUid => "delete without uid",
+            Self::DeleteWithoutVersion => "delete without resourceVersion",
             Self::FenceNotChecked => "fence not checked",
             Self::RenewalSkipped => "renewal skipped",
             Self::PendingDropped => "pending dropped after a failure",

@@ -29,6 +29,7 @@ impl Cast {
             kind: kind.unwrap_or(kinds[rng.usize(..kinds.len())]),
             name,
             elsewhere: false,
+            housed: false,
             value: rng.u8(..2),
             stays: false,
             shared: false,
@@ -68,6 +69,8 @@ pub(super) const PATIENT: ApplyFlags = ApplyFlags {
     preflight: false,
     wait_for_deletion: false,
     managed: false,
+    adopt_helm: false,
+    back: None,
 };
 
 pub(super) fn apply_with(

@@ -3,18 +3,22 @@
 use std::fmt;
 
 use super::{Action, ApplyFlags, DeleteFlags, HookPlan, ModulePlan, ObjectPlan, Optional};
+use crate::modules::{ELSEWHERE, INSIDE};
 
 impl fmt::Display for ObjectPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}/n{}={}", self.kind, self.name, self.value)?;
         for (flag, word) in [
-            (self.place().2, " elsewhere"),
+            (self.is_in(ELSEWHERE), " elsewhere"),
+            (self.is_in(INSIDE), " inside"),
             (self.stays, " prune=false"),
             (self.shared, " shared"),
             (self.hook == Some(HookPlan::Before), " hook before"),
             (self.hook == Some(HookPlan::After), " hook after"),
             (self.hook == Some(HookPlan::Leaving), " hook of a delete"),
             (self.hook == Some(HookPlan::Passing), " passing hook after"),
+            (self.hook == Some(HookPlan::Failing), " failing hook after"),
+            (self.hook == Some(HookPlan::Test), " test"),
         ] {
             if flag {
                 f.write_str(word)?;
@@ -47,6 +51,7 @@ impl fmt::Display for Action {
             }
             Self::Repair(release) => write!(f, "repair {}", release.name()),
             Self::Unlock(release) => write!(f, "unlock {}", release.name()),
+            Self::Test(release) => write!(f, "test {}", release.name()),
             Self::Status(release) => write!(f, "status {}", release.name()),
             Self::List => f.write_str("list"),
             Self::History(release) => write!(f, "history {}", release.name()),
@@ -102,6 +107,10 @@ impl fmt::Display for ApplyFlags {
                 (self.preflight, "preflight"),
                 (self.wait_for_deletion, "wait-for-deletion"),
                 (self.managed, "as-controller"),
+                (self.adopt_helm, "adopt-from-helm"),
+                (self.back == Some(0), "back-to-the-current"),
+                (self.back == Some(1), "back-one"),
+                (self.back.is_some_and(|back| back > 1), "back-further"),
             ],
         )
     }
@@ -117,6 +126,7 @@ impl fmt::Display for DeleteFlags {
                 (self.patient, "patient"),
                 (self.component, "second-component"),
                 (self.wait, "wait"),
+                (self.no_hooks, "no-hooks"),
             ],
         )
     }

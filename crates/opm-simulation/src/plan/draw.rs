@@ -179,6 +179,7 @@ impl AimedFault {
         let fault = mix.fault(rng);
         let (aim, at) = match rng.u8(..6) {
             _ if fault == Fault::Replaced => (FaultTarget::Held, rng.usize(..5)),
+            _ if fault.is_of_a_watch() => (FaultTarget::Watch, rng.usize(..3)),
             0 => (FaultTarget::Record, rng.usize(..4)),
             1..=2 => (FaultTarget::Object, rng.usize(..6)),
             3 if chance(rng, 3) => (FaultTarget::Removal, 0),
@@ -198,9 +199,14 @@ impl Action {
         let repairs = mix.loses_records() && chance(rng, 4);
         match rng.u8(..32) {
             _ if repairs => Self::Repair(release),
+            0..=1 if mix.hooks => Self::Test(release),
             0..=15 => Self::Apply(release, module.vary(rng, mix), ApplyFlags::draw(rng, mix)),
             16..=17 => Self::Diff(release, module.vary(rng, mix), ApplyFlags::draw(rng, mix)),
-            18..=20 => Self::Rollback(release, ApplyFlags::draw(rng, mix)),
+            18..=20 => {
+                let back = chance(rng, 3).then(|| rng.u8(..4));
+                let flags = ApplyFlags::draw(rng, mix);
+                Self::Rollback(release, ApplyFlags { back, ..flags })
+            }
             21..=23 => Self::Delete(release, DeleteFlags::draw(rng)),
             24 => Self::Prune(release, some(rng)),
             25 => Self::Forget(release, some(rng)),
@@ -223,6 +229,7 @@ impl ApplyFlags {
             no_prune: chance(rng, 8),
             adopt: taking(rng),
             adopt_named: taking(rng),
+            adopt_helm: taking(rng),
             take: taking(rng),
             lift_guards: chance(rng, 8),
             recreate: chance(rng, 4),
@@ -234,6 +241,7 @@ impl ApplyFlags {
             preflight: chance(rng, 8),
             wait_for_deletion: chance(rng, 4),
             managed: false,
+            back: None,
         }
     }
 }
@@ -246,6 +254,7 @@ impl DeleteFlags {
             patient: rng.bool(),
             component: chance(rng, 6),
             wait: chance(rng, 4),
+            no_hooks: chance(rng, 8),
         }
     }
 }
@@ -256,6 +265,7 @@ impl ObjectPlan {
             kind: mix.kind(rng),
             name: rng.u8(..NAMES),
             elsewhere: mix.elsewhere && chance(rng, 4),
+            housed: mix.houses && chance(rng, 3),
             value: rng.u8(..4),
             stays: mix.guards && chance(rng, 5),
             shared: mix.shares && chance(rng, 8),
@@ -270,11 +280,14 @@ impl ObjectPlan {
             HookPlan::After,
             HookPlan::Leaving,
             HookPlan::Passing,
+            HookPlan::Failing,
+            HookPlan::Test,
         ];
         Self {
             kind: [Kind::ConfigMap, Kind::Job][rng.usize(..2)],
             name: NAMES + rng.u8(..2),
             elsewhere: false,
+            housed: false,
             value: rng.u8(..4),
             stays: false,
             shared: false,
@@ -329,6 +342,7 @@ impl ModulePlan {
         match rng.u8(..12) {
             0..=2 => {}
             5..=7 if object.hook.is_some() => *object = ObjectPlan::draw_hook(rng),
+            7 if mix.houses => object.housed = !object.housed,
             3..=4 => object.value = rng.u8(..4),
             5 => object.name = rng.u8(..NAMES),
             6 => *object = object.of_kind(mix.kind(rng)),

@@ -34,6 +34,8 @@ pub(super) struct Mix {
     pub(super) clients: usize,
     /// Up to which request of a step faults happen.
     pub(super) reach: usize,
+    /// Whether modules bring a namespace, and objects in it.
+    pub(super) houses: bool,
     pub(super) clocks: bool,
     pub(super) elsewhere: bool,
     pub(super) guards: bool,
@@ -65,8 +67,15 @@ impl Mix {
         let mut kinds = vec![Kind::ConfigMap, Kind::ConfigMap];
         let others = [Kind::Secret, Kind::Deployment, Kind::ClusterRole];
         kinds.extend(some(rng, &others, 3));
+        let houses = guards && chance(rng, 3);
         if guards {
-            kinds.push(Kind::Claim);
+            kinds.push([Kind::Claim, Kind::Claim, Kind::Volume][rng.usize(..3)]);
+        }
+        if houses {
+            kinds.push(Kind::Namespace);
+        }
+        if guards && chance(rng, 3) {
+            kinds.extend([Kind::Definition, Kind::Widget]);
         }
         let faults = [
             FaultFamily::Slow,
@@ -91,6 +100,7 @@ impl Mix {
             },
             clients: [1, 2, 2, 2, 3, 4][rng.usize(..6)],
             reach: [12, 25, 40][rng.usize(..3)],
+            houses,
             clocks: chance(rng, 4),
             elsewhere: chance(rng, 4),
             guards,
@@ -133,12 +143,14 @@ impl Mix {
                 true => Fault::Slow(rng.u64(100..20_000)),
                 false => Fault::LateAnswer(rng.u64(100..20_000)),
             },
-            FaultFamily::Lost => match rng.u8(..7) {
+            FaultFamily::Lost => match rng.u8(..9) {
                 0..=1 => Fault::LostRequest,
                 2..=3 => Fault::LostAnswer,
                 4 => Fault::CutShort,
                 5 => Fault::Hangs,
-                _ => Fault::HangsAfter,
+                6 => Fault::HangsAfter,
+                7 => Fault::WatchBreaks(rng.u64(..200)),
+                _ => Fault::WatchExpires(rng.u64(..200)),
             },
             FaultFamily::Late => {
                 let delay = match rng.bool() {
@@ -195,11 +207,15 @@ impl Mix {
 
     pub(super) fn outage(&self, rng: &mut Rng) -> Outage {
         let kind = self.kind(rng);
-        match rng.u8(..4) {
-            0 => Outage::Down,
-            1 => Outage::NoWrites(kind),
-            2 => Outage::NoReads(kind),
-            _ => Outage::Webhook(kind),
+        match rng.u8(..9) {
+            0..=1 => Outage::Down,
+            2..=3 => Outage::NoWrites(kind),
+            4..=5 => Outage::NoReads(kind),
+            6..=7 => Outage::Webhook(kind),
+            _ => match rng.bool() {
+                true => Outage::NoRecordWrites,
+                false => Outage::NoRecordReads,
+            },
         }
     }
 }
@@ -227,22 +243,25 @@ impl Meddle {
                     _ => Self::Controller(Controller::Recreates, object, apart),
                 }
             }
-            MeddleFamily::Strangers => match chance(rng, 3) {
-                true => Self::Helm(object),
-                false => Self::Create(object),
+            MeddleFamily::Strangers => match rng.u8(..3) {
+                0 => Self::Helm(object),
+                1 => Self::Kubectl(object),
+                _ => Self::Create(object),
             },
             MeddleFamily::Records => match rng.u8(..10) {
                 0..=1 => Self::DeleteRecord(release),
                 2..=3 => Self::TruncateRecord(release),
-                4..=6 => Self::RestoreRecord(release, rng.u64(..5_000)),
+                4..=5 => Self::RestoreRecord(release, rng.u64(..5_000)),
+                6 => Self::RestoreRecord(release, rng.u64(..200_000)),
                 7 => Self::DeleteRecordSecret(release),
                 _ => {
                     let edits = [
                         RecordEdit::TimesAhead,
                         RecordEdit::UnknownKey,
                         RecordEdit::NoLog,
+                        RecordEdit::CutShort,
                     ];
-                    Self::EditRecord(release, edits[rng.usize(..3)])
+                    Self::EditRecord(release, edits[rng.usize(..4)])
                 }
             },
         }

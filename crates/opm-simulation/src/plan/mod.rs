@@ -86,6 +86,8 @@ pub enum Action {
     Repair(ReleaseIndex),
     /// Remove the lock of a dead holder.
     Unlock(ReleaseIndex),
+    /// Run its tests.
+    Test(ReleaseIndex),
     /// How it stands.
     Status(ReleaseIndex),
     /// All releases.
@@ -106,6 +108,7 @@ impl Action {
             | Self::Forget(release, _)
             | Self::Repair(release)
             | Self::Unlock(release)
+            | Self::Test(release)
             | Self::Status(release)
             | Self::History(release) => Some(*release),
             Self::List => None,
@@ -136,7 +139,7 @@ impl Action {
     pub fn takes_over(&self) -> bool {
         match self {
             Self::Apply(_, _, flags) | Self::Rollback(_, flags) => {
-                flags.adopt || flags.adopt_named || flags.take
+                flags.adopt || flags.adopt_named || flags.adopt_helm || flags.take
             }
             _ => false,
         }
@@ -152,7 +155,8 @@ impl Action {
             | Self::Prune(..)
             | Self::Forget(..)
             | Self::Repair(_)
-            | Self::Unlock(_) => true,
+            | Self::Unlock(_)
+            | Self::Test(_) => true,
         }
     }
 }
@@ -191,6 +195,12 @@ pub struct ApplyFlags {
     /// As a controller applies it, on behalf of a resource.
     #[serde(default)]
     pub managed: bool,
+    /// Take over what the Helm release of this history has brought.
+    #[serde(default)]
+    pub adopt_helm: bool,
+    /// Go back so many changes, instead of to where a rollback goes by itself.
+    #[serde(default)]
+    pub back: Option<u8>,
 }
 
 /// The options of a delete that matter here.
@@ -206,6 +216,9 @@ pub struct DeleteFlags {
     pub component: bool,
     /// Wait until everything is gone.
     pub wait: bool,
+    /// Run no hooks.
+    #[serde(default)]
+    pub no_hooks: bool,
 }
 
 /// The kinds that modules render.
@@ -223,6 +236,46 @@ pub enum Kind {
     ClusterRole,
     /// Comes to an end. Only hooks are of this kind.
     Job,
+    /// Guarded, and outside of namespaces.
+    Volume,
+    /// Guarded, and takes along what is inside.
+    Namespace,
+    /// Guarded, and takes along all objects of the kind that it defines.
+    Definition,
+    /// Of the kind that the definition defines.
+    Widget,
+}
+
+impl Kind {
+    /// All of them.
+    pub(crate) const ALL: [Self; 10] = [
+        Self::ConfigMap,
+        Self::Secret,
+        Self::Deployment,
+        Self::Claim,
+        Self::ClusterRole,
+        Self::Job,
+        Self::Volume,
+        Self::Namespace,
+        Self::Definition,
+        Self::Widget,
+    ];
+
+    /// Whether its objects are in no namespace.
+    pub(crate) fn is_cluster_wide(self) -> bool {
+        matches!(
+            self,
+            Self::ClusterRole | Self::Volume | Self::Namespace | Self::Definition
+        )
+    }
+
+    /// Whether its objects go only if somebody says so.
+    pub(crate) fn is_guarded(self) -> bool {
+        matches!(
+            self,
+            Self::Claim | Self::Volume | Self::Namespace | Self::Definition
+        )
+    }
 }
 
 /// When a hook runs.
@@ -236,6 +289,10 @@ pub enum HookPlan {
     Leaving,
     /// Once they are ready, and then it goes.
     Passing,
+    /// Once they are ready, and it fails, and goes.
+    Failing,
+    /// When somebody asks for it.
+    Test,
 }
 
 /// The name that stands for the second release's record.
@@ -250,6 +307,9 @@ pub struct ObjectPlan {
     pub name: u8,
     /// Whether it lives in the second namespace.
     pub elsewhere: bool,
+    /// Whether it lives in the namespace that modules may bring along.
+    #[serde(default)]
+    pub housed: bool,
     /// What it says.
     pub value: u8,
     /// `opmodel.dev/prune: "false"`.
@@ -309,8 +369,12 @@ impl Plan {
 
 impl ObjectPlan {
     /// What tells it from other objects.
-    pub fn place(&self) -> (Kind, u8, bool) {
-        let elsewhere = self.elsewhere && self.kind != Kind::ClusterRole;
-        (self.kind, self.name, elsewhere)
+    pub fn place(&self) -> (Kind, u8, Option<&'static str>) {
+        // There is one definition.
+        let name = match self.kind {
+            Kind::Definition => 0,
+            _ => self.name,
+        };
+        (self.kind, name, self.namespace())
     }
 }

@@ -28,6 +28,8 @@ pub enum FaultTarget {
     Object,
     /// All about an object, once the record was written.
     Held,
+    /// Watches.
+    Watch,
 }
 
 /// What becomes of one request.
@@ -66,9 +68,18 @@ pub enum Fault {
     DieLate(u64),
     /// The client stands still for so many seconds before it is sent.
     Pause(u64),
+    /// A watch breaks off so many milliseconds after it began.
+    WatchBreaks(u64),
+    /// So many milliseconds after it began, a watch hears that its version is too old (410).
+    WatchExpires(u64),
 }
 
 impl Fault {
+    /// Whether it befalls nothing but watches.
+    pub(crate) fn is_of_a_watch(self) -> bool {
+        matches!(self, Self::WatchBreaks(_) | Self::WatchExpires(_))
+    }
+
     /// Whether the client never hears what became of its request.
     pub(crate) fn loses_the_answer(self) -> bool {
         matches!(
@@ -120,6 +131,8 @@ pub enum Meddle {
     Finalizer(ObjectPlan, u64),
     /// Helm brings an object of that name.
     Helm(ObjectPlan),
+    /// Somebody applies an object of that name with kubectl.
+    Kubectl(ObjectPlan),
     /// A controller works on an object, so many milliseconds apart.
     Controller(Controller, ObjectPlan, u64),
     /// A ClusterRole is deleted, and the controller of aggregated ones writes its rules once more.
@@ -156,6 +169,8 @@ pub enum RecordEdit {
     UnknownKey,
     /// Its log is emptied.
     NoLog,
+    /// Its index breaks off in the middle.
+    CutShort,
 }
 
 /// What the server does not do for a while.
@@ -180,4 +195,8 @@ pub enum Outage {
     NoReads(Kind),
     /// A webhook for this kind does not answer.
     Webhook(Kind),
+    /// Records may not be written.
+    NoRecordWrites,
+    /// Records may not be read.
+    NoRecordReads,
 }
