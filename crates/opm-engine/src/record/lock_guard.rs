@@ -182,8 +182,10 @@ impl Run<'_> {
         } = slim.await?;
         state.notes.extend(notes);
         for _ in 0..ATTEMPTS {
+            // The server tells the age of a lock by when it changed: what goes on counts anew only
+            // if this write renews it.
             if record.lock.is_some() {
-                record.lock.clone_from(&state.record.lock);
+                record.lock = state.record.lock.as_ref().map(renewed);
             }
             let content = secret::content(&guard.release, Some(&state.stored), &record);
             let sent = self.now();
