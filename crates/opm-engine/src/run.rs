@@ -160,9 +160,10 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether something that this run sent may still land although nobody waits for it.
-    pub(crate) fn is_in_doubt(&self) -> bool {
-        self.doubt.exists()
+    /// Until when something may still land that this run sent and nobody waits for any more.
+    pub(crate) fn may_land_until(&self) -> Option<Timestamp> {
+        let request = self.settings.timing.request;
+        self.doubt.exists().then(|| self.server_now() + request)
     }
 
     /// Both clocks, as a permit wants them.

@@ -111,6 +111,14 @@ const KNOWN: &[(&str, &str)] = &[
         include_str!("known/hook-taken-over.json"),
         "a hook that another release took over while it ran was deleted by its run",
     ),
+    (
+        include_str!("known/test-hook-lands-late.json"),
+        "a test was made once more when it was gone, by a request that nobody had waited for",
+    ),
+    (
+        include_str!("known/write-that-renews-nothing.json"),
+        "a run that had written its record under the lock believed to hold it for longer",
+    ),
 ];
 
 /// Where planted mistakes begin to be looked for: the same everywhere, so that it is known how

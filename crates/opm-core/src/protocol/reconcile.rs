@@ -138,6 +138,11 @@ impl Applied {
         &self.locked.checked
     }
 
+    /// The same as for a run that has not applied everything: see there.
+    pub fn may_land_until(&mut self, until: Timestamp) {
+        self.locked.may_land_until(until);
+    }
+
     /// Gives up before pruning or recording, because somebody interrupted the run. All that it
     /// sent was answered, and a delete that lands late brings nothing back.
     pub fn stop(self) -> Partial {

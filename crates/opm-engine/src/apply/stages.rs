@@ -142,9 +142,8 @@ impl Apply<'_> {
             remedies: context.remedies.clone(),
             ..self.report()
         };
-        if self.run.is_in_doubt() {
-            let request = self.run.settings.timing.request;
-            locked.may_land_until(self.run.server_now() + request);
+        if let Some(until) = self.run.may_land_until() {
+            locked.may_land_until(until);
         }
         match locked.finish(&sent.results) {
             Ok(applied) => Ok(AppliedRun {

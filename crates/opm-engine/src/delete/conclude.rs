@@ -57,7 +57,7 @@ impl Delete<'_> {
         let mut beside = source.beside.clone();
         loop {
             let outcomes = presumed(&locked);
-            let Ok(applied) = locked.finish(&outcomes) else {
+            let Ok(mut applied) = locked.finish(&outcomes) else {
                 let message = "a delete applies nothing";
                 return Err(Failure::new(FailureKind::Failed, message));
             };
@@ -76,10 +76,14 @@ impl Delete<'_> {
                     return Err(self.run.let_go(applied.stop(), guard, failure).await);
                 }
             };
-            let hooks = &applied.plan().hooks;
+            let hooks = applied.plan().hooks.clone();
             let report = &mut deleted.report;
-            let ran = self.run_hooks(hooks, HookEvent::PostDelete, source, guard, report);
+            let ran = self.run_hooks(&hooks, HookEvent::PostDelete, source, guard, report);
             let ran = ran.await;
+            // When it has rested, no hook runs any more.
+            if let (Some(until), false) = (self.run.may_land_until(), hooks.is_empty()) {
+                applied.may_land_until(until);
+            }
             if ran.is_broken() {
                 let so = "the release's record stays";
                 let failure = hook_failure(ran, deleted.report, so);

@@ -72,7 +72,7 @@ impl Delete<'_> {
     /// Runs what comes before the objects go; if it fails, nothing is deleted.
     pub(super) async fn hooks_first(
         &self,
-        locked: Locked,
+        mut locked: Locked,
         source: &DeleteSource,
         guard: &LockGuard,
         report: &mut Report,
@@ -80,6 +80,9 @@ impl Delete<'_> {
         let steps = locked.plan().hooks.clone();
         let ran = self.run_hooks(&steps, HookEvent::PreDelete, source, guard, report);
         let ran = ran.await;
+        if let Some(until) = self.run.may_land_until() {
+            locked.may_land_until(until);
+        }
         if !ran.is_broken() {
             return Ok(locked);
         }

@@ -57,7 +57,7 @@ impl RecordWriter for Test<'_> {
             start: run.start("test", None, change, None).await,
             records: Records::Used,
         };
-        let Some(LockedRun { locked, guard }) = run.begin(release, beginning).await? else {
+        let Some(LockedRun { mut locked, guard }) = run.begin(release, beginning).await? else {
             return Ok(Attempt::Again);
         };
         let steps = locked.plan().hooks.clone();
@@ -77,6 +77,9 @@ impl RecordWriter for Test<'_> {
             warnings: [record.warnings, loaded.warnings].concat(),
             ..Report::about(release)
         };
+        if let Some(until) = run.may_land_until() {
+            locked.may_land_until(until);
+        }
         let applied = match locked.finish(&ran.results) {
             Ok(applied) => applied,
             Err(partial) => {
