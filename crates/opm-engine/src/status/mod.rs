@@ -14,6 +14,7 @@
 mod assemble;
 mod below;
 mod known;
+mod logs;
 mod object;
 mod orphans;
 mod places;
@@ -34,9 +35,8 @@ use crate::report::{LastDeployment, Release, TrackedObject};
 use crate::request::StatusRequest;
 use crate::run::Run;
 
-pub use below::{
-    ComponentTree, ContainerLog, LogObserver, ReleaseEvents, ReleaseLogs, ReleaseTree,
-};
+pub use below::{ComponentTree, ReleaseEvents, ReleaseTree};
+pub use logs::{ContainerLog, LogObserver, ReleaseLogs};
 pub use object::{ObjectReport, SentObject};
 pub use watch::{ObjectVersions, StatusObserver};
 

@@ -13,7 +13,8 @@ use opm_core::status::{ObjectStatus, judge};
 use serde_json::{Map, Value};
 
 use super::KnownRelease;
-use super::below::{ContainerLog, Grown};
+use super::below::Grown;
+use super::logs::ContainerLog;
 use super::see::ReleaseObservations;
 use crate::failure::{Failure, FailureKind};
 use crate::ports::Observation;
