@@ -14,7 +14,7 @@
 //! ui        the only place that prints
 //! ```
 //!
-//! Commands take plain values and return an [`Exit`] or a [`CliError`]; none of them prints by
+//! Commands take plain values (those that wait for something, an `Invocation`) and return an [`Exit`] or a [`CliError`]; none of them prints by
 //! itself, reads a variable, or ends the process.
 
 mod answers;
