@@ -42,9 +42,13 @@ async fn somebody_elses_lock_is_waited_for(w: World) {
 
     w.remove_release("web").await;
     running.until_it_writes("\"Locked\"").await;
-    let resource = w.get_release("web").await.expect("it waits");
-    assert_eq!(condition(&resource, "Reconciling")["status"], "True");
-    assert_eq!(condition(&resource, "Stalled")["status"], "False");
+    // The log tells it before the status does.
+    w.until("the status says that it waits", || async {
+        let resource = w.get_release("web").await.expect("it waits");
+        let is = |kind: &str, status: &str| condition(&resource, kind)["status"] == status;
+        is("Reconciling", "True") && is("Stalled", "False")
+    })
+    .await;
     assert!(w.exists("ConfigMap/a").await && w.exists("Service/web").await);
     command.release();
     command.end().await.ok();

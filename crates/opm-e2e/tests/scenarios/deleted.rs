@@ -170,6 +170,11 @@ async fn killed_prune_of_a_deleted_release(w: World) {
                 .await;
             ran.ok();
             assert!(w.gone(CLAIM).await, "killed at {nth}");
+            // It is protected until its controller has seen that nobody uses it.
+            w.until("the claim is gone", || async {
+                w.get(CLAIM).await.is_none()
+            })
+            .await;
             assert!(
                 w.find_record("minecraft").await.is_none(),
                 "killed at {nth}"
