@@ -93,13 +93,13 @@ async fn while_stale_objects_are_removed(w: World) {
 }
 
 async fn while_a_release_is_deleted(w: World) {
-    // More than are sent at a time.
-    let all: Vec<Value> = (0..40)
+    // More than are ever sent at a time, however far away the server seems.
+    let all: Vec<Value> = (0..120)
         .map(|n| config_map(&format!("c-{n}"), "1"))
         .collect();
     w.apply(&module(&all), &[]).await.ok();
     let held = RequestFilter::verb("delete").and_path("/configmaps/");
-    let words = ("deleting web: 0 of 40", "in flight");
+    let words = ("deleting web: 0 of 120", "in flight");
     let arguments = ["mod", "delete", "web", "-n", &w.ns, "--yes"];
     interrupted(&w, held, &arguments, words).await;
     assert!(!w.record("web").await.locked());
