@@ -11,7 +11,7 @@ use futures::future::{Either, select};
 use futures::lock::Mutex;
 use opm_core::digest::ObjectHash;
 use opm_core::entry::Entry;
-use opm_core::event::Event;
+use opm_core::event::{Event, Wait};
 use opm_core::managed::ManagerMark;
 use opm_core::protocol::{Deployed, RunEnd, RunStart};
 use opm_core::record::{Extra, Lock, LogResult};
@@ -175,6 +175,13 @@ impl<'a> Run<'a> {
     pub(crate) fn server_now(&self) -> Timestamp {
         let server = self.backend.server_time();
         server.unwrap_or_else(|| self.backend.wall())
+    }
+
+    /// Waits until a time of the server has passed.
+    pub(crate) async fn rest(&self, until: Timestamp, permit: Permit<'_>) -> Result<(), Stopped> {
+        let rest = until.since(self.server_now()) + Duration::from_secs(1);
+        self.emit(Event::Waiting(Wait::Rest(rest)));
+        self.unless_stopped(permit, self.backend.sleep(rest)).await
     }
 
     /// Waits for something, unless the permit ends first.

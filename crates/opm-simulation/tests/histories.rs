@@ -119,6 +119,10 @@ const KNOWN: &[(&str, &str)] = &[
         include_str!("known/write-that-renews-nothing.json"),
         "a run that had written its record under the lock believed to hold it for longer",
     ),
+    (
+        include_str!("known/forgotten-and-lands-late.json"),
+        "an object was made once more, labels and all, when its whole release was forgotten",
+    ),
 ];
 
 /// Where planted mistakes begin to be looked for: the same everywhere, so that it is known how

@@ -143,6 +143,17 @@ impl Applied {
         self.locked.may_land_until(until);
     }
 
+    /// Until when something of earlier runs may still land, of which the look that this run acts
+    /// on can say nothing.
+    pub fn rest_until(&self) -> Option<Timestamp> {
+        rest_until(&self.locked.record, self.locked.loaded)
+    }
+
+    /// That time has passed, and the cluster is looked at from now on.
+    pub fn rested(&mut self, now: Timestamp) {
+        (self.locked.loaded, self.locked.took_over) = (now, false);
+    }
+
     /// Gives up before pruning or recording, because somebody interrupted the run. All that it
     /// sent was answered, and a delete that lands late brings nothing back.
     pub fn stop(self) -> Partial {
@@ -189,13 +200,7 @@ impl Applied {
             took_over,
             loaded,
         } = locked;
-        let rest = record
-            .pending
-            .until
-            .as_deref()
-            .and_then(|text| text.parse().ok());
-        // What counts is when the cluster was looked at, not what time it has become.
-        let rest_until = rest.filter(|until: &Timestamp| loaded < *until);
+        let rest_until = rest_until(&record, loaded);
         let hold = took_over || rest_until.is_some();
         let mut ledger = Ledger::new(&checked, &record, &change, now, hold);
         ledger.reconcile(&checked, outcomes);
@@ -255,6 +260,12 @@ impl Partial {
             hold_until(&mut self.record, now + request);
         }
     }
+}
+
+/// What counts is when the cluster was looked at, not what time it has become.
+fn rest_until(record: &Record, looked: Timestamp) -> Option<Timestamp> {
+    let until = record.pending.until.as_deref()?.parse().ok();
+    until.filter(|until: &Timestamp| looked < *until)
 }
 
 /// The entries of the new inventory, in apply order, with uid and hash.

@@ -1,10 +1,9 @@
 //! Carrying out a delete that was begun: the objects, then the record.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
 
 use opm_core::check::PruneStep;
-use opm_core::event::{Event, Wait};
+use opm_core::event::Event;
 use opm_core::hook::HookEvent;
 use opm_core::identity::Identity;
 use opm_core::protocol::{Applied, Conclusion, Locked, PruneOutcome, Resume};
@@ -188,11 +187,8 @@ impl Delete<'_> {
         guard: &LockGuard,
         report: &Report,
     ) -> Result<Locked, Failure> {
-        let rest = until.since(self.run.server_now()) + Duration::from_secs(1);
-        self.run.emit(Event::Waiting(Wait::Rest(rest)));
         let permit = self.run.permit_under(guard);
-        let pause = self.run.backend.sleep(rest);
-        let rested = self.run.unless_stopped(permit, pause).await;
+        let rested = self.run.rest(until, permit).await;
         let looked = self.run.server_now();
         let checked = self.check(resume.record(), &[]).await;
         let locked = match checked {

@@ -1,7 +1,8 @@
 //! `forget`: stops tracking objects, wherever the record has them. Deletes nothing.
 //!
 //! Forgotten means neither recorded nor labelled. The labels go first: cut short in between, the
-//! record still names the object, and forgetting it again goes on.
+//! record still names the object, and forgetting it again goes on. What was sent by earlier runs and
+//! may still land is waited for: it could bring back an object, labels and all.
 
 use std::collections::{HashMap, HashSet};
 
@@ -68,10 +69,22 @@ impl RecordWriter for Forget<'_> {
             .plan_maintenance(release, &loaded.record, nothing)
             .await?;
         let begun = run.begin_maintenance(release, loaded, record.acquisition, checked, "forget");
-        let Some((applied, guard)) = begun.await? else {
+        let Some((mut applied, guard)) = begun.await? else {
             return Ok(Attempt::Again);
         };
-        let work = self.disown_all(&named, run.permit_under(&guard));
+        let permit = run.permit_under(&guard);
+        let work = async {
+            if let Some(until) = applied.rest_until() {
+                if let Err(stopped) = run.rest(until, permit).await {
+                    return DisownResults {
+                        stopped: Some(stopped),
+                        ..DisownResults::default()
+                    };
+                }
+                applied.rested(run.server_now());
+            }
+            self.disown_all(&named, permit).await
+        };
         let mut disowned = run.while_renewing(&guard, work).await;
         // What cannot be an object has no labels to take off.
         let aside = aside
