@@ -218,15 +218,12 @@ impl<'a> Run<'a> {
         work: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
         let interrupted = |stopped: Stopped| Failure::new(stopped.into(), "interrupted");
-        match self.unless_stopped(self.permit(), work).await {
-            // A look that was cut short makes a failure of its own.
-            Ok(Err(failure)) => match self.permit().check(self.now()) {
-                Ok(()) => Err(failure),
-                Err(stopped) => Err(interrupted(stopped)),
-            },
-            Ok(done) => done,
-            Err(stopped) => Err(interrupted(stopped)),
-        }
+        let done = match self.unless_stopped(self.permit(), work).await {
+            // What was cut short knows less than it says, or fails for that reason alone.
+            Ok(done) => self.permit().check(self.now()).map(|()| done),
+            Err(stopped) => Err(stopped),
+        };
+        done.unwrap_or_else(|stopped| Err(interrupted(stopped)))
     }
 
     /// A look that a cancellation ended was not kept from its answer by anything else.
