@@ -129,8 +129,8 @@ const KNOWN: &[(&str, &str)] = &[
 /// long each takes.
 const MISTAKES_FROM: u64 = 1;
 
-/// How many histories a planted mistake may take: less than fit into an ordinary run.
-const ENOUGH: u64 = 300;
+/// How many histories a planted mistake may take: less than an ordinary run takes.
+const ENOUGH: u64 = 1_200;
 
 /// How many requests a soak has at least.
 const SOAK: u64 = 2_000_000;
